@@ -1,0 +1,27 @@
+/**
+ * Every error a person may meet, once: what causes it and what to do. `docs/reference/errors.md` is generated from this
+ * table. The message of a `JoulieError` says what happened and where; the table says what is always true of its code.
+ */
+interface ErrorEntry {
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+export const errorRegistry = {
+  JOULIE_E_CONFIG_VALUE: {
+    cause: "A variable or flag has a value outside what it allows, or two values contradict each other.",
+    remedy: "Correct the value; the message names what is allowed. `--print-config` shows every effective value and its source.",
+  },
+} as const satisfies Record<`JOULIE_E_${string}`, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorRegistry;
+
+export class JoulieError extends Error {
+  readonly code: ErrorCode;
+  override readonly name = "JoulieError";
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
