@@ -1,0 +1,23 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Bundles the whole program with its packages into one file and returns its size in bytes. */
+export async function bundle(outfile: string): Promise<number> {
+  await build({
+    entryPoints: [join(import.meta.dirname, "../src/main.ts")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    minify: true,
+    // Minified, yet a stack trace names functions.
+    keepNames: true,
+    legalComments: "linked",
+    logLevel: "warning",
+    // Some packages are CommonJS and ask for `require`, which an ES module does not have.
+    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  });
+  return statSync(outfile).size;
+}

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { checkLayers, sourceFiles } from "./layers.ts";
+import { timeAndChance } from "./time.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+interface Outcome {
+  readonly good: boolean;
+  readonly output: string;
+}
+
+const checks: Record<string, () => Promise<Outcome>> = {
+  types: async () => tool("tsc", ["-p", "."]),
+  lint: async () => tool("oxlint", ["--type-aware", "--deny-warnings"]),
+  format: async () => tool("biome", ["check", "--error-on-warnings"]),
+  "layer rules": layerRules,
+  "dead code": async () => tool("knip", []),
+};
+
+/** Runs every check, prints a line for each and the whole output of those that fail. */
+export async function runChecks(): Promise<{ passed: number; failed: number }> {
+  const outcomes = await Promise.all(
+    Object.entries(checks).map(async ([name, run]) => {
+      const start = performance.now();
+      const outcome = await run();
+      const took = ((performance.now() - start) / 1000).toFixed(1);
+      console.log(`${outcome.good ? "✓" : "✗"} ${name} (${took} s)`);
+      if (!outcome.good) console.log(outcome.output.trimEnd());
+      return outcome;
+    }),
+  );
+  const passed = outcomes.filter(({ good }) => good).length;
+  return { passed, failed: outcomes.length - passed };
+}
+
+async function tool(name: string, args: string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = spawn(join(root, "node_modules", ".bin", name), args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.on("error", (error) => resolve({ good: false, output: `${name}: ${error.message}` }));
+    child.on("close", (code) => resolve({ good: code === 0, output }));
+  });
+}
+
+async function layerRules(): Promise<Outcome> {
+  const report = await checkLayers(root);
+  const findings = [...report.violations];
+  for (const file of sourceFiles(join(root, "src"))) {
+    findings.push(...timeAndChance(relative(root, file), readFileSync(file, "utf8")));
+  }
+  if (report.modulesSeen !== report.files) {
+    findings.push(`dependency-cruiser saw ${report.modulesSeen} of ${report.files} modules: its verdict means nothing`);
+  }
+  return { good: findings.length === 0, output: findings.join("\n") };
+}

@@ -1,0 +1,54 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { cruise, type ICruiseOptions } from "dependency-cruiser";
+import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config";
+import houseRules, { coreRooms } from "../../.dependency-cruiser.mjs";
+
+export interface LayerReport {
+  /** One sentence per broken rule. */
+  readonly violations: readonly string[];
+  /** Modules under src/ that the checker read. A checker that saw none is green and worthless. */
+  readonly modulesSeen: number;
+  /** TypeScript files under src/. */
+  readonly files: number;
+}
+
+/** Checks the tree below `root` (with a `src/` folder) against the house rules. */
+export async function checkLayers(root: string): Promise<LayerReport> {
+  const options: ICruiseOptions = {
+    ...houseRules.options,
+    baseDir: root,
+    ruleSet: { forbidden: houseRules.forbidden ?? [] },
+    validate: true,
+  };
+  const { output } = await cruise(["src"], options, undefined, {
+    tsConfig: extractTSConfig(join(import.meta.dirname, "../../tsconfig.json")),
+  });
+  if (typeof output === "string") throw new Error("dependency-cruiser answered with text instead of a result");
+  const files = sourceFiles(join(root, "src"));
+  const violations = output.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
+  for (const room of strayRooms(root)) violations.push(`core-room-unknown: src/core/${room} has no place in the order`);
+  return {
+    violations,
+    modulesSeen: output.modules.filter((module) => module.source.startsWith("src/")).length,
+    files: files.length,
+  };
+}
+
+/** Every TypeScript file below a folder. */
+export function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+function strayRooms(root: string): string[] {
+  const known = new Set(coreRooms.flat());
+  try {
+    const entries = readdirSync(join(root, "src", "core"), { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() && !known.has(entry.name)).map((entry) => entry.name);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { timeAndChance } from "./time.ts";
+
+const inCore = (text: string) => timeAndChance("src/core/policy/x.ts", text);
+
+describe("time and chance come in as arguments", () => {
+  it.each([
+    ["Date.now", "const t = Date.now();"],
+    ["Date.now", 'const t = Date["now"]();'],
+    ["Date.now", "const t = globalThis.Date.now();"],
+    ["Date", "const { now } = Date;"],
+    ["Date", "const D = Date;"],
+    ["new Date()", "const t = new Date();"],
+    ["new Date()", "const t = new Date;"],
+    ["performance", "const t = performance.now();"],
+    ["performance", "const { performance } = globalThis;"],
+    ["setTimeout", "setTimeout(() => {}, 1);"],
+    ["setTimeout", "const later = setTimeout;"],
+    ["setTimeout", "globalThis.setTimeout(() => {}, 1);"],
+    ["setInterval", "setInterval(() => {}, 1);"],
+    ["import of node:timers/promises", 'import { setTimeout as sleep } from "node:timers/promises";'],
+    ["import of node:perf_hooks", 'import { performance as p } from "node:perf_hooks";'],
+  ])("finds %s in `%s`", (what, text) => {
+    expect(inCore(text)).toEqual([`src/core/policy/x.ts:1: ${what} outside platform/clock`]);
+    expect(timeAndChance("src/platform/clock/x.ts", text)).toEqual([]);
+    expect(timeAndChance("src/programs/agent/x.ts", text)).toHaveLength(1);
+  });
+
+  it.each(["Math.random()", 'Math["random"]()', "const { random } = Math", "const m = Math", "globalThis.Math.random()"])(
+    "finds chance in `%s`",
+    (text) => {
+      expect(inCore(text)).toEqual(["src/core/policy/x.ts:1: Math.random outside platform/random"]);
+      expect(timeAndChance("src/platform/random/x.ts", text)).toEqual([]);
+    },
+  );
+
+  it.each([
+    "const t = new Date(0).toISOString();",
+    "const t = Date.parse(text);",
+    "function f(d: Date): d is Date { return d instanceof Date; }",
+    "const x = Math.max(1, Math.round(y));",
+    "await clock.setTimeout(1);",
+    "interface Timers { setTimeout(ms: number): void }",
+    "const timers = { setTimeout: fake };",
+    "// Date.now() in a comment, 'Math.random()' in a string",
+    "const text = 'performance.now()';",
+  ])("leaves `%s` alone", (text) => {
+    expect(inCore(text)).toEqual([]);
+  });
+});
