@@ -1,0 +1,33 @@
+/** One measured number: what it is measured in, and its value in this repeat. */
+export interface Figure {
+  readonly unit: string;
+  readonly value: number;
+}
+
+/** A figure that the scenario is there to reach: a ratio of two figures of one run, or a size. Never a test: machines differ. */
+export interface Goal {
+  readonly says: string;
+  readonly of: (figures: Readonly<Record<string, number>>) => number;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+/** A file `bench/NAME.ts` exports one as `scenario`; `npm run bench -- NAME` runs it. */
+export interface Scenario {
+  readonly about: string;
+  readonly repeats: number;
+  /** Measures every figure once, in one go, so that all see the same moods of the machine. */
+  readonly measure: () => Promise<Record<string, Figure>> | Record<string, Figure>;
+  readonly goals: readonly Goal[];
+  readonly close?: () => Promise<void> | void;
+}
+
+/** Nanoseconds per call of `work`, called often enough to last at least `forMs`. */
+export function nanosecondsPerCall(work: () => void, forMs = 100): Figure {
+  for (let calls = 1; ; calls *= 4) {
+    const start = performance.now();
+    for (let i = 0; i < calls; i++) work();
+    const took = performance.now() - start;
+    if (took >= forMs) return { unit: "ns", value: (took * 1e6) / calls };
+  }
+}

@@ -1,0 +1,49 @@
+// npm run bench -- NAME [--json] [--repeats N]: runs bench/NAME.ts and prints its table.
+import { existsSync, readdirSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Scenario } from "../bench/scenario.ts";
+import { renderReport, summarise } from "./benchmark.ts";
+
+const folder = join(import.meta.dirname, "../bench");
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== "scenario.ts")
+  .map((file) => file.slice(0, -3));
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: "boolean", default: false }, repeats: { type: "string" } },
+});
+const name = positionals[0] ?? "";
+const repeatsAsked = Number(values.repeats ?? "NaN");
+if (positionals.length !== 1 || !existsSync(join(folder, `${name}.ts`)) || !names.includes(name)) {
+  console.error(`joulie: usage: npm run bench -- NAME [--json] [--repeats N]; NAME is one of ${names.join(", ")}`);
+  process.exit(2);
+}
+if (values.repeats !== undefined && !(Number.isInteger(repeatsAsked) && repeatsAsked >= 1 && repeatsAsked <= 1000)) {
+  console.error(`joulie: --repeats ${values.repeats} is not a whole number from 1 to 1000`);
+  process.exit(2);
+}
+
+const { scenario } = (await import(join(folder, `${name}.ts`))) as { scenario: Scenario };
+const repeats = values.repeats === undefined ? scenario.repeats : repeatsAsked;
+const samples = [];
+try {
+  for (let repeat = 1; repeat <= repeats; repeat++) {
+    if (process.stderr.isTTY) process.stderr.write(`\rrepeat ${repeat} of ${repeats} …`);
+    samples.push(await scenario.measure());
+  }
+  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+} finally {
+  await scenario.close?.();
+}
+
+const report = summarise(name, scenario, samples, {
+  cpu: cpus()[0]?.model.trim() ?? "unknown",
+  cores: cpus().length,
+  memoryGiB: Math.round(totalmem() / 2 ** 30),
+  node: process.version,
+});
+console.log(renderReport(scenario.about, report));
+if (values.json) console.log(JSON.stringify(report));

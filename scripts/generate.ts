@@ -1,0 +1,21 @@
+// npm run generate: writes every file that is derived from the code. scripts/generate.test.ts fails when one has drifted.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { generatedFiles } from "./generated.ts";
+
+const root = join(import.meta.dirname, "..");
+for (const [path, text] of generatedFiles()) {
+  const file = join(root, path);
+  if (readIfThere(file) === text) continue;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  console.log(`wrote ${path}`);
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
