@@ -10,7 +10,8 @@ interface ErrorEntry {
 export const errorRegistry = {
   JOULIE_E_CONFIG_VALUE: {
     cause: "A variable or flag has a value outside what it allows, or two values contradict each other.",
-    remedy: "Correct the value; the message names what is allowed. `--print-config` shows every effective value and its source.",
+    remedy:
+      "Correct the value; the message names what is allowed. `--print-config` shows every effective value and its source.",
   },
 } as const satisfies Record<`JOULIE_E_${string}`, ErrorEntry>;
 

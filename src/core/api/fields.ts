@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
+import { isPlainObject } from "./plain-object.ts";
+
+/**
+ * The kinds of value a field can have. Each takes the sentence `kubectl explain` and the reference page show for it, so a
+ * field without a description cannot be written.
+ */
+
+/** What a reader puts in place of a required value that is missing or unreadable. */
+export const readFallbacks = z.registry<{ value: unknown }>();
+
+const branded = <Quantity extends number>(schema: z.ZodNumber) => schema as unknown as z.ZodType<Quantity, number>;
+
+export const power = (description: string) => branded<Watts>(z.number().min(0).describe(description));
+/** A cap below one watt is a slip of the unit, never an intent. */
+export const powerCap = (description: string) => branded<Watts>(z.number().min(1).describe(description));
+export const powerTrend = (description: string) => branded<WattsPerMinute>(z.number().describe(description));
+/** 0 % of the maximum would stop the device, so it is excluded. */
+export const capPercent = (description: string) => branded<Percent>(z.number().gt(0).max(100).describe(description));
+export const percentage = (description: string) => branded<Percent>(z.number().min(0).max(100).describe(description));
+export const score = percentage;
+
+export const decimal = (least: number, most: number | undefined, description: string) => {
+  const bounded = z.number().min(least);
+  return (most === undefined ? bounded : bounded.max(most)).describe(description);
+};
+export const whole = (least: number, most: number | undefined, description: string) => {
+  const bounded = z.int().min(least);
+  return (most === undefined ? bounded : bounded.max(most)).describe(description);
+};
+
+export const flag = (description: string) => z.boolean().describe(description);
+export const text = (longest: number, description: string) => z.string().max(longest).describe(description);
+export const timestamp = (description: string) => z.iso.datetime({ offset: true }).describe(description);
+
+export const objectName = (description: string) =>
+  z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+    .describe(description);
+
+export const httpEndpoint = (description: string) =>
+  z
+    .string()
+    .max(2048)
+    .regex(/^https?:\/\/[^\s/]/)
+    .describe(description);
+
+export const choice = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
+  z.enum(values).describe(description);
+
+export const block = <const Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).describe(description);
+
+/** Declares what a reader uses when this required value cannot be read. */
+export function orElse<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
+  readFallbacks.add(schema, { value });
+  return schema;
+}
+
+const distinct = (keys: readonly unknown[]) => new Set(keys).size === keys.length;
+const valueOf = (entry: unknown, key: string) => (isPlainObject(entry) ? entry[key] : undefined);
+
+/** A list that is replaced as a whole. */
+export const atomicList = <Item extends z.ZodType>(item: Item, longest: number, description: string) =>
+  z.array(item).max(longest).meta({ description, "x-kubernetes-list-type": "atomic" });
+
+/** A list of distinct values. */
+export const setList = <Item extends z.ZodType>(item: Item, longest: number, description: string) =>
+  z
+    .array(item)
+    .max(longest)
+    .refine(distinct, { message: "expected distinct values" })
+    .meta({ description, "x-kubernetes-list-type": "set" });
+
+/** A list of objects told apart by one of their fields: each writer owns its own entries. */
+export const mapList = <const Key extends string, Item extends z.ZodObject<Record<Key, z.ZodType<string>>>>(
+  key: Key,
+  item: Item,
+  longest: number,
+  description: string,
+) =>
+  z
+    .array(item)
+    .max(longest)
+    .refine((items) => distinct(items.map((entry) => valueOf(entry, key))), {
+      message: `expected distinct values of ${key}`,
+    })
+    .meta({ description, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });

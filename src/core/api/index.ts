@@ -1,0 +1,15 @@
+export {
+  type ControlResult,
+  controlResults,
+  type ProfileControlReport,
+  type TwinControlReport,
+} from "./control-report.ts";
+export * from "./errors.ts";
+export * from "./kinds.ts";
+export type { Condition, ObjectMetadata, OwnerReference } from "./metadata.ts";
+export * from "./names.ts";
+export * from "./node-hardware.ts";
+export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profile.ts";
+export * from "./node-twin.ts";
+export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
+export * from "./telemetry-profile.ts";

@@ -1,0 +1,145 @@
+import type { z } from "zod";
+import { type NodeHardware, nodeHardwareSchema } from "./node-hardware.ts";
+import { type NodePowerProfile, nodePowerProfileSchema } from "./node-power-profile.ts";
+import { type NodeTwin, nodeTwinSchema } from "./node-twin.ts";
+import { type TelemetryProfile, telemetryProfileSchema } from "./telemetry-profile.ts";
+
+interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly jsonPath: string;
+  /** Above 0 a column shows only in `kubectl get -o wide`. */
+  readonly priority?: number;
+}
+
+/** An older or shorter name under which a field is read too. */
+interface FieldAlias {
+  readonly parent: readonly string[];
+  readonly alias: string;
+  readonly field: string;
+}
+
+/** Everything Kubernetes and a reader of the reference page have to know about one kind. All kinds are cluster-scoped. */
+export interface Kind<Object> {
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly purpose: string;
+  readonly writtenBy: string;
+  readonly schema: z.ZodObject & z.ZodType<Object>;
+  /** Whether the object belongs to one node and carries its name. */
+  readonly perNode: boolean;
+  readonly statusSubresource: boolean;
+  readonly columns: readonly PrinterColumn[];
+  readonly selectableFields: readonly string[];
+  readonly aliases: readonly FieldAlias[];
+}
+
+const column = (name: string, type: PrinterColumn["type"], jsonPath: string, priority = 0): PrinterColumn =>
+  priority === 0 ? { name, type, jsonPath } : { name, type, jsonPath, priority };
+
+const node = column("Node", "string", ".spec.nodeName");
+const age = column("Age", "date", ".metadata.creationTimestamp");
+const target = [
+  column("CPU-Cap", "number", ".spec.cpu.packagePowerCapPctOfMax"),
+  column("GPU-Cap", "number", ".spec.gpu.powerCap.capPctOfMax"),
+  column("CPU-Cap-W", "number", ".spec.cpu.packagePowerCapWatts", 1),
+  column("GPU-Cap-W", "number", ".spec.gpu.powerCap.capWattsPerGpu", 1),
+];
+
+export const nodeHardwareKind: Kind<NodeHardware> = {
+  kind: "NodeHardware",
+  plural: "nodehardwares",
+  singular: "nodehardware",
+  shortNames: ["nhw"],
+  purpose: "What a node is made of, what of it can be capped and within which range, as its agent found it.",
+  writtenBy: "The agent writes it, whole. Do not write it by hand: declare hardware with node labels instead.",
+  schema: nodeHardwareSchema,
+  perNode: true,
+  statusSubresource: true,
+  columns: [
+    node,
+    column("CPU", "string", ".status.cpu.model"),
+    column("Sockets", "integer", ".status.cpu.sockets"),
+    column("GPU", "string", ".status.gpu.model"),
+    column("GPUs", "integer", ".status.gpu.count"),
+    column("Quality", "string", ".status.quality.overall"),
+    column("Updated", "date", ".status.updatedAt", 1),
+    age,
+  ],
+  selectableFields: [],
+  aliases: [{ parent: ["status", "gpu"], alias: "capRange", field: "capRangePerGpu" }],
+};
+
+export const nodeTwinKind: Kind<NodeTwin> = {
+  kind: "NodeTwin",
+  plural: "nodetwins",
+  singular: "nodetwin",
+  shortNames: ["nt"],
+  purpose: "The power target of a node (spec) and what its digital twin predicts and measures (status).",
+  writtenBy:
+    "The operator writes spec and status, the agent only status.controlStatus; with server-side apply neither erases the other's fields.",
+  schema: nodeTwinSchema,
+  perNode: true,
+  statusSubresource: true,
+  columns: [
+    node,
+    column("Profile", "string", ".spec.profile"),
+    column("Class", "string", ".status.schedulableClass"),
+    column("Headroom", "number", ".status.predictedPowerHeadroomScore"),
+    column("Cooling", "number", ".status.predictedCoolingStressScore"),
+    column("PSU", "number", ".status.predictedPsuStressScore"),
+    ...target.slice(0, 2),
+    column("Draining", "boolean", ".spec.scheduling.draining"),
+    column("Power-W", "number", ".status.powerMeasurement.measuredNodePowerW", 1),
+    column("Source", "string", ".status.powerMeasurement.source", 1),
+    ...target.slice(2),
+    age,
+  ],
+  selectableFields: [],
+  aliases: [],
+};
+
+export const nodePowerProfileKind: Kind<NodePowerProfile> = {
+  kind: "NodePowerProfile",
+  plural: "nodepowerprofiles",
+  singular: "nodepowerprofile",
+  shortNames: ["npp"],
+  purpose: "A pin: the power target a person sets for one node, which the operator plans around.",
+  writtenBy:
+    "A person writes it, and the operator never alters or deletes it. With WRITE_NODE_POWER_PROFILES=true the operator also mirrors its own targets here, labelled joulie.io/managed-by=operator.",
+  schema: nodePowerProfileSchema,
+  perNode: true,
+  statusSubresource: false,
+  columns: [node, column("Profile", "string", ".spec.profile"), ...target, age],
+  selectableFields: [],
+  aliases: [],
+};
+
+export const telemetryProfileKind: Kind<TelemetryProfile> = {
+  kind: "TelemetryProfile",
+  plural: "telemetryprofiles",
+  singular: "telemetryprofile",
+  shortNames: ["tp"],
+  purpose: "Where agents read power and how they control it, for one node or for the cluster; never what hardware is.",
+  writtenBy: "A person writes spec; the agent of the node writes status where the scope is node.",
+  schema: telemetryProfileSchema,
+  perNode: false,
+  statusSubresource: true,
+  columns: [
+    column("Scope", "string", ".spec.target.scope"),
+    column("Node", "string", ".spec.target.nodeName"),
+    column("CPU-Source", "string", ".spec.sources.cpu.type"),
+    column("CPU-Control", "string", ".spec.controls.cpu.type"),
+    column("GPU-Control", "string", ".spec.controls.gpu.type"),
+    column("CPU-Result", "string", ".status.control.cpu.result"),
+    column("GPU-Result", "string", ".status.control.gpu.result"),
+    age,
+  ],
+  selectableFields: [".spec.target.nodeName", ".spec.target.scope"],
+  aliases: [],
+};
+
+export const kinds = [nodeHardwareKind, nodeTwinKind, nodePowerProfileKind, telemetryProfileKind] as const;
+export type AnyKind = (typeof kinds)[number];

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { isPlainObject, type PlainObject } from "./plain-object.ts";
+
+/**
+ * A condition no single field can say. It is built from one piece of data that yields both the check in this process and
+ * the CEL text the API server runs, so the two cannot drift apart.
+ */
+export interface Rule {
+  readonly cel: string;
+  readonly message: string;
+  readonly holds: (value: PlainObject) => boolean;
+  /** What a reader does with a value that breaks the rule: `drop` where it means nothing, `keep` where its parts still do. */
+  readonly onRead: "drop" | "keep";
+}
+
+const rules = z.registry<{ rules: readonly Rule[] }>();
+
+export const rulesOf = (schema: z.core.$ZodType): readonly Rule[] => rules.get(schema)?.rules ?? [];
+
+export function withRules<Schema extends z.ZodObject>(schema: Schema, ...added: readonly Rule[]): Schema {
+  let checked = schema;
+  for (const rule of added) checked = checked.refine((value) => rule.holds(value), { message: rule.message });
+  rules.add(checked, { rules: added });
+  return checked;
+}
+
+const isGiven = (value: unknown) => value !== undefined && value !== null;
+
+/** A block in which neither field is given asks for nothing. */
+export function needsOneOf(...fields: readonly [string, string, ...string[]]): Rule {
+  return {
+    cel: fields.map((field) => `has(self.${field})`).join(" || "),
+    message: `expected at least one of ${fields.join(", ")}`,
+    holds: (value) => fields.some((field) => isGiven(value[field])),
+    onRead: "drop",
+  };
+}
+
+/** `field` (required in its schema) set to `text` makes another field necessary. */
+export function needsWhen(field: string, text: string, needed: string): Rule {
+  return {
+    cel: `self.${field} != '${text}' || has(self.${needed})`,
+    message: `expected ${needed} where ${field} is ${text}`,
+    holds: (value) => value[field] !== text || isGiven(value[needed]),
+    onRead: "keep",
+  };
+}
+
+/** The object of a node carries the node's own name, dots included, never a sanitized copy. */
+export const namedAfterNode: Rule = {
+  cel: "self.metadata.name == self.spec.nodeName",
+  message: "expected metadata.name to be spec.nodeName",
+  holds: ({ metadata, spec }) => !isPlainObject(spec) || (isPlainObject(metadata) && metadata.name === spec.nodeName),
+  onRead: "keep",
+};
