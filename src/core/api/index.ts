@@ -12,4 +12,5 @@ export * from "./node-hardware.ts";
 export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profile.ts";
 export * from "./node-twin.ts";
 export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
+export * from "./selector.ts";
 export * from "./telemetry-profile.ts";
