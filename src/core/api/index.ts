@@ -7,6 +7,7 @@ export {
 export * from "./errors.ts";
 export * from "./kinds.ts";
 export type { Condition, ObjectMetadata, OwnerReference } from "./metadata.ts";
+export type * from "./kubernetes.ts";
 export * from "./names.ts";
 export * from "./node-hardware.ts";
 export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profile.ts";
