@@ -1,0 +1,17 @@
+import { stringify } from "yaml";
+import { crdOf, crdReference, errorReference, kinds } from "../src/core/api/index.ts";
+import { configurationReference } from "../src/platform/config/index.ts";
+import { programs } from "../src/programs/index.ts";
+
+/** Every file that is derived from the code, by its path in the repository. */
+export function generatedFiles(): Map<string, string> {
+  return new Map([
+    ...kinds.map((kind): [string, string] => [`charts/joulie/crds/${kind.plural}.yaml`, yaml(crdOf(kind))]),
+    ["docs/reference/crds.md", crdReference(kinds)],
+    ["docs/reference/configuration.md", configurationReference(programs)],
+    ["docs/reference/errors.md", errorReference()],
+  ]);
+}
+
+const yaml = (document: object) =>
+  `# Written by \`npm run generate\` from src/core/api. Change it there.\n${stringify(document, { lineWidth: 0 })}`;

@@ -1,0 +1,18 @@
+// npm run mutation [-- FOLDER…]: changes src/core on purpose, line by line, and counts the changes that no test notices.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const folders = process.argv.slice(2);
+const missing = folders.filter((folder) => !existsSync(join(root, folder)));
+if (missing.length > 0) {
+  console.error(`joulie: there is no ${missing.join(", ")}; name folders such as src/core/policy`);
+  process.exit(2);
+}
+const mutate = folders.flatMap((folder) => [`${folder}/**/*.ts`, `!${folder}/**/*.test.ts`, `!${folder}/**/index.ts`]);
+const { status } = spawnSync("stryker", ["run", ...(mutate.length > 0 ? ["--mutate", mutate.join(",")] : [])], {
+  cwd: root,
+  stdio: ["ignore", "inherit", "inherit"],
+});
+process.exit(status ?? 1);
