@@ -1,6 +1,10 @@
 export type { Quantified } from "./brand.ts";
+export * from "./duration.ts";
+export * from "./number.ts";
 export * from "./percent.ts";
 export * from "./power.ts";
+export * from "./quantity.ts";
+export type { RandomSource } from "./random.ts";
 export * from "./result.ts";
 export * from "./temperature.ts";
 export * from "./time.ts";

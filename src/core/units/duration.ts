@@ -1,0 +1,71 @@
+import { type BadText, badText, ok, type Result } from "./result.ts";
+import { type Milliseconds, milliseconds } from "./time.ts";
+
+const NANOSECONDS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1000n,
+  "\u00b5s": 1000n, // micro sign
+  "\u03bcs": 1000n, // Greek mu, which looks the same
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+const PART = /(?:(\d+)(?:\.(\d*))?|\.(\d+))(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
+/** Go keeps durations as 63 bits of nanoseconds, some 292 years; longer is a mistake and not a wish. */
+const LONGEST = 2n ** 63n - 1n;
+
+const EXPECTED = "a duration such as 30s, 5m or 1h30m";
+
+/** Go's grammar (`time.ParseDuration`), which every Kubernetes user knows: `500ms`, `1.5h`, `1h30m`, `0`. Never negative. */
+export function parseDuration(text: string): Result<Milliseconds, BadText> {
+  const unsigned = text.startsWith("+") ? text.slice(1) : text;
+  if (unsigned === "0") return ok(milliseconds(0));
+  if (unsigned.startsWith("-")) return badText(text, `${EXPECTED}, and not negative`);
+  let total = 0n;
+  PART.lastIndex = 0;
+  for (let position = 0; position < unsigned.length; position = PART.lastIndex) {
+    const match = PART.exec(unsigned);
+    if (match === null) return badText(text, EXPECTED);
+    const [, whole = "", fraction = match[3] ?? "", , unit = ""] = match;
+    total += (BigInt(whole + fraction) * (NANOSECONDS[unit] ?? 0n)) / 10n ** BigInt(fraction.length);
+  }
+  if (unsigned === "") return badText(text, EXPECTED);
+  if (total > LONGEST) return badText(text, `${EXPECTED}, and at most 2562047h`);
+  return ok(milliseconds(Number(`${total}e-6`)));
+}
+
+/**
+ * The shortest form that reads back as the same duration: `1h30m`, `1.5s`, `250ms`, to the nanosecond. Not for parsing but for
+ * messages, a negative length gets its sign and one that is no number shows as such.
+ */
+export function formatDuration(length: Milliseconds): string {
+  if (!Number.isFinite(length)) return String(length);
+  const size = Math.abs(length);
+  const whole = Math.trunc(size);
+  const nanoseconds = BigInt(whole) * 1_000_000n + BigInt(Math.round((size - whole) * 1e6));
+  if (nanoseconds === 0n) return "0s";
+  return (length < 0 ? "-" : "") + (nanoseconds < 1_000_000_000n ? belowSecond(nanoseconds) : fromSecond(nanoseconds));
+}
+
+function belowSecond(nanoseconds: bigint): string {
+  if (nanoseconds < 1000n) return `${nanoseconds}ns`;
+  return nanoseconds < 1_000_000n ? `${decimal(nanoseconds, 3)}\u00b5s` : `${decimal(nanoseconds, 6)}ms`;
+}
+
+function fromSecond(nanoseconds: bigint): string {
+  const minutes = nanoseconds / 60_000_000_000n;
+  const rest = nanoseconds % 60_000_000_000n;
+  return [
+    minutes >= 60n ? `${minutes / 60n}h` : "",
+    minutes % 60n > 0n ? `${minutes % 60n}m` : "",
+    rest > 0n ? `${decimal(rest, 9)}s` : "",
+  ].join("");
+}
+
+/** `decimal(1500n, 3)` is "1.5". */
+function decimal(value: bigint, places: number): string {
+  const digits = value.toString().padStart(places + 1, "0");
+  const fraction = digits.slice(-places).replace(/0+$/, "");
+  return digits.slice(0, -places) + (fraction === "" ? "" : `.${fraction}`);
+}

@@ -1,0 +1,47 @@
+import { type BadText, badText, ok, type Result } from "./result.ts";
+
+// Kubernetes' own grammar (apimachinery, resource.Quantity). Each digit run has one way to match, so long text stays linear.
+const QUANTITY = /^([+-])?(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?$/;
+
+const POWER_OF_TEN: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const POWER_OF_TWO: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+
+/** Kubernetes keeps nothing finer than a billionth. */
+const FINEST = -9;
+const LARGEST = 2n ** 63n - 1n;
+const DIGITS_OF_LARGEST = LARGEST.toString().length;
+
+/**
+ * `100m` is 0.1, `1Ki` 1024, `12e6` 12,000,000: the double nearest to the exact value. As in Kubernetes, what is finer than 1n
+ * rounds away from zero to a whole number of n (who asks for something gets something); what is beyond 2^63-1 is capped there,
+ * in every form and not only in the binary one, so that a sum of quantities stays finite.
+ */
+export function parseQuantity(text: string): Result<number, BadText> {
+  const match = QUANTITY.exec(text);
+  if (match === null) return badText(text, "a Kubernetes quantity such as 4, 500m, 1.5Gi or 2e3");
+  const [, sign, whole = "", fraction = match[4] ?? "", , exponent, suffix = ""] = match;
+  const shift = POWER_OF_TWO[suffix];
+  const digits = shift === undefined ? whole + fraction : (BigInt(whole + fraction) << shift).toString();
+  const powerOfTen = (exponent === undefined ? (POWER_OF_TEN[suffix] ?? 0) : Number(exponent)) - fraction.length;
+  const magnitude = magnitudeOf(digits, powerOfTen);
+  return ok(sign === "-" && magnitude !== 0 ? -magnitude : magnitude);
+}
+
+/** digits × 10^powerOfTen after Kubernetes' rounding and cap. The comparisons keep absurd exponents out of BigInt. */
+function magnitudeOf(digits: string, powerOfTen: number): number {
+  const first = digits.search(/[1-9]/);
+  if (first < 0) return 0;
+  const significant = digits.slice(first);
+  const digitsBeforePoint = significant.length + powerOfTen;
+  if (powerOfTen >= FINEST && digitsBeforePoint < DIGITS_OF_LARGEST) return Number(`${significant}e${powerOfTen}`);
+  if (digitsBeforePoint > DIGITS_OF_LARGEST) return Number(LARGEST);
+  if (digitsBeforePoint < FINEST) return 1e-9;
+  const nanos = wholeNanos(significant, powerOfTen - FINEST);
+  return nanos > LARGEST * 10n ** 9n ? Number(LARGEST) : Number(`${nanos}e${FINEST}`);
+}
+
+function wholeNanos(digits: string, powerOfTen: number): bigint {
+  if (powerOfTen >= 0) return BigInt(digits) * 10n ** BigInt(powerOfTen);
+  const kept = BigInt(digits.slice(0, powerOfTen));
+  return /[1-9]/.test(digits.slice(powerOfTen)) ? kept + 1n : kept;
+}
