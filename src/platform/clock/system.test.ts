@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "./system.ts";
+
+const DAY = 86_400_000;
+
+/** Node's own timers replaced by ones a test can move; like Node's, they cut a timeout over 2^31-1 ms down to 1 ms. */
+describe("systemClock over days", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("waits longer than one timeout can, as a chain", () => {
+    const called = vi.fn<() => void>();
+    systemClock.after(milliseconds(60 * DAY), called);
+    vi.advanceTimersByTime(60 * DAY - 1);
+    expect(called).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(called).toHaveBeenCalledOnce();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("cancels in the middle of a chain", () => {
+    const called = vi.fn<() => void>();
+    const timer = systemClock.after(milliseconds(60 * DAY), called);
+    vi.advanceTimersByTime(40 * DAY);
+    timer.cancel();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.advanceTimersByTime(40 * DAY);
+    expect(called).not.toHaveBeenCalled();
+  });
+
+  it("never ends an infinite wait", () => {
+    const called = vi.fn<() => void>();
+    systemClock.after(milliseconds(Number.POSITIVE_INFINITY), called);
+    vi.advanceTimersByTime(400 * DAY);
+    expect(called).not.toHaveBeenCalled();
+  });
+
+  it("leaves no timer behind an aborted sleep", async () => {
+    const abort = new AbortController();
+    const sleep = systemClock.sleep(milliseconds(DAY), abort.signal);
+    expect(vi.getTimerCount()).toBe(1);
+    abort.abort();
+    await expect(sleep).rejects.toThrow("aborted");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("tells the calendar's time, and measures lengths apart from it", () => {
+    const start = systemClock.monotonic();
+    vi.setSystemTime(1_700_000_000_000);
+    expect(systemClock.now()).toBe(1_700_000_000_000);
+    expect(systemClock.monotonic()).toBe(start);
+  });
+});
+
+describe("systemClock and the end of the process", () => {
+  it("lets the process end while a background timer waits, and only then", () => {
+    const holding = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+    const before = holding();
+    const background = systemClock.after(milliseconds(DAY), () => undefined, { background: true });
+    expect(holding()).toBe(before);
+    const foreground = systemClock.after(milliseconds(DAY), () => undefined);
+    expect(holding()).toBe(before + 1);
+    foreground.cancel();
+    background.cancel();
+    expect(holding()).toBe(before);
+  });
+});

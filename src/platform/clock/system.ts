@@ -1,0 +1,30 @@
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { type Clock, sleepOn, waitable } from "./clock.ts";
+
+/** Node turns a longer timeout into one of 1 ms. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => instant(Date.now()),
+
+  monotonic: () => milliseconds(performance.now()),
+
+  after(length, callback, options) {
+    const due = performance.now() + waitable(length);
+    let timeout: NodeJS.Timeout;
+    const arm = (): void => {
+      timeout = setTimeout(wake, Math.min(Math.ceil(due - performance.now()), LONGEST_TIMEOUT));
+      if (options?.background === true) timeout.unref();
+    };
+    // Waking early is normal: a long wait is a chain of timeouts, and Node's own timers may be a fraction of a millisecond early.
+    const wake = (): void => {
+      if (performance.now() < due) arm();
+      else callback();
+    };
+    arm();
+    return { cancel: () => clearTimeout(timeout) };
+  },
+
+  sleep: async (length, signal) => sleepOn(systemClock, length, signal),
+};

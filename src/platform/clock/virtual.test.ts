@@ -1,0 +1,170 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "./virtual.ts";
+
+const ms = milliseconds;
+
+describe("VirtualClock", () => {
+  it("starts where it is told and stands still", () => {
+    const clock = new VirtualClock(instant(1_700_000_000_000));
+    expect(clock.now()).toBe(1_700_000_000_000);
+    expect(clock.monotonic()).toBe(0);
+    clock.advance(ms(1500));
+    expect(clock.now()).toBe(1_700_000_001_500);
+    expect(clock.monotonic()).toBe(1500);
+  });
+
+  it("runs due timers in order of time, ties in order of registration, each at its own time", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 20 }), { maxLength: 60 }), fc.nat({ max: 20 }), (lengths, moved) => {
+        const clock = new VirtualClock();
+        const ran: { index: number; at: number }[] = [];
+        lengths.forEach((length, index) => clock.after(ms(length), () => ran.push({ index, at: clock.monotonic() })));
+        clock.advance(ms(moved));
+        const expected = lengths
+          .map((length, index) => ({ index, at: length }))
+          .filter(({ at }) => at <= moved)
+          .toSorted((a, b) => a.at - b.at || a.index - b.index);
+        expect(ran).toEqual(expected);
+        expect(clock.monotonic()).toBe(moved);
+        expect(clock.waiting).toBe(lengths.length - expected.length);
+      }),
+    );
+  });
+
+  it("runs what was not cancelled, whatever was", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 10 }), fc.boolean()), { maxLength: 60 }), (plan) => {
+        const clock = new VirtualClock();
+        const ran = new Set<number>();
+        const timers = plan.map(([length], index) => clock.after(ms(length), () => ran.add(index)));
+        plan.forEach(([, cancelled], index) => cancelled && timers[index]?.cancel());
+        expect(clock.waiting).toBe(plan.filter(([, cancelled]) => !cancelled).length);
+        clock.advance(ms(10));
+        expect(ran).toEqual(new Set(plan.flatMap(([, cancelled], index) => (cancelled ? [] : [index]))));
+      }),
+    );
+  });
+
+  it("runs in the same move what a callback registers for it", () => {
+    const clock = new VirtualClock();
+    const at: number[] = [];
+    const tick = (): void => {
+      at.push(clock.monotonic());
+      clock.after(ms(10), tick);
+    };
+    clock.after(ms(10), tick);
+    clock.advance(ms(35));
+    expect(at).toEqual([10, 20, 30]);
+    expect(clock.untilNext).toBe(5);
+  });
+
+  it("drives a loop that awaits sleep, as often as in real time", async () => {
+    const clock = new VirtualClock();
+    const abort = new AbortController();
+    const at: number[] = [];
+    const loop = (async () => {
+      for (;;) {
+        await clock.sleep(ms(30_000), abort.signal);
+        // Work of several promise turns must not lose a tick.
+        for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+        at.push(clock.monotonic());
+      }
+    })();
+    await clock.advanceAsync(ms(3_600_000));
+    expect(at).toHaveLength(120);
+    expect(at.at(0)).toBe(30_000);
+    expect(at.at(-1)).toBe(3_600_000);
+    abort.abort(new Error("stop"));
+    await expect(loop).rejects.toThrow("stop");
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("interleaves loops by their time and not by their number", async () => {
+    const clock = new VirtualClock();
+    const abort = new AbortController();
+    const seen: string[] = [];
+    const every = async (name: string, length: number): Promise<void> => {
+      for (;;) {
+        await clock.sleep(ms(length), abort.signal);
+        seen.push(`${name}@${clock.monotonic()}`);
+      }
+    };
+    const loops = [every("slow", 5), every("fast", 2)];
+    await clock.advanceAsync(ms(6));
+    expect(seen).toEqual(["fast@2", "fast@4", "slow@5", "fast@6"]);
+    abort.abort();
+    await Promise.allSettled(loops);
+  });
+
+  it("leaves no timer behind an aborted sleep", async () => {
+    const clock = new VirtualClock();
+    const abort = new AbortController();
+    const sleep = clock.sleep(ms(1000), abort.signal);
+    expect(clock.waiting).toBe(1);
+    abort.abort();
+    await expect(sleep).rejects.toThrow("aborted");
+    expect(clock.waiting).toBe(0);
+    expect(clock.untilNext).toBeUndefined();
+  });
+
+  it("steps the calendar either way without moving timers", () => {
+    const clock = new VirtualClock(instant(10_000));
+    let calls = 0;
+    clock.after(ms(100), () => calls++);
+    clock.step(ms(-5000));
+    expect(clock.now()).toBe(5000);
+    clock.step(ms(3_600_000));
+    expect(clock.now()).toBe(3_605_000);
+    expect(clock.monotonic()).toBe(0);
+    expect(calls).toBe(0);
+    clock.advance(ms(100));
+    expect(clock.now()).toBe(3_605_100);
+    expect(calls).toBe(1);
+  });
+
+  it("lets an error of a callback out and goes on afterwards", () => {
+    const clock = new VirtualClock();
+    let calls = 0;
+    clock.after(ms(1), () => {
+      throw new Error("broken");
+    });
+    clock.after(ms(2), () => calls++);
+    expect(() => clock.advance(ms(5))).toThrow("broken");
+    expect(clock.monotonic()).toBe(1);
+    clock.advance(ms(5));
+    expect(calls).toBe(1);
+    expect(clock.monotonic()).toBe(6);
+  });
+
+  it("does not step back when a callback moves the time on", () => {
+    const clock = new VirtualClock();
+    const at: number[] = [];
+    clock.after(ms(1), () => clock.advance(ms(100)));
+    clock.after(ms(2), () => at.push(clock.monotonic()));
+    clock.after(ms(200), () => at.push(clock.monotonic()));
+    clock.advance(ms(5));
+    expect(at).toEqual([2]);
+    expect(clock.monotonic()).toBe(101);
+  });
+
+  it("names a loop that waits for nothing instead of hanging", () => {
+    const clock = new VirtualClock();
+    const spin = (): void => {
+      clock.after(ms(0), spin);
+    };
+    spin();
+    expect(() => clock.advance(ms(1))).toThrow(/0 ms over and over/);
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses to move on by %d", async (length) => {
+    const clock = new VirtualClock();
+    expect(() => clock.advance(ms(length))).toThrow(RangeError);
+    await expect(clock.advanceAsync(ms(length))).rejects.toThrow(RangeError);
+  });
+
+  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("refuses to step by %d", (length) => {
+    expect(() => new VirtualClock().step(ms(length))).toThrow(RangeError);
+  });
+});
