@@ -1,0 +1,49 @@
+import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+
+/** Chance that differs in every run: to spread retries and start times. The only caller of Math.random. */
+export const systemRandom: RandomSource = { next: () => Math.random() };
+
+/**
+ * Chance that a seed repeats, for the simulator and for tests: sfc32 ("small fast counting", Chris Doty-Humphrey), its state
+ * filled from the seed by splitmix32 so that seeds 1 and 2 have nothing in common. Any number is a seed, fractions included.
+ */
+export function seededRandom(seed: number): RandomSource {
+  const fill = splitmix32(seed);
+  let a = fill();
+  let b = fill();
+  let c = fill();
+  let counter = 1;
+  return {
+    next() {
+      const output = (a + b + counter) | 0;
+      counter = (counter + 1) | 0;
+      a = b ^ (b >>> 9);
+      b = (c + (c << 3)) | 0;
+      c = (((c << 21) | (c >>> 11)) + output) | 0;
+      return (output >>> 0) / 2 ** 32;
+    },
+  };
+}
+
+function splitmix32(seed: number): () => number {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, seed);
+  let state = bits.getUint32(0) ^ Math.imul(bits.getUint32(4), 0x85ebca6b);
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = state ^ (state >>> 16);
+    mixed = Math.imul(mixed, 0x21f0aaad);
+    mixed ^= mixed >>> 15;
+    mixed = Math.imul(mixed, 0x735a2d97);
+    return mixed ^ (mixed >>> 15);
+  };
+}
+
+/**
+ * `length` moved by up to `share` of itself either way, evenly: `jittered(30 s, 0.1, …)` is 27–33 s. So that a thousand agents
+ * that started together do not stay together. A share beyond 0–1 counts as the nearer end, so no length becomes negative.
+ */
+export function jittered(length: Milliseconds, share: number, random: RandomSource): Milliseconds {
+  const reach = Math.min(Math.max(share || 0, 0), 1);
+  return milliseconds(length * (1 + reach * (2 * random.next() - 1)));
+}
