@@ -13,6 +13,15 @@ export const errorRegistry = {
     remedy:
       "Correct the value; the message names what is allowed. `--print-config` shows every effective value and its source.",
   },
+  JOULIE_E_PROGRAM_ABSENT: {
+    cause: "The command names a program that this version of Joulie does not contain yet.",
+    remedy: "Install a version that has it; the README lists the state of each part.",
+  },
+  JOULIE_E_UNWRITABLE: {
+    cause: "Joulie computed an object that its own schema forbids, for example a figure that is not a number.",
+    remedy:
+      "Nothing was written and the next pass tries again. This is a fault in Joulie: report it with the message, which names the object, the field and the value.",
+  },
 } as const satisfies Record<`JOULIE_E_${string}`, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorRegistry;

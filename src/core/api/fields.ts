@@ -10,6 +10,9 @@ import { isPlainObject } from "./plain-object.ts";
 /** What a reader puts in place of a required value that is missing or unreadable. */
 export const readFallbacks = z.registry<{ value: unknown }>();
 
+/** How to tell a person what a patterned text has to look like. */
+export const expectations = z.registry<{ text: string }>();
+
 const branded = <Quantity extends number>(schema: z.ZodNumber) => schema as unknown as z.ZodType<Quantity, number>;
 
 export const power = (description: string) => branded<Watts>(z.number().min(0).describe(description));
@@ -34,20 +37,30 @@ export const flag = (description: string) => z.boolean().describe(description);
 export const text = (longest: number, description: string) => z.string().max(longest).describe(description);
 export const timestamp = (description: string) => z.iso.datetime({ offset: true }).describe(description);
 
+function patterned(pattern: RegExp, longest: number, wanted: string, description: string) {
+  const schema = z.string().min(1).max(longest).regex(pattern).describe(description);
+  expectations.add(schema, { text: wanted });
+  return schema;
+}
+
+const dnsName = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+
 export const objectName = (description: string) =>
-  z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
-    .describe(description);
+  patterned(new RegExp(`^${dnsName}$`), 253, "a DNS name in lower case, at most 253 characters", description);
 
 export const httpEndpoint = (description: string) =>
-  z
-    .string()
-    .max(2048)
-    .regex(/^https?:\/\/[^\s/]/)
-    .describe(description);
+  patterned(/^https?:\/\/[^\s/]/, 2048, "an http:// or https:// address, at most 2048 characters", description);
+
+export const conditionType = (description: string) =>
+  patterned(
+    new RegExp(`^(${dnsName}/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`),
+    316,
+    "a CamelCase word, at most 316 characters",
+    description,
+  );
+
+export const conditionReason = (description: string) =>
+  patterned(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/, 1024, "a CamelCase word, at most 1024 characters", description);
 
 export const choice = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
   z.enum(values).describe(description);

@@ -4,14 +4,19 @@ export {
   type ProfileControlReport,
   type TwinControlReport,
 } from "./control-report.ts";
+export { crdOf, type StructuralSchema } from "./crd.ts";
 export * from "./errors.ts";
+export { describeProblem, type Problem } from "./examine.ts";
 export * from "./kinds.ts";
-export type { Condition, ObjectMetadata, OwnerReference } from "./metadata.ts";
 export type * from "./kubernetes.ts";
+export type { Condition, ObjectMetadata, OwnerReference } from "./metadata.ts";
 export * from "./names.ts";
 export * from "./node-hardware.ts";
 export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profile.ts";
 export * from "./node-twin.ts";
 export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
+export { type Reading, read } from "./read.ts";
+export { crdReference, errorReference } from "./reference.ts";
 export * from "./selector.ts";
 export * from "./telemetry-profile.ts";
+export { checked, type Writable } from "./write.ts";

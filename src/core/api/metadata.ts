@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { block, choice, mapList, objectName, text, timestamp, whole } from "./fields.ts";
+import {
+  block,
+  choice,
+  conditionReason,
+  conditionType,
+  mapList,
+  objectName,
+  text,
+  timestamp,
+  whole,
+} from "./fields.ts";
 import { apiVersion } from "./names.ts";
 
 const ownerReference = z.object({
@@ -34,23 +44,11 @@ export const header = <const KindName extends string>(kind: KindName) => ({
 });
 
 const condition = block("One aspect of the object's state, as all of Kubernetes reports it.", {
-  type: z
-    .string()
-    .min(1)
-    .max(316)
-    .regex(
-      /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/,
-    )
-    .describe("Which aspect this is, in CamelCase."),
+  type: conditionType("Which aspect this is, in CamelCase."),
   status: choice(["True", "False", "Unknown"], "Whether the condition holds."),
   observedGeneration: whole(0, undefined, "Generation of the object the condition was computed from.").optional(),
   lastTransitionTime: timestamp("When status last changed."),
-  reason: z
-    .string()
-    .min(1)
-    .max(1024)
-    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
-    .describe("Why, as one CamelCase word for programs."),
+  reason: conditionReason("Why, as one CamelCase word for programs."),
   message: text(32_768, "Why, as a sentence for people."),
 });
 export type Condition = z.infer<typeof condition>;

@@ -1,0 +1,130 @@
+import { z } from "zod";
+import { expectationOf } from "./expectation.ts";
+import { readFallbacks } from "./fields.ts";
+import { objectMetadata } from "./metadata.ts";
+import { isPlainObject } from "./plain-object.ts";
+import { rulesOf } from "./rules.ts";
+
+/** One thing that is wrong with an object: where, what stands there, and what should. */
+export interface Problem {
+  readonly path: string;
+  readonly text: string;
+  readonly expected: string;
+}
+
+export const describeProblem = ({ path, text, expected }: Problem): string =>
+  `${path === "" ? "the object" : path} is ${text}, expected ${expected}`;
+
+/** A short text for any value. Objects are named, not printed: one that came over the wire may nest without end. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (isPlainObject(value)) return "an object";
+  if (typeof value === "number" || typeof value === "boolean" || value === null) return String(value);
+  return value === undefined ? "missing" : `a ${typeof value}`;
+}
+
+/** What an examination found; it keeps the first problems and counts the rest, so that no input can flood a log. */
+export class Findings {
+  /** Whether null values and unknown fields are problems too. */
+  readonly strict: boolean;
+  readonly #kept: Problem[] = [];
+  #further = 0;
+
+  constructor(strict: boolean) {
+    this.strict = strict;
+  }
+
+  add(path: string, value: unknown, expected: string): void {
+    if (this.#kept.length < 50) this.#kept.push({ path, text: textOf(value), expected });
+    else this.#further++;
+  }
+
+  get problems(): readonly Problem[] {
+    if (this.#further === 0) return this.#kept;
+    return [...this.#kept, { path: "(elsewhere)", text: `${this.#further} more problems`, expected: "none" }];
+  }
+}
+
+/**
+ * Walks a value along its schema, never deeper than the schema, and returns what of it can be used: a part that breaks its
+ * type, bound or enum is left out, a required part falls back or takes its parent with it, and unknown fields stay.
+ */
+export function examine(schema: z.ZodType, value: unknown, path: string, findings: Findings): unknown {
+  if (schema instanceof z.ZodOptional) return examine(schema.unwrap() as z.ZodType, value, path, findings);
+  if (schema instanceof z.ZodObject) {
+    if (isPlainObject(value)) return examineObject(schema, value, path, findings);
+  } else if (schema instanceof z.ZodArray) {
+    if (Array.isArray(value)) return examineList(schema, value, path, findings);
+  } else if (schema instanceof z.ZodRecord) {
+    if (isPlainObject(value)) return examineRecord(schema, value, path, findings);
+  } else if (schema.safeParse(value).success) {
+    return value;
+  }
+  findings.add(path, value, expectationOf(schema));
+  return undefined;
+}
+
+function examineObject(
+  schema: z.ZodObject,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  findings: Findings,
+) {
+  const usable: Record<string, unknown> = { ...value };
+  let complete = true;
+  for (const [key, child] of Object.entries(schema.shape) as [string, z.ZodType][]) {
+    const childPath = path === "" ? key : `${path}.${key}`;
+    const given = value[key];
+    const absent = given === undefined || (given === null && !findings.strict);
+    const read = absent ? undefined : examine(child, given, childPath, findings);
+    if (read !== undefined) {
+      usable[key] = read;
+      continue;
+    }
+    delete usable[key];
+    if (child instanceof z.ZodOptional) continue;
+    if (absent) findings.add(childPath, given, expectationOf(child));
+    const fallback = readFallbacks.get(child)?.value;
+    if (fallback === undefined) complete = false;
+    else usable[key] = structuredClone(fallback);
+  }
+  // Metadata is Kubernetes' own: it has fields we do not list.
+  if (findings.strict && schema !== objectMetadata) {
+    for (const key of Object.keys(value)) {
+      if (Object.hasOwn(schema.shape, key) || value[key] === undefined) continue;
+      findings.add(path === "" ? key : `${path}.${key}`, value[key], "no such field");
+    }
+  }
+  if (!complete) return undefined;
+  for (const rule of rulesOf(schema)) {
+    if (rule.holds(usable)) continue;
+    findings.add(path, value, rule.message.replace(/^expected /, ""));
+    if (rule.onRead === "drop") return undefined;
+  }
+  return usable;
+}
+
+function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: Findings) {
+  const element = schema.element as z.ZodType;
+  const usable = value
+    .map((item, index) => examine(element, item, `${path}[${index}]`, findings))
+    .filter((item) => item !== undefined);
+  // The items are settled: what can still be wrong is the list itself, too long or with items that are not distinct.
+  if (schema.safeParse(usable).success) return usable;
+  findings.add(path, value, expectationOf(schema));
+  return undefined;
+}
+
+function examineRecord(
+  schema: z.ZodRecord,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  findings: Findings,
+) {
+  const valueType = schema.valueType as z.ZodType;
+  const usable = Object.entries(value).filter(
+    ([key, item]) => examine(valueType, item, `${path}[${textOf(key)}]`, findings) !== undefined,
+  );
+  return Object.fromEntries(usable);
+}

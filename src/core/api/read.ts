@@ -1,0 +1,68 @@
+import { fail, ok, type Result } from "../units/index.ts";
+import { examine, Findings, type Problem, textOf } from "./examine.ts";
+import { expectationOf } from "./expectation.ts";
+import type { Kind } from "./kinds.ts";
+import { objectMetadata } from "./metadata.ts";
+import { isPlainObject, type PlainObject } from "./plain-object.ts";
+
+export interface Reading<Object> {
+  readonly object: Object;
+  /** What could not be used and was left out, or replaced by its fallback; empty for a valid object. */
+  readonly dropped: readonly Problem[];
+}
+
+/**
+ * Reads an object at the boundary, liberally: unknown fields stay, null is absent, one bad field costs only itself. A
+ * valid object comes back as it is, not copied. Only what has no usable name is refused.
+ */
+export function read<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Object>, Problem> {
+  const renamed = withoutAliases(kind, value);
+  if (isValid(kind, renamed)) return ok({ object: renamed, dropped: [] });
+  return salvage(kind, renamed);
+}
+
+function isValid<Object>(kind: Kind<Object>, value: unknown): value is Object {
+  return kind.schema.safeParse(value).success;
+}
+
+function salvage<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Object>, Problem> {
+  const refuse = (path: string, found: unknown, expected: string) => fail({ path, text: textOf(found), expected });
+  if (!isPlainObject(value)) return refuse("", value, `a ${kind.kind}`);
+  const { metadata } = value;
+  if (!isPlainObject(metadata)) return refuse("metadata", metadata, "an object");
+  const nameSchema = objectMetadata.shape.name;
+  const name = nameSchema.safeParse(metadata.name);
+  if (!name.success) return refuse("metadata.name", metadata.name, expectationOf(nameSchema));
+
+  const findings = new Findings(false);
+  const object = examine(kind.schema, withUsableSpec(kind, value, name.data, findings), "", findings);
+  if (object === undefined) return refuse("", value, `a ${kind.kind}`);
+  return ok({ object: object as Object, dropped: findings.problems });
+}
+
+/** An object without a spec, or with another node's name in it, is still the object of the node it is named after. */
+function withUsableSpec<Object>(kind: Kind<Object>, value: PlainObject, name: string, findings: Findings): PlainObject {
+  const spec = isPlainObject(value.spec) ? value.spec : {};
+  if (spec !== value.spec) findings.add("spec", value.spec ?? undefined, "an object");
+  if (!kind.perNode || spec.nodeName === name) return { ...value, spec };
+  if (spec === value.spec) findings.add("spec.nodeName", spec.nodeName ?? undefined, `the object's name, ${name}`);
+  return { ...value, spec: { ...spec, nodeName: name } };
+}
+
+function withoutAliases<Object>(kind: Kind<Object>, value: unknown): unknown {
+  let renamed = value;
+  for (const { parent, alias, field } of kind.aliases) renamed = rename(renamed, parent, alias, field);
+  return renamed;
+}
+
+function rename(value: unknown, parent: readonly string[], alias: string, field: string): unknown {
+  if (!isPlainObject(value)) return value;
+  const [key, ...deeper] = parent;
+  if (key !== undefined) {
+    const child = rename(value[key], deeper, alias, field);
+    return child === value[key] ? value : { ...value, [key]: child };
+  }
+  if (!Object.hasOwn(value, alias) || (value[field] ?? undefined) !== undefined) return value;
+  const { [alias]: aliased, ...others } = value;
+  return { ...others, [field]: aliased };
+}
