@@ -1,0 +1,22 @@
+import { logFormats, logLevels } from "../log/index.ts";
+import { choice, objectName, path } from "./kinds.ts";
+import { group } from "./variable.ts";
+
+export const EVERY_PROGRAM = "Every program";
+
+/** The variables that every program reads. */
+export const everyProgram = group(EVERY_PROGRAM, {
+  LOG_LEVEL: choice(logLevels, { default: "info", about: "The least important log lines that are still written." }),
+  LOG_FORMAT: choice(logFormats, {
+    derived: { text: "json, pretty on a terminal", from: (_, machine) => (machine.isTerminal ? "pretty" : "json") },
+    about: "Log lines as JSON for machines, or coloured text for people.",
+  }),
+  KUBECONFIG: path({ about: "The kubeconfig file to reach the cluster by; unset = the pod's own service account." }),
+  POD_NAME: objectName({
+    about: "The name of the pod this runs in, from the downward API; it names the leader and the shard.",
+  }),
+  POD_NAMESPACE: objectName({
+    default: "joulie-system",
+    about: "The namespace this runs in; the leader lease lives there.",
+  }),
+});

@@ -1,0 +1,266 @@
+import type * as z from "zod";
+import { isLabelKey, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
+import {
+  fail,
+  formatDuration,
+  type Milliseconds,
+  ok,
+  type Percent,
+  parseDuration,
+  parseNumber,
+  parseQuantity,
+  percent,
+  type Result,
+} from "../../core/units/index.ts";
+import { redactUrl } from "../log/index.ts";
+import { type Bounds, boundsText, outOfBounds } from "./bounds.ts";
+import { type Kind, type VariableOptions, variable } from "./variable.ts";
+
+/** A timer of Node longer than this fires at once. */
+const LONGEST_TIMER = 2_147_483_647;
+const LONGEST_TIMER_TEXT = "596h";
+
+/** `orZero` says what 0 means where it means something; otherwise a duration is longer than 0. */
+export const duration = <const Options extends VariableOptions & { orZero?: string }>(options: Options) =>
+  variable<Milliseconds, Options>(
+    {
+      word: "duration",
+      allowed: `a duration such as 500ms, 30s, 5m or 1h30m, ${options.orZero === undefined ? "longer than 0" : `or 0 (${options.orZero})`}, at most ${LONGEST_TIMER_TEXT}`,
+      read: (text) => {
+        const parsed = parseDuration(text);
+        if (!parsed.ok) return fail("is not a duration");
+        if (parsed.value === 0 && options.orZero === undefined) return fail("is 0");
+        return parsed.value > LONGEST_TIMER ? fail(`is longer than ${LONGEST_TIMER_TEXT}`) : parsed;
+      },
+      show: formatDuration,
+    },
+    options,
+  );
+
+/** A bare number: a share, a count. What has a unit is a `quantity`. */
+export const number = <const Options extends VariableOptions & Bounds>(options: Options) =>
+  variable<number, Options>(numberKind("number", options, Number), options);
+
+export const integer = <const Options extends VariableOptions & Bounds>(options: Options) =>
+  variable<number, Options>(numberKind("integer", options, Number), options);
+
+/** A number of some unit: `quantity(watts, { default: "120", … })`. */
+export const quantity = <Unit, const Options extends VariableOptions & Bounds>(
+  unit: (value: number) => Unit,
+  options: Options,
+) => variable<Unit, Options>(numberKind("number", options, unit), options);
+
+/** A share of a maximum: 0 would forbid all work, and more than all of it is a slip. */
+export const percentage = <const Options extends VariableOptions>(options: Options) =>
+  variable<Percent, Options>(numberKind("percent", { above: 0, max: 100 }, percent), options);
+
+const numberNouns = { number: "a number", integer: "an integer", percent: "a percentage" } as const;
+
+function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: (value: number) => Unit): Kind<Unit> {
+  const noun = numberNouns[word];
+  return {
+    word,
+    allowed: `${noun}${boundsText(bounds)}`,
+    read: (text) => {
+      const parsed = parseNumber(text);
+      if (!parsed.ok || (word === "integer" && !Number.isSafeInteger(parsed.value))) return fail(`is not ${noun}`);
+      const problem = outOfBounds(parsed.value, bounds);
+      return problem === undefined ? ok(unit(parsed.value)) : fail(problem);
+    },
+  };
+}
+
+const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
+
+export const FLAG_WORD = "true|false";
+
+export const flag = <const Options extends VariableOptions>(options: Options) =>
+  variable<boolean, Options>(
+    {
+      word: FLAG_WORD,
+      allowed: "true or false (1 and 0 do as well)",
+      read: (text) => {
+        const value = Object.hasOwn(booleans, text.toLowerCase()) ? booleans[text.toLowerCase()] : undefined;
+        return value === undefined ? fail("is not true or false") : ok(value);
+      },
+      show: String,
+    },
+    options,
+  );
+
+export const choice = <const Choice extends string, const Options extends VariableOptions>(
+  choices: readonly [Choice, ...Choice[]],
+  options: Options,
+) =>
+  variable<Choice, Options>(
+    {
+      word: choices.join("|"),
+      allowed: choices.join(", "),
+      read: (text) => {
+        const chosen = choices.find((candidate) => candidate === text);
+        return chosen === undefined ? fail("is none of the choices") : ok(chosen);
+      },
+    },
+    options,
+  );
+
+/** Any text; `contains` names a placeholder without which it would make no sense. */
+export const text = <const Options extends VariableOptions & { contains?: string; allowed: string }>(
+  options: Options,
+) =>
+  variable<string, Options>(
+    {
+      word: "text",
+      allowed: options.allowed,
+      read: (text) => {
+        if (text === "") return fail("is empty");
+        return options.contains === undefined || text.includes(options.contains)
+          ? ok(text)
+          : fail(`lacks ${options.contains}`);
+      },
+    },
+    options,
+  );
+
+export const path = <const Options extends VariableOptions & { or?: string }>(options: Options) =>
+  variable<string, Options>(
+    {
+      word: "path",
+      allowed: options.or === undefined ? "a path" : `a path, or ${options.or}`,
+      read: (text) => (text === "" || text.includes("\0") ? fail("is not a path") : ok(text)),
+    },
+    options,
+  );
+
+/** `{node}` may stand in it; it stays text, since it becomes a URL only once the placeholder is filled in. */
+export const url = <const Options extends VariableOptions & { placeholder?: "{node}" }>(options: Options) =>
+  variable<string, Options>(
+    {
+      word: "url",
+      allowed: `an http or https URL${options.placeholder === undefined ? "" : `, in which ${options.placeholder} becomes the node's name`}`,
+      read: (text) => {
+        const filled = options.placeholder === undefined ? text : text.replaceAll(options.placeholder, "node");
+        // URL would also take "http:host" and "http:/host", which are slips.
+        return /^https?:\/\//i.test(filled) && URL.canParse(filled) ? ok(text) : fail("is not an http or https URL");
+      },
+      redact: redactUrl,
+    },
+    options,
+  );
+
+/** Where a server listens; no host = every interface. */
+export interface Address {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+export const address = <const Options extends VariableOptions>(options: Options) =>
+  variable<Address, Options>(
+    {
+      word: "address",
+      allowed: "an address such as :8080, 127.0.0.1:8080 or [::1]:8080, port 0 to 65535 (0 = any free one)",
+      read: readAddress,
+    },
+    options,
+  );
+
+function readAddress(text: string): Result<Address, string> {
+  const [, bracketed, bare, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
+  if (digits === undefined) return fail("is not an address");
+  const port = Number(digits);
+  if (port > 65_535) return fail("has a port above 65535");
+  const host = bracketed ?? bare;
+  return ok({ host: host === "" ? undefined : host, port });
+}
+
+export const labelSelector = <const Options extends VariableOptions>(options: Options) =>
+  variable<LabelSelector, Options>(
+    {
+      word: "selector",
+      allowed: "a Kubernetes label selector such as joulie.io/managed=true,tier!=test",
+      read: (text) => {
+        const parsed = parseLabelSelector(text);
+        return parsed.ok ? parsed : fail("is not a label selector");
+      },
+    },
+    options,
+  );
+
+const DNS_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
+const dnsName = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
+
+const isObjectName = (text: string): boolean => text.length <= 253 && dnsName.test(text);
+
+/** The name of a Kubernetes object. */
+export const objectName = <const Options extends VariableOptions>(options: Options) =>
+  variable<string, Options>(
+    {
+      word: "name",
+      allowed: "a Kubernetes name: lower-case letters, digits, - and .",
+      read: (text) => (isObjectName(text) ? ok(text) : fail("is not a Kubernetes name")),
+    },
+    options,
+  );
+
+const labelKeyKind: Kind<string> = {
+  word: "key",
+  allowed: "a Kubernetes label key such as joulie.io/reserved",
+  read: (text) => (isLabelKey(text) ? ok(text) : fail("is not a label key")),
+};
+
+export const labelKey = <const Options extends VariableOptions>(options: Options) =>
+  variable<string, Options>(labelKeyKind, options);
+
+export const labelKeys = <const Options extends VariableOptions>(options: Options) =>
+  variable<readonly string[], Options>(
+    {
+      word: "key,key…",
+      allowed: "Kubernetes label keys, separated by commas",
+      read: (text) => {
+        const items = text.split(",").map((item) => item.trim());
+        const bad = items.find((item) => !isLabelKey(item));
+        return bad === undefined ? ok(items) : fail(`has ${JSON.stringify(bad)}, which is not a label key`);
+      },
+    },
+    options,
+  );
+
+export const bytes = <const Options extends VariableOptions & Bounds>(options: Options) =>
+  variable<number, Options>(
+    {
+      word: "bytes",
+      allowed: "a whole number of bytes such as 65536, 512Ki or 64Mi, above 0, at most 2Gi",
+      read: (text) => {
+        const parsed = parseQuantity(text);
+        if (!parsed.ok) return fail("is not a quantity");
+        if (!Number.isSafeInteger(parsed.value)) return fail("is not a whole number of bytes");
+        const problem = outOfBounds(parsed.value, { above: 0, max: 2 ** 31 });
+        return problem === undefined ? parsed : fail(problem);
+      },
+    },
+    options,
+  );
+
+export const json = <Value, const Options extends VariableOptions & { allowed: string }>(
+  schema: z.ZodType<Value>,
+  options: Options,
+) =>
+  variable<Value, Options>(
+    {
+      word: "json",
+      allowed: options.allowed,
+      read: (text) => {
+        let parsed: unknown;
+        try {
+          parsed = JSON.parse(text);
+        } catch {
+          return fail("is not JSON");
+        }
+        const checked = schema.safeParse(parsed);
+        if (checked.success) return ok(checked.data);
+        const [issue] = checked.error.issues;
+        return fail(`is wrong at ${issue?.path.join(".") || "its top"} (${issue?.message ?? "unknown problem"})`);
+      },
+    },
+    options,
+  );

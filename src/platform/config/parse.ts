@@ -1,0 +1,117 @@
+import type * as z from "zod";
+import { fail, ok, type Result } from "../../core/units/index.ts";
+import { misspelt } from "./misspelt.ts";
+import { variableNames } from "./program.ts";
+import { type ConfigSchema, factsOf, flagOf, type Machine, type Texts } from "./variable.ts";
+
+export type Source = "flag" | "environment" | "default" | "derived";
+
+export interface ConfigInputs {
+  readonly env: Texts;
+  /** By variable name, as in `env`. */
+  readonly flags: Texts;
+  readonly machine: Machine;
+  /** The variables of every program; one of them is never taken for a slip. */
+  readonly known?: Iterable<string>;
+}
+
+export interface ParsedConfig<Values> {
+  /** Frozen all the way down. */
+  readonly values: Values;
+  readonly sources: Readonly<Record<string, Source>>;
+  /** The text of each value as a person may see it; a variable without a value is missing here. */
+  readonly shown: Texts;
+  readonly warnings: readonly string[];
+}
+
+export interface ConfigProblem {
+  readonly variable: string;
+  /** One line: the variable or flag, its value, what is wrong and what is allowed. */
+  readonly message: string;
+}
+
+const LONGEST_SHOWN = 160;
+
+/** Reads a program's whole configuration: flag before environment before default, and all problems at once. */
+export function parseConfig<Config extends ConfigSchema>(
+  config: Config,
+  { env, flags, machine, known = [] }: ConfigInputs,
+): Result<ParsedConfig<z.output<Config>>, ConfigProblem[]> {
+  const names = variableNames(config);
+  const { texts, sources } = resolve(config, flags, env, machine);
+  const parsed = config.safeParse(texts);
+  if (!parsed.success) {
+    const assignment = (name: string): string => {
+      const text = texts[name];
+      const written = sources[name] === "flag" ? flagOf(name) : name;
+      return text === undefined ? `${written} (not set)` : `${written}=${quoted(config, name, text)}`;
+    };
+    return fail(parsed.error.issues.map((issue) => problemOf(config, issue, assignment)));
+  }
+  const shown: Record<string, string> = {};
+  for (const name of names) {
+    const text = texts[name];
+    if (text !== undefined) shown[name] = factsFor(config, name).show(text);
+  }
+  return ok({
+    values: frozen(parsed.data),
+    sources: frozen(sources),
+    shown: frozen(shown),
+    warnings: misspelt(Object.keys(env), names, new Set([...names, ...known])),
+  });
+}
+
+function resolve(config: ConfigSchema, flags: Texts, env: Texts, machine: Machine) {
+  const texts: Record<string, string | undefined> = {};
+  const sources: Record<string, Source> = {};
+  for (const name of variableNames(config)) {
+    // An empty variable is what a chart renders for a value nobody gave; an empty flag was typed, and is judged.
+    const fromEnv = env[name]?.trim() || undefined;
+    const fromFlag = flags[name]?.trim();
+    texts[name] = fromFlag ?? fromEnv ?? factsFor(config, name).default;
+    sources[name] = fromFlag !== undefined ? "flag" : fromEnv !== undefined ? "environment" : "default";
+  }
+  const given = { ...texts };
+  for (const name of variableNames(config)) {
+    const { derived } = factsFor(config, name);
+    if (derived === undefined || given[name] !== undefined) continue;
+    texts[name] = derived.from(given, machine);
+    sources[name] = "derived";
+  }
+  return { texts, sources };
+}
+
+function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, assignment: (name: string) => string): ConfigProblem {
+  const name = String(issue.path[0]);
+  const facts = factsFor(config, name);
+  const params = issue.code === "custom" ? issue.params : undefined;
+  if (typeof params?.["allowed"] === "string") {
+    const problem = issue.message.replaceAll(/\{([A-Z0-9_]+)\}/g, (_, other: string) => assignment(other));
+    return { variable: name, message: `${assignment(name)} ${problem}; allowed: ${params["allowed"]}` };
+  }
+  // Only a variable whose default cannot be derived here reaches zod as undefined.
+  if (issue.code === "invalid_type") {
+    const why = `and cannot be derived here (default: ${facts.derived?.text ?? "none"})`;
+    return { variable: name, message: `${name} is not set ${why}; allowed: ${facts.allowed}` };
+  }
+  return { variable: name, message: `${assignment(name)} ${issue.message}; allowed: ${facts.allowed}` };
+}
+
+function quoted(config: ConfigSchema, name: string, text: string): string {
+  const safe = factsFor(config, name).redact(text);
+  return JSON.stringify(safe.length > LONGEST_SHOWN ? `${safe.slice(0, LONGEST_SHOWN)}…` : safe);
+}
+
+function factsFor(config: ConfigSchema, name: string) {
+  const schema = config.shape[name];
+  if (schema === undefined) throw new TypeError(`${name} is not a variable of this program`);
+  return factsOf(schema);
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) frozen(member);
+  }
+  return value;
+}

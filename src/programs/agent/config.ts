@@ -1,0 +1,189 @@
+import type * as z from "zod";
+import { seconds, watts } from "../../core/units/index.ts";
+import {
+  address,
+  choice,
+  configOf,
+  duration,
+  everyProgram,
+  flag,
+  group,
+  integer,
+  labelSelector,
+  needs,
+  number,
+  objectName,
+  path,
+  percentage,
+  quantity,
+  type Texts,
+  text,
+  url,
+} from "../../platform/config/index.ts";
+
+export const agentConfig = configOf(
+  {
+    ...group("The agent", {
+      AGENT_MODE: choice(["daemonset", "pool"], {
+        default: "daemonset",
+        about: "daemonset controls the node it runs on; pool controls many nodes over HTTP and never its own host.",
+      }),
+      NODE_NAME: objectName({ about: "The node to control in daemonset mode, from the downward API." }),
+      RECONCILE_INTERVAL: duration({ default: "20s", about: "How often targets are enforced and readings reported." }),
+      METRICS_ADDR: address({ default: ":8080", about: "Where metrics, health and debug pages are served." }),
+      SIMULATE_ONLY: flag({ default: "false", about: "Report what would be done, and touch nothing." }),
+      STATE_DIR: path({ default: "/var/lib/joulie", about: "Where original limits are kept until they are restored." }),
+      RESTORE_ON_EXIT: flag({ default: "true", about: "Restore the original limits when the agent stops." }),
+      TARGET_LEASE: duration({
+        default: "0",
+        orZero: "keep the last target for ever",
+        about: "How long the last target holds while the API is out of reach.",
+      }),
+      TARGET_LEASE_ACTION: choice(["restore", "eco"], {
+        default: "restore",
+        about: "What happens when TARGET_LEASE runs out: the original limits, or the eco caps.",
+      }),
+    }),
+    ...group("Hardware", {
+      HARDWARE_CATALOG_PATH: path({
+        default: "embedded",
+        or: "embedded",
+        about: "A YAML file that adds to the built-in catalogue of CPUs and GPUs and overrides it.",
+      }),
+      HOST_SYS_ROOT: path({
+        derived: {
+          text: "/host-sys, else /sys",
+          from: (_, machine) => (machine.exists("/host-sys") ? "/host-sys" : "/sys"),
+        },
+        about: "Where the host's sysfs is mounted.",
+      }),
+      HOST_PROC_ROOT: path({ default: "/proc", about: "Where the host's procfs is mounted." }),
+      NVML_LIBRARY: text({
+        default: "libnvidia-ml.so.1",
+        allowed: "a library name or path",
+        about: "NVIDIA's management library.",
+      }),
+    }),
+    ...group("Pool mode", {
+      POOL_NODE_SELECTOR: labelSelector({
+        default: "joulie.io/managed=true",
+        about: "The nodes that the pool's agents control together.",
+      }),
+      POOL_SHARDS: integer({ default: "1", min: 1, about: "How many agents share the pool's nodes." }),
+      POOL_SHARD_ID: integer({
+        min: 0,
+        derived: { text: "the ordinal at the end of POD_NAME", from: shardOfPod },
+        about: "Which shard of the pool's nodes this agent controls, counted from 0.",
+      }),
+    }),
+    ...group("DVFS controller", {
+      DVFS_EMA_ALPHA: number({
+        default: "0.3",
+        above: 0,
+        max: 1,
+        about: "The weight of the newest sample in the power average.",
+      }),
+      DVFS_HIGH_MARGIN_W: quantity(watts, {
+        default: "10",
+        min: 0,
+        about: "Watts above the cap before more throttle is considered.",
+      }),
+      DVFS_LOW_MARGIN_W: quantity(watts, {
+        default: "15",
+        min: 0,
+        about: "Watts below the cap before less throttle is considered.",
+      }),
+      DVFS_STEP_PCT: percentage({ default: "10", about: "How much throttle one action adds or takes away." }),
+      DVFS_COOLDOWN: duration({ default: "20s", about: "The least time between two actions." }),
+      DVFS_TRIP_COUNT: integer({
+        default: "2",
+        min: 1,
+        about: "Samples in a row outside the margins that lead to an action.",
+      }),
+      DVFS_MIN_FREQ_KHZ: integer({
+        default: "1500000",
+        min: 1,
+        about: "The frequency that full throttle leaves, in kHz.",
+      }),
+    }),
+    ...group("Telemetry and control", {
+      TELEMETRY_CPU_SOURCE: choice(["none", "host", "http"], {
+        default: "host",
+        about: "Where CPU readings come from while no TelemetryProfile says so.",
+      }),
+      TELEMETRY_CPU_HTTP_ENDPOINT: url({
+        placeholder: "{node}",
+        about: "The URL of CPU readings for the source http.",
+      }),
+      TELEMETRY_CPU_CONTROL: choice(["none", "host", "http"], {
+        default: "host",
+        about: "How CPU caps are enforced while no TelemetryProfile says so.",
+      }),
+      TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: url({
+        placeholder: "{node}",
+        about: "The URL of CPU control for the control http.",
+      }),
+      TELEMETRY_CPU_CONTROL_MODE: choice(["auto", "rapl", "dvfs"], {
+        default: "auto",
+        about: "auto takes RAPL and falls back to DVFS; the others take only what they name.",
+      }),
+      TELEMETRY_GPU_SOURCE: choice(["none", "host", "http"], {
+        default: "host",
+        about: "Where GPU readings come from while no TelemetryProfile says so.",
+      }),
+      TELEMETRY_GPU_HTTP_ENDPOINT: url({
+        placeholder: "{node}",
+        about: "The URL of GPU readings for the source http.",
+      }),
+      TELEMETRY_GPU_CONTROL: choice(["none", "host", "http"], {
+        default: "host",
+        about: "How GPU caps are enforced while no TelemetryProfile says so.",
+      }),
+      TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: url({
+        placeholder: "{node}",
+        about: "The URL of GPU control for the control http.",
+      }),
+      TELEMETRY_GPU_CONTROL_MODE: choice(["auto", "powercap"], {
+        default: "auto",
+        about: "How GPU control works; powercap is the only way there is, and auto takes it.",
+      }),
+      TELEMETRY_HTTP_TIMEOUT_SECONDS: quantity(seconds, {
+        default: "5",
+        min: 1,
+        max: 300,
+        about: "How long one HTTP request for readings or control may take.",
+      }),
+      TELEMETRY_HTTP_TOKEN_FILE: path({ about: "A file with the bearer token for HTTP readings and control." }),
+      TELEMETRY_HTTP_CA_FILE: path({ about: "A file with the certificate authorities to trust for HTTPS endpoints." }),
+    }),
+    ...everyProgram,
+  },
+  [
+    needs("AGENT_MODE", "daemonset", "NODE_NAME"),
+    needs("TELEMETRY_CPU_SOURCE", "http", "TELEMETRY_CPU_HTTP_ENDPOINT"),
+    needs("TELEMETRY_CPU_CONTROL", "http", "TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT"),
+    needs("TELEMETRY_GPU_SOURCE", "http", "TELEMETRY_GPU_HTTP_ENDPOINT"),
+    needs("TELEMETRY_GPU_CONTROL", "http", "TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT"),
+    {
+      reads: ["POOL_SHARD_ID", "POOL_SHARDS", "AGENT_MODE"],
+      holds: (config) => config.AGENT_MODE !== "pool" || config.POOL_SHARD_ID < config.POOL_SHARDS,
+      problem: "is not below {POOL_SHARDS}",
+      allowed: "less than POOL_SHARDS, which has to equal the number of agents",
+    },
+    {
+      reads: ["TARGET_LEASE", "RECONCILE_INTERVAL"],
+      holds: (config) => config.TARGET_LEASE === 0 || config.TARGET_LEASE >= config.RECONCILE_INTERVAL,
+      problem: "runs out between two passes {RECONCILE_INTERVAL}",
+      allowed: "0, or at least RECONCILE_INTERVAL",
+    },
+  ],
+);
+
+export type AgentConfig = z.output<typeof agentConfig>;
+
+/** Five characters or more after the dash are the random ending of a Deployment's or DaemonSet's pod, even if all are digits. */
+function shardOfPod(texts: Texts): string | undefined {
+  if (texts["AGENT_MODE"] !== "pool") return "0";
+  const ordinal = /-(\d{1,4})$/.exec(texts["POD_NAME"] ?? "")?.[1];
+  return ordinal ?? (texts["POOL_SHARDS"] === "1" ? "0" : undefined);
+}

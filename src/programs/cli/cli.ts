@@ -1,0 +1,68 @@
+import { Command, CommanderError } from "commander";
+import packageJson from "../../../package.json" with { type: "json" };
+import type { Machine, Texts } from "../../platform/config/index.ts";
+import type { Program } from "../index.ts";
+
+/** What the command line is told of the world. */
+export interface World {
+  readonly env: Texts;
+  readonly machine: Machine;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  /** The command line or the configuration is wrong: starting again will not help. */
+  misused: 2,
+} as const;
+
+/** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
+export async function run(args: readonly string[], programs: readonly Program[], world: World): Promise<number> {
+  let exitCode: number = exitCodes.done;
+  const joulie = new Command("joulie")
+    .description(packageJson.description)
+    .version(packageJson.version, "--version", "print the version")
+    .helpCommand(false);
+  obey(joulie, "joulie", world);
+  for (const program of programs) {
+    obey(joulie.command(program.name).description(program.summary), `joulie ${program.name}`, world);
+  }
+  // Configurations and what reads them are loaded for the one program that was named: `--help` and `--version` stay fast.
+  joulie.hook("preSubcommand", async (_, command) => {
+    const program = programs.find(({ name }) => name === command.name());
+    if (program === undefined) return;
+    const { addFlags, runProgram } = await import("./program-command.ts");
+    addFlags(command, await program.config());
+    command.action(async () => {
+      exitCode = await runProgram(program, programs, command, world);
+    });
+  });
+  try {
+    await joulie.parseAsync(args[0] === "help" ? [...args.slice(1), "--help"] : args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.misused;
+  }
+  return exitCode;
+}
+
+/** Commander prints and exits by itself; here it does both through us, one line for one problem. */
+function obey(command: Command, name: string, world: World): void {
+  command
+    .exitOverride()
+    .helpOption("--help", "print this help")
+    .allowExcessArguments(false)
+    .configureOutput({
+      writeOut: world.out,
+      writeErr: world.err,
+      outputError: (text, write) => {
+        const line = text
+          .trim()
+          .replace(/^error: /, "")
+          .replaceAll(/\s*\n\s*/g, " ");
+        write(`${name}: ${line}; see ${name} --help\n`);
+      },
+    });
+}

@@ -1,0 +1,1 @@
+export { run, type World } from "./cli.ts";

@@ -1,0 +1,78 @@
+import { type Command, Option } from "commander";
+import type { ErrorCode } from "../../core/api/index.ts";
+import {
+  type ConfigSchema,
+  FLAG_WORD,
+  flagOf,
+  grouped,
+  parseConfig,
+  type Texts,
+  type VariableFacts,
+  variableNames,
+} from "../../platform/config/index.ts";
+import type { Program } from "../index.ts";
+import { exitCodes, type World } from "./cli.ts";
+import { printedConfig } from "./print-config.ts";
+
+/** Every variable as a flag, under its heading. */
+export function addFlags(command: Command, config: ConfigSchema): void {
+  command.option("--print-config", "print every value in effect and its source, then exit");
+  for (const { title, variables } of grouped(config)) {
+    for (const { name, facts } of variables) command.addOption(flagOption(name, facts).helpGroup(`${title}:`));
+  }
+}
+
+function flagOption(name: string, facts: VariableFacts): Option {
+  // A bare `--simulate-only` is true; every other flag takes a value.
+  const value = facts.word === FLAG_WORD ? `[${facts.word}]` : `<${facts.word}>`;
+  const byDefault = facts.derived?.text ?? facts.default;
+  const about = byDefault === undefined ? facts.about : `${facts.about} (default: ${byDefault})`;
+  return new Option(`${flagOf(name)} ${value}`, about);
+}
+
+/** The flags that were given, by the names of their variables. */
+function flagTexts(command: Command, config: ConfigSchema): Texts {
+  const values = command.opts<Record<string, unknown>>();
+  const texts: Record<string, string> = {};
+  for (const name of variableNames(config)) {
+    const option = command.options.find(({ long }) => long === flagOf(name));
+    const value = option === undefined ? undefined : values[option.attributeName()];
+    if (value === true) texts[name] = "true";
+    if (typeof value === "string") texts[name] = value;
+  }
+  return texts;
+}
+
+/** Reads the configuration, then says what is wrong with it, prints it, or starts the program with it. */
+export async function runProgram(
+  program: Program,
+  programs: readonly Program[],
+  command: Command,
+  world: World,
+): Promise<number> {
+  const say = (message: string, code?: ErrorCode): void =>
+    world.err(`joulie ${program.name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
+  const config = await program.config();
+  const everyConfig = await Promise.all(programs.map(async (other) => other.config()));
+  const parsed = parseConfig(config, {
+    env: world.env,
+    flags: flagTexts(command, config),
+    machine: world.machine,
+    known: everyConfig.flatMap(variableNames),
+  });
+  if (!parsed.ok) {
+    for (const { message } of parsed.error) say(message, "JOULIE_E_CONFIG_VALUE");
+    return exitCodes.misused;
+  }
+  for (const warning of parsed.value.warnings) say(`warning: ${warning}`);
+  if (command.opts()["printConfig"] === true) {
+    world.out(printedConfig(parsed.value));
+    return exitCodes.done;
+  }
+  if (program.start === undefined) {
+    const hint = "--print-config shows what it would run with";
+    say(`this version does not have this program yet; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
+    return exitCodes.failed;
+  }
+  return program.start(parsed.value.values);
+}

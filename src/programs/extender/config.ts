@@ -1,0 +1,99 @@
+import type * as z from "zod";
+import {
+  type Address,
+  address,
+  bytes,
+  configOf,
+  duration,
+  everyProgram,
+  flag,
+  goesWith,
+  group,
+  integer,
+  number,
+  path,
+} from "../../platform/config/index.ts";
+
+export const extenderConfig = configOf(
+  {
+    ...group("The extender", {
+      EXTENDER_ADDR: address({
+        default: ":9876",
+        about: "Where kube-scheduler asks: /filter, /prioritize and debug pages.",
+      }),
+      METRICS_ADDR: address({ default: ":9877", about: "Where metrics and health pages are served." }),
+      CACHE_TTL: duration({
+        default: "30s",
+        about: "The oldest NodeTwin and NodeHardware that may serve while the API answers.",
+      }),
+      TWIN_STALENESS_THRESHOLD: duration({
+        default: "5m",
+        about: "A NodeTwin not refreshed for longer gives its node the neutral score.",
+      }),
+      EXTENDER_MAX_BODY_BYTES: bytes({ default: "64Mi", about: "The largest request that is read." }),
+    }),
+    ...group("Scoring", {
+      MARGINAL_CPU_UTIL_COEFF: number({
+        default: "0.7",
+        min: 0,
+        about: "The share of a requested core's power a pod is expected to draw.",
+      }),
+      MARGINAL_GPU_UTIL_COEFF_STANDARD: number({
+        default: "0.65",
+        min: 0,
+        about: "The share of a requested GPU's power a standard pod is expected to draw.",
+      }),
+      MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: number({
+        default: "0.85",
+        min: 0,
+        about: "The share of a requested GPU's power a performance pod is expected to draw.",
+      }),
+      ENABLE_FACILITY_METRICS: flag({ default: "false", about: "Weigh a pod's power by the PUE in the NodeTwin." }),
+      DRAINING_SCORE_PENALTY: number({
+        default: "20",
+        min: 0,
+        max: 100,
+        about: "Points that a draining node loses for standard pods.",
+      }),
+      SCORE_MAX: integer({
+        default: "100",
+        min: 1,
+        max: 100,
+        about: "The highest score; 10 is kube-scheduler's own range, 100 outweighs its built-in plugins.",
+      }),
+    }),
+    ...group("TLS", {
+      EXTENDER_TLS_CERT_FILE: path({ about: "The server's certificate; unset = plain HTTP." }),
+      EXTENDER_TLS_KEY_FILE: path({ about: "The certificate's private key." }),
+      EXTENDER_TLS_CLIENT_CA_FILE: path({ about: "Only clients with a certificate of this authority may ask." }),
+    }),
+    ...everyProgram,
+  },
+  [
+    goesWith("EXTENDER_TLS_CERT_FILE", "EXTENDER_TLS_KEY_FILE"),
+    goesWith("EXTENDER_TLS_KEY_FILE", "EXTENDER_TLS_CERT_FILE"),
+    {
+      reads: ["EXTENDER_TLS_CLIENT_CA_FILE", "EXTENDER_TLS_CERT_FILE"],
+      holds: (config) =>
+        config.EXTENDER_TLS_CLIENT_CA_FILE === undefined || config.EXTENDER_TLS_CERT_FILE !== undefined,
+      problem: "needs {EXTENDER_TLS_CERT_FILE}",
+      allowed:
+        "only together with EXTENDER_TLS_CERT_FILE and EXTENDER_TLS_KEY_FILE: plain HTTP knows no client certificates",
+    },
+    {
+      reads: ["EXTENDER_ADDR", "METRICS_ADDR"],
+      holds: (config) => !collide(config.EXTENDER_ADDR, config.METRICS_ADDR),
+      problem: "is the address of {METRICS_ADDR} as well",
+      allowed: "two different ports",
+    },
+  ],
+);
+
+export type ExtenderConfig = z.output<typeof extenderConfig>;
+
+const everyInterface: ReadonlySet<string | undefined> = new Set([undefined, "0.0.0.0", "::"]);
+
+function collide(one: Address, other: Address): boolean {
+  const sameHost = one.host === other.host || everyInterface.has(one.host) || everyInterface.has(other.host);
+  return one.port === other.port && one.port !== 0 && sameHost;
+}

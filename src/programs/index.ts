@@ -1,0 +1,49 @@
+import type * as z from "zod";
+import type { ConfigSchema } from "../platform/config/index.ts";
+
+/** One subcommand of `joulie`. */
+export interface Program<Config extends ConfigSchema = ConfigSchema> {
+  readonly name: string;
+  readonly summary: string;
+  /** The variables it reads. Imported when it is asked for, as is everything in `start`: `--help` stays fast. */
+  config(): Promise<Config>;
+  /** Runs until it is told to stop, and gives the exit code. Absent = not in this version yet. */
+  start?(config: z.output<Config>): Promise<number>;
+}
+
+/** Keeps each program's own configuration type while it is checked. */
+const program = <Config extends ConfigSchema>(definition: Program<Config>): Program<Config> => definition;
+
+/** Every program there is: the one place that knows. */
+export const programs: readonly Program[] = [
+  program({
+    name: "operator",
+    summary: "Plans which nodes run at performance and which at eco, and publishes each node's twin.",
+    config: async () => (await import("./operator/config.ts")).operatorConfig,
+  }),
+  program({
+    name: "agent",
+    summary: "Enforces power caps on nodes and reports their hardware and power.",
+    config: async () => (await import("./agent/config.ts")).agentConfig,
+  }),
+  program({
+    name: "extender",
+    summary: "Filters and scores nodes for kube-scheduler by power, heat and class.",
+    config: async () => (await import("./extender/config.ts")).extenderConfig,
+  }),
+  program({
+    name: "simulate",
+    summary: "Replays a trace or a seeded workload on a described cluster and reports energy, waits and peaks.",
+    config: async () => (await import("./simulator/config.ts")).simulatorConfig,
+  }),
+  program({
+    name: "simulator",
+    summary: "Serves simulated nodes: their telemetry, control and facility metrics.",
+    config: async () => (await import("./simulator/config.ts")).simulatorConfig,
+  }),
+  program({
+    name: "demo",
+    summary: "Runs a whole power-managed cluster in one process, with no cluster needed.",
+    config: async () => (await import("./demo/config.ts")).demoConfig,
+  }),
+];

@@ -1,0 +1,240 @@
+import * as z from "zod";
+import { gpuProductLabels, labels } from "../../core/api/index.ts";
+import { watts } from "../../core/units/index.ts";
+import {
+  address,
+  choice,
+  configOf,
+  duration,
+  everyProgram,
+  flag,
+  goesWith,
+  group,
+  integer,
+  json,
+  labelKey,
+  labelKeys,
+  labelSelector,
+  needs,
+  notAbove,
+  number,
+  objectName,
+  percentage,
+  quantity,
+  type Rule,
+  text,
+  url,
+} from "../../platform/config/index.ts";
+
+const cap = z.number().positive().transform(watts);
+const gpuModelCaps = z.record(
+  z.string().min(1),
+  z
+    .strictObject({ minCapWatts: cap.optional(), maxCapWatts: cap })
+    .refine(({ minCapWatts, maxCapWatts }) => (minCapWatts ?? 0) <= maxCapWatts, "minCapWatts is above maxCapWatts"),
+);
+
+const METRIC = "a metric name or PromQL expression";
+const zoneTemplate = (about: string) => text({ contains: "{zone}", allowed: `${METRIC} with {zone} in it`, about });
+
+export const operatorConfig = configOf(
+  {
+    ...group("The operator", {
+      RECONCILE_INTERVAL: duration({
+        default: "1m",
+        about: "How often plans are made; changes that matter come sooner.",
+      }),
+      METRICS_ADDR: address({ default: ":8081", about: "Where metrics, health and debug pages are served." }),
+      LEASE_NAME: objectName({
+        default: "joulie-operator",
+        about: "The Lease by which one of several operators leads.",
+      }),
+      TWIN_HEARTBEAT: duration({
+        default: "2m",
+        about: "How often an unchanged NodeTwin is refreshed to show it is current.",
+      }),
+      WRITE_NODE_POWER_PROFILES: flag({
+        default: "false",
+        about: "Mirror the operator's targets to NodePowerProfile objects for tools that read those.",
+      }),
+    }),
+    ...group("Nodes and labels", {
+      NODE_SELECTOR: labelSelector({ default: `${labels.managed}=true`, about: "The nodes that Joulie manages." }),
+      RESERVED_LABEL_KEY: labelKey({
+        default: labels.reserved,
+        about: "A node with this label set to true is left alone.",
+      }),
+      POWER_PROFILE_LABEL: labelKey({
+        default: labels.powerProfile,
+        about: "The node label that carries the profile.",
+      }),
+      DRAINING_LABEL: labelKey({ default: labels.draining, about: "The node label that says a node is draining." }),
+      GPU_PRODUCT_LABEL_KEYS: labelKeys({
+        default: gpuProductLabels.join(","),
+        about: "Node labels that may name the GPU product; the first one present counts.",
+      }),
+    }),
+    ...group("Policy", {
+      POLICY_TYPE: choice(["static_partition", "queue_aware_v1", "rule_swap_v1"], {
+        default: "static_partition",
+        about: "The algorithm that decides which nodes are performance and which are eco.",
+      }),
+      STATIC_HP_FRAC: number({
+        default: "0.5",
+        min: 0,
+        about: "static_partition: the share of nodes kept at performance; more than 1 means all of them.",
+      }),
+      QUEUE_HP_BASE_FRAC: number({
+        default: "0.6",
+        min: 0,
+        about:
+          "queue_aware_v1: the share of nodes kept at performance whatever the queue; more than 1 means all of them.",
+      }),
+      QUEUE_HP_MIN: integer({ default: "1", min: 0, about: "queue_aware_v1: the fewest performance nodes." }),
+      QUEUE_HP_MAX: integer({ default: "1000000", min: 0, about: "queue_aware_v1: the most performance nodes." }),
+      QUEUE_PERF_PER_HP_NODE: number({
+        default: "10",
+        above: 0,
+        about: "queue_aware_v1: how many performance pods one performance node is expected to hold.",
+      }),
+      DRAINING_CAPS: choice(["performance", "eco"], {
+        default: "performance",
+        about: "The caps of a draining node while performance pods remain on it.",
+      }),
+    }),
+    ...group("Power caps", {
+      CPU_WRITE_ABSOLUTE_CAPS: flag({
+        default: "false",
+        about: "Write CPU caps in watts per package instead of percent.",
+      }),
+      PERFORMANCE_CAP_WATTS: quantity(watts, {
+        default: "5000",
+        min: 1,
+        about: "The CPU cap of performance nodes, in watts.",
+      }),
+      ECO_CAP_WATTS: quantity(watts, { default: "120", min: 1, about: "The CPU cap of eco nodes, in watts." }),
+      CPU_PERFORMANCE_CAP_PCT_OF_MAX: percentage({
+        default: "100",
+        about: "The CPU cap of performance nodes, in percent of the maximum.",
+      }),
+      CPU_ECO_CAP_PCT_OF_MAX: percentage({
+        default: "60",
+        about: "The CPU cap of eco nodes, in percent of the maximum.",
+      }),
+      CPU_CAP_GPU_NODES: flag({ default: "true", about: "Cap the CPUs of nodes with GPUs as well." }),
+      GPU_WRITE_ABSOLUTE_CAPS: flag({
+        default: "false",
+        about: "Add watts per GPU to the percentage where the model's maximum is known.",
+      }),
+      GPU_PERFORMANCE_CAP_PCT_OF_MAX: percentage({
+        default: "100",
+        about: "The GPU cap of performance nodes, in percent of the maximum.",
+      }),
+      GPU_ECO_CAP_PCT_OF_MAX: percentage({
+        default: "60",
+        about: "The GPU cap of eco nodes, in percent of the maximum.",
+      }),
+      GPU_MODEL_CAPS_JSON: json(gpuModelCaps, {
+        default: "{}",
+        allowed: 'JSON such as {"NVIDIA-H100-80GB-HBM3":{"minCapWatts":200,"maxCapWatts":700}}',
+        about: "The watts each GPU product can be capped to, where the catalogue does not know better.",
+      }),
+    }),
+    ...group("Node power", {
+      OPERATOR_NODE_POWER_SOURCE: choice(["auto", "static", "utilization", "http", "prometheus"], {
+        default: "auto",
+        about:
+          "Where a node's power comes from; auto takes the agent's reading, else utilization, else a static estimate.",
+      }),
+      OPERATOR_NODE_POWER_HTTP_ENDPOINT: url({
+        placeholder: "{node}",
+        about: "The URL of a node's readings for the source http.",
+      }),
+      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: url({ about: "The Prometheus server for the source prometheus." }),
+      OPERATOR_NODE_POWER_PROMETHEUS_QUERY: text({
+        allowed: "a PromQL expression",
+        about: "One query that gives the watts of every node; unset = Kepler's series.",
+      }),
+      REFERENCE_NODE_POWER_W: quantity(watts, {
+        default: "4000",
+        above: 0,
+        about: "The node power, in watts, against which cooling stress and density are measured.",
+      }),
+      REFERENCE_RACK_CAPACITY_W: quantity(watts, {
+        default: "50000",
+        above: 0,
+        about: "The watts a rack's power supply can give, against which PSU stress is measured.",
+      }),
+    }),
+    ...group("Facility", {
+      ENABLE_FACILITY_METRICS: flag({
+        default: "false",
+        about: "Read ambient temperature, IT power and cooling power from Prometheus.",
+      }),
+      FACILITY_PROMETHEUS_ADDRESS: url({
+        default: "http://prometheus-operated.monitoring:9090",
+        about: "The Prometheus server with the facility's metrics.",
+      }),
+      FACILITY_POLL_INTERVAL: duration({ default: "30s", about: "How often facility metrics are read." }),
+      FACILITY_AMBIENT_TEMP_METRIC: text({
+        default: "datacenter_ambient_temperature_celsius",
+        allowed: METRIC,
+        about: "The site's ambient temperature, in °C.",
+      }),
+      FACILITY_IT_POWER_METRIC: text({
+        default: "datacenter_total_it_power_watts",
+        allowed: METRIC,
+        about: "The site's IT power, in watts.",
+      }),
+      FACILITY_COOLING_POWER_METRIC: text({
+        default: "datacenter_cooling_power_watts",
+        allowed: METRIC,
+        about: "The site's cooling power, in watts.",
+      }),
+      FACILITY_ZONE_AMBIENT_METRIC_TEMPLATE: zoneTemplate("The ambient temperature of a cooling zone, in °C."),
+      FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE: zoneTemplate(
+        "The IT power of a cooling zone, in watts, for a PUE per zone.",
+      ),
+      FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE: zoneTemplate(
+        "The cooling power of a cooling zone, in watts, for a PUE per zone.",
+      ),
+      FACILITY_RACK_POWER_METRIC_TEMPLATE: text({
+        contains: "{rack}",
+        allowed: `${METRIC} with {rack} in it`,
+        about: "The power of a rack, in watts; it replaces the sum of its nodes in PSU stress.",
+      }),
+    }),
+    ...everyProgram,
+  },
+  [
+    notAbove("QUEUE_HP_MIN", "QUEUE_HP_MAX"),
+    notAbove("CPU_ECO_CAP_PCT_OF_MAX", "CPU_PERFORMANCE_CAP_PCT_OF_MAX"),
+    notAbove("GPU_ECO_CAP_PCT_OF_MAX", "GPU_PERFORMANCE_CAP_PCT_OF_MAX"),
+    {
+      reads: ["ECO_CAP_WATTS", "PERFORMANCE_CAP_WATTS", "CPU_WRITE_ABSOLUTE_CAPS"],
+      holds: (config) => !config.CPU_WRITE_ABSOLUTE_CAPS || config.ECO_CAP_WATTS <= config.PERFORMANCE_CAP_WATTS,
+      problem: "is above {PERFORMANCE_CAP_WATTS}",
+      allowed: "at most PERFORMANCE_CAP_WATTS",
+    },
+    differ("DRAINING_LABEL", "POWER_PROFILE_LABEL"),
+    differ("RESERVED_LABEL_KEY", "POWER_PROFILE_LABEL"),
+    differ("RESERVED_LABEL_KEY", "DRAINING_LABEL"),
+    needs("OPERATOR_NODE_POWER_SOURCE", "http", "OPERATOR_NODE_POWER_HTTP_ENDPOINT"),
+    needs("OPERATOR_NODE_POWER_SOURCE", "prometheus", "OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS"),
+    // A PUE per zone takes both, and with one alone the site's would silently stand in for it.
+    goesWith("FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE", "FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE"),
+    goesWith("FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE", "FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE"),
+  ],
+);
+
+export type OperatorConfig = z.output<typeof operatorConfig>;
+
+/** Two meanings on one node label would overwrite each other. */
+function differ<All>(name: keyof All & string, other: keyof All & string): Rule<All> {
+  return {
+    reads: [name, other],
+    holds: (values) => values[name] !== values[other],
+    problem: `is the same label as {${other}}`,
+    allowed: `another label than ${other}`,
+  };
+}
