@@ -3,41 +3,67 @@ export interface WaitingTimer {
   readonly due: number;
   readonly order: number;
   readonly callback: () => void;
+  /** Where the queue keeps it, -1 when it does not: so that one of thousands can be cancelled without a search. */
+  place: number;
 }
 
 const comesBefore = (a: WaitingTimer, b: WaitingTimer): boolean =>
   a.due < b.due || (a.due === b.due && a.order < b.order);
 
-/** Timers by due time, then by registration. Kept sorted, the next one last: with thousands of timers a move of memory is cheap. */
+/** Timers by due time, then by registration: a binary heap, where each timer is due before the two at 2i+1 and 2i+2. */
 export class TimerQueue {
-  readonly #waiting: WaitingTimer[] = [];
+  readonly #heap: WaitingTimer[] = [];
 
   get size(): number {
-    return this.#waiting.length;
+    return this.#heap.length;
   }
 
   get next(): WaitingTimer | undefined {
-    return this.#waiting.at(-1);
+    return this.#heap[0];
   }
 
   add(timer: WaitingTimer): void {
-    this.#waiting.splice(this.#placeOf(timer), 0, timer);
+    this.#rise(timer, this.#heap.length);
   }
 
   remove(timer: WaitingTimer): void {
-    const place = this.#placeOf(timer);
-    if (this.#waiting[place] === timer) this.#waiting.splice(place, 1);
+    const { place } = timer;
+    if (place < 0) return;
+    timer.place = -1;
+    const last = this.#heap.pop();
+    if (last === undefined || last === timer) return;
+    // The last one fills the gap: it may belong further down, or, coming from another branch, further up.
+    if (comesBefore(last, timer)) this.#rise(last, place);
+    else this.#sink(last, place);
   }
 
-  #placeOf(timer: WaitingTimer): number {
-    let low = 0;
-    let high = this.#waiting.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = this.#waiting[middle];
-      if (other !== undefined && comesBefore(timer, other)) low = middle + 1;
-      else high = middle;
+  #rise(timer: WaitingTimer, from: number): void {
+    let place = from;
+    while (place > 0) {
+      const parent = this.#heap[(place - 1) >> 1];
+      if (parent === undefined || !comesBefore(timer, parent)) break;
+      this.#put(parent, place);
+      place = (place - 1) >> 1;
     }
-    return low;
+    this.#put(timer, place);
+  }
+
+  #sink(timer: WaitingTimer, from: number): void {
+    let place = from;
+    for (;;) {
+      const left = this.#heap[2 * place + 1];
+      const right = this.#heap[2 * place + 2];
+      const child = right !== undefined && left !== undefined && comesBefore(right, left) ? right : left;
+      if (child === undefined || !comesBefore(child, timer)) break;
+      const below = child.place;
+      this.#put(child, place);
+      place = below;
+    }
+    this.#put(timer, place);
+  }
+
+  #put(timer: WaitingTimer, place: number): void {
+    this.#heap[place] = timer;
+    timer.place = place;
   }
 }

@@ -33,18 +33,32 @@ describe("VirtualClock", () => {
     );
   });
 
-  it("runs what was not cancelled, whatever was", () => {
+  it("runs what was not cancelled, still in order, whatever was", () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat({ max: 10 }), fc.boolean()), { maxLength: 60 }), (plan) => {
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 30 }), fc.boolean()), { maxLength: 80 }), (plan) => {
         const clock = new VirtualClock();
-        const ran = new Set<number>();
-        const timers = plan.map(([length], index) => clock.after(ms(length), () => ran.add(index)));
+        const ran: number[] = [];
+        const timers = plan.map(([length], index) => clock.after(ms(length), () => ran.push(index)));
         plan.forEach(([, cancelled], index) => cancelled && timers[index]?.cancel());
-        expect(clock.waiting).toBe(plan.filter(([, cancelled]) => !cancelled).length);
-        clock.advance(ms(10));
-        expect(ran).toEqual(new Set(plan.flatMap(([, cancelled], index) => (cancelled ? [] : [index]))));
+        const kept = plan
+          .map(([length, cancelled], index) => ({ length, cancelled, index }))
+          .filter(({ cancelled }) => !cancelled)
+          .toSorted((a, b) => a.length - b.length || a.index - b.index);
+        expect(clock.waiting).toBe(kept.length);
+        clock.advance(ms(30));
+        expect(ran).toEqual(kept.map(({ index }) => index));
       }),
+      { numRuns: 500 },
     );
+  });
+
+  it("keeps the order when a cancelled timer's place is filled from another branch of the queue", () => {
+    const clock = new VirtualClock();
+    const ran: number[] = [];
+    const timers = [0, 10, 1, 20, 21, 2, 3].map((length) => clock.after(ms(length), () => ran.push(length)));
+    timers[3]?.cancel();
+    clock.advance(ms(30));
+    expect(ran).toEqual([0, 1, 2, 3, 10, 21]);
   });
 
   it("runs in the same move what a callback registers for it", () => {

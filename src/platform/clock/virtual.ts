@@ -28,7 +28,7 @@ export class VirtualClock implements Clock {
   }
 
   after(length: Milliseconds, callback: () => void): Timer {
-    const timer = { due: this.#elapsed + waitable(length), order: this.#registered++, callback };
+    const timer = { due: this.#elapsed + waitable(length), order: this.#registered++, callback, place: -1 };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.remove(timer) };
   }
