@@ -1,0 +1,12 @@
+export { ChangeLog } from "./changes.ts";
+export {
+  createLogger,
+  type LogDestination,
+  type LogFormat,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+  logFormats,
+  logLevels,
+} from "./logger.ts";
+export { redactUrl } from "./redact.ts";

@@ -1,0 +1,116 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { describe, expect, it } from "vitest";
+import { createLogger, type LoggerOptions } from "./index.ts";
+
+function captured(options: Partial<LoggerOptions> = {}) {
+  const lines: string[] = [];
+  const log = createLogger({
+    level: "info",
+    program: "agent",
+    destination: { write: (line) => lines.push(line) },
+    ...options,
+  });
+  const last = (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? "{}");
+  return { lines, log, last };
+}
+
+describe("createLogger", () => {
+  it("writes one JSON object per line: level as a word, ISO time, program, message", () => {
+    const { lines, log, last } = captured();
+    log.warn({ node: "n1" }, "cap not applied");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.endsWith("\n")).toBe(true);
+    expect(last()).toEqual({
+      level: "warn",
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      program: "agent",
+      node: "n1",
+      msg: "cap not applied",
+    });
+  });
+
+  it("keeps to its level", () => {
+    const { lines, log } = captured({ level: "warn" });
+    log.info("quiet");
+    log.error("loud");
+    expect(lines).toHaveLength(1);
+    const silent = captured({ level: "silent" });
+    silent.log.fatal("nothing");
+    expect(silent.lines).toEqual([]);
+  });
+
+  it.each(["err", "error"])("tells an error under %s with its code and its cause", (name) => {
+    const { log, last } = captured();
+    const cause = Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" });
+    log.error({ [name]: Object.assign(new Error("no telemetry", { cause }), { code: "JOULIE_E001" }) }, "pass failed");
+    expect(last()).toMatchObject({
+      [name]: {
+        type: "Error",
+        message: "no telemetry",
+        code: "JOULIE_E001",
+        stack: expect.stringContaining("logger.test.ts"),
+        cause: { message: "connect refused", code: "ECONNREFUSED" },
+      },
+      msg: "pass failed",
+    });
+  });
+
+  it("takes an error that is its own cause", () => {
+    const { log, last } = captured();
+    const error = new Error("round");
+    error.cause = error;
+    log.error(error);
+    expect(last()).toMatchObject({ msg: "round", err: { message: "round" } });
+  });
+
+  it.each(["json", "pretty"] as const)("hides secrets whichever way they come in: %s", (format) => {
+    const { lines, log } = captured({ format });
+    const url = "https://joulie:hush@prometheus";
+    log.info(
+      { request: { headers: { authorization: "Bearer hush" } }, list: [{ deep: { token: "hush" } }], url },
+      `asked ${url}`,
+    );
+    log.child({ password: "hush", url }).info("bound");
+    log.error(Object.assign(new Error(`no answer from ${url}`), { secret: "hush" }));
+    const text = lines.join("");
+    expect(text).not.toContain("hush");
+    expect(text).toContain("https://joulie:***@prometheus");
+  });
+
+  it("writes for a person: one line without braces around the message", () => {
+    const { lines, log } = captured({ format: "pretty" });
+    log.info({ nodes: 3 }, "pass done");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: agent: pass done \{"nodes":3\}\n$/);
+  });
+
+  it("works from a bundle of one file, on standard output, in both formats", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "joulie-log-"));
+    try {
+      const outfile = join(folder, "one.mjs");
+      await build({
+        stdin: {
+          contents: `import { createLogger } from "./index.ts";
+            for (const format of ["json", "pretty"]) createLogger({ level: "info", format, program: "demo" }).info("bundled");
+            process.exit(0);`,
+          resolveDir: import.meta.dirname,
+          loader: "ts",
+        },
+        outfile,
+        bundle: true,
+        platform: "node",
+        format: "esm",
+        banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+      });
+      const [json, pretty] = execFileSync(process.execPath, [outfile], { encoding: "utf8", cwd: folder }).split("\n");
+      expect(JSON.parse(json ?? "")).toMatchObject({ level: "info", program: "demo", msg: "bundled" });
+      expect(pretty).toMatch(/INFO: demo: bundled$/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
