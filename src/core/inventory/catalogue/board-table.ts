@@ -1,0 +1,35 @@
+import type { GpuVendor } from "../../api/index.ts";
+import { watts } from "../../units/index.ts";
+import { figure, type GpuEntry } from "./entry.ts";
+import { SOURCES, type Source } from "./sources.ts";
+
+/** key, [minimum, default, maximum] board watts, idle watts, dense FP16 TFLOPS, spellings. */
+export type BoardRow = readonly [
+  key: string,
+  limits: readonly [min: number, normal: number, max: number],
+  idle: number,
+  perf: number,
+  aliases: readonly string[],
+];
+
+interface BoardTable {
+  readonly vendor: GpuVendor;
+  /** Publishes default watts and TFLOPS. */
+  readonly sheet: Source;
+  /** Where the range comes from; no vendor prints it on a data sheet. */
+  readonly limits: Source;
+}
+
+/** Default watts and TFLOPS are the vendor's, limits and idle watts assumed until somebody publishes a reading. */
+export function boards(table: BoardTable, rows: readonly BoardRow[]): GpuEntry[] {
+  return rows.map(([key, [min, normal, max], idle, perf, aliases]) => ({
+    key,
+    vendor: table.vendor,
+    aliases,
+    minWatts: figure(watts(min), "assumed", table.limits),
+    defaultWatts: figure(watts(normal), "vendor", table.sheet),
+    maxWatts: max === normal ? figure(watts(max), "vendor", table.sheet) : figure(watts(max), "assumed", table.limits),
+    idleWatts: figure(watts(idle), "assumed", SOURCES.gpuIdleEstimate),
+    perf: figure(perf, "vendor", table.sheet),
+  }));
+}

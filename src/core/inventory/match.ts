@@ -1,0 +1,93 @@
+import type { Exactness } from "../api/index.ts";
+import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
+import type { CpuIndex, FamilyIndex, GpuIndex } from "./name-index.ts";
+import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
+
+/**
+ * exact: the model itself. proxy: the nearest relative, the reason says which and why. generic: unknown, so the figures are
+ * those for anything unknown.
+ */
+export interface Match<Entry> {
+  readonly match: Exactness;
+  readonly key: string;
+  readonly reason: string;
+  readonly entry?: Entry;
+}
+
+/** The key of what the catalogue does not know. */
+export const GENERIC_KEY = "generic";
+
+const unknown = (name: string): Match<never> => ({
+  match: "generic",
+  key: GENERIC_KEY,
+  reason: name.trim() === "" ? "no model is named" : `the catalogue has nothing called "${name}"`,
+});
+
+function standIn<Entry extends { readonly key: string }>(name: string, entry: Entry, because: string): Match<Entry> {
+  return { match: "proxy", key: entry.key, entry, reason: `${entry.key} stands in for "${name}": ${because}` };
+}
+
+/** A name known to the index, as a model or as something a model stands in for. */
+function known<Entry extends { readonly key: string }>(
+  index: { readonly exact: ReadonlyMap<string, Entry>; readonly standIns: GpuOrCpuStandIns<Entry> },
+  name: string,
+  id: string,
+): Match<Entry> | undefined {
+  const entry = index.exact.get(id);
+  if (entry !== undefined) return { match: "exact", key: entry.key, entry, reason: `"${name}" is ${entry.key}` };
+  const relative = index.standIns.get(id);
+  return relative && standIn(name, relative.entry, relative.because);
+}
+type GpuOrCpuStandIns<Entry> = ReadonlyMap<string, { readonly entry: Entry; readonly because: string }>;
+
+export function matchCpu(index: CpuIndex, name: string): Match<CpuEntry> {
+  const parts = cpuNameParts(name);
+  return known(index, name, parts.id) ?? sibling(index, name, parts) ?? unknown(name);
+}
+
+/** A model number that looks like those of a family we know: clouds and OEMs have their own (9R14, 8481C). */
+function sibling(index: CpuIndex, name: string, parts: NameParts): Match<CpuEntry> | undefined {
+  for (const candidates of index.families) {
+    const { brand, model, family } = candidates.family;
+    const number = parts.words.includes(brand) ? parts.words.find((word) => model.test(word)) : undefined;
+    if (number === undefined) continue;
+    const digits = /^\d{4}/.exec(number)?.[0];
+    const sameNumber = digits === undefined ? undefined : index.exact.get(digits);
+    if (sameNumber?.family === family) return standIn(name, sameNumber, `same ${family} number with another suffix`);
+    const { cores } = parts;
+    if (cores !== undefined) {
+      const nearest = nearestTo(candidates, (entry) => entry.coresPerSocket.value - cores);
+      return standIn(name, nearest, `the ${family} nearest to ${cores} cores`);
+    }
+    if (digits !== undefined) {
+      const nearest = nearestTo(candidates, (entry) => Number(/\d{4}/.exec(entry.key)?.[0]) - Number(digits));
+      return standIn(name, nearest, `the nearest number in the ${family} family`);
+    }
+    return standIn(name, candidates.representative, `an unlisted ${family}`);
+  }
+  return undefined;
+}
+
+/** The representative wins ties, then the member listed first; a member whose distance is unknown never wins. */
+function nearestTo({ representative, members }: FamilyIndex, distance: (entry: CpuEntry) => number): CpuEntry {
+  let nearest = representative;
+  for (const member of members) if (Math.abs(distance(member)) < Math.abs(distance(nearest))) nearest = member;
+  return nearest;
+}
+
+export function matchGpu(index: GpuIndex, name: string): Match<GpuEntry> {
+  const { id, sliced } = gpuNameParts(name);
+  const found = known(index, name, id) ?? byWord(index, name, id) ?? unknown(name);
+  return sliced && found.entry
+    ? { ...found, reason: `${found.reason}; a slice has the figures of its whole board` }
+    : found;
+}
+
+/** "H100 something": one whole word is a model. Whole words only: there is no A100 in XA1000, and no MI300X in MI300A. */
+function byWord(index: GpuIndex, name: string, id: string): Match<GpuEntry> | undefined {
+  for (const word of id.split(" ")) {
+    const relative = known(index, name, word);
+    if (relative?.entry) return standIn(name, relative.entry, `the rest of the name is unknown, "${word}" is not`);
+  }
+  return undefined;
+}
