@@ -158,7 +158,7 @@ export const operatorConfig = configOf(
       REFERENCE_NODE_POWER_W: quantity(watts, {
         default: "4000",
         above: 0,
-        about: "The node power, in watts, against which cooling stress and density are measured.",
+        about: "The node power, in watts, that counts as full load in cooling stress.",
       }),
       REFERENCE_RACK_CAPACITY_W: quantity(watts, {
         default: "50000",

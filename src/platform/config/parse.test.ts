@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { choice, duration, integer, json, labelKeys, number, text, url } from "./kinds.ts";
+import { type ConfigInputs, parseConfig } from "./parse.ts";
+import { configOf, goesWith, needs, notAbove } from "./program.ts";
+import type { ConfigSchema } from "./variable.ts";
+
+const about = "Something.";
+const config = configOf(
+  {
+    LEAST: integer({ default: "1", about }),
+    MOST: integer({ default: "9", about }),
+    SHARE: number({ default: "0.5", min: 0, about }),
+    SOURCE: choice(["host", "http"], { default: "host", about }),
+    ENDPOINT: url({ about }),
+    PASSPHRASE: text({ about, allowed: "four letters", secret: true, contains: "x" }),
+    KEYS: labelKeys({ default: "a,b", about }),
+    CAPS: json(z.record(z.string(), z.object({ max: z.number() })), {
+      default: '{"H100":{"max":7}}',
+      allowed: "JSON",
+      about,
+    }),
+    WAIT: duration({ default: "60s", about }),
+    COLOUR: text({
+      allowed: "a colour",
+      about,
+      derived: {
+        text: "as SOURCE, green on a terminal",
+        from: (texts, { isTerminal }) => (isTerminal ? "green" : texts["SOURCE"]),
+      },
+    }),
+  },
+  [notAbove("LEAST", "MOST"), needs("SOURCE", "http", "ENDPOINT"), goesWith("PASSPHRASE", "ENDPOINT")],
+);
+
+const inputs: ConfigInputs = { env: {}, flags: {}, machine: { isTerminal: false, exists: () => false } };
+
+function read(given: Partial<ConfigInputs>) {
+  const parsed = parseConfig(config, { ...inputs, ...given });
+  if (!parsed.ok) throw new Error(parsed.error.map(({ message }) => message).join("\n"));
+  return parsed.value;
+}
+
+function problems(given: Partial<ConfigInputs>, of: ConfigSchema = config): string[] {
+  const parsed = parseConfig(of, { ...inputs, ...given });
+  return parsed.ok ? [] : parsed.error.map(({ message }) => message);
+}
+
+describe("where a value comes from", () => {
+  it("is the flag, before the environment, before the default", () => {
+    const { values, sources } = read({ env: { LEAST: "2", MOST: "7" }, flags: { LEAST: "3" } });
+    expect(values).toMatchObject({ LEAST: 3, MOST: 7, SHARE: 0.5 });
+    expect(sources).toMatchObject({ LEAST: "flag", MOST: "environment", SHARE: "default", ENDPOINT: "default" });
+  });
+
+  it.each(["", "  ", "\n"])("is the default where the environment has %j", (empty) => {
+    const { values, sources } = read({ env: { LEAST: empty, ENDPOINT: empty } });
+    expect(values).toMatchObject({ LEAST: 1, ENDPOINT: undefined });
+    expect(sources).toMatchObject({ LEAST: "default", ENDPOINT: "default" });
+  });
+
+  it("does not mind blanks around a value, such as the last line end of a mounted file", () => {
+    expect(read({ env: { LEAST: " 2\n" } }).values.LEAST).toBe(2);
+  });
+
+  it("may be other variables, or the machine", () => {
+    expect(read({ env: { SOURCE: "http", ENDPOINT: "http://a" } })).toMatchObject({
+      values: { COLOUR: "http" },
+      sources: { COLOUR: "derived" },
+    });
+    expect(read({ machine: { isTerminal: true, exists: () => false } }).values.COLOUR).toBe("green");
+    expect(read({ env: { COLOUR: "red" } })).toMatchObject({
+      values: { COLOUR: "red" },
+      sources: { COLOUR: "environment" },
+    });
+  });
+
+  it("judges an empty flag, since somebody typed it", () => {
+    expect(problems({ flags: { LEAST: "" } })).toEqual(['--least="" is not an integer; allowed: an integer']);
+  });
+});
+
+describe("problems", () => {
+  it("are all told at once, those between good variables too", () => {
+    expect(problems({ env: { SHARE: "half", WAIT: "banana", LEAST: "5", MOST: "3", SOURCE: "http" } })).toEqual([
+      'SHARE="half" is not a number; allowed: a number of at least 0',
+      expect.stringMatching(/^WAIT="banana" is not a duration; allowed: a duration such as /),
+      'LEAST="5" is above MOST="3"; allowed: at most MOST',
+      'SOURCE="http" needs ENDPOINT (not set); allowed: SOURCE=http with ENDPOINT set',
+    ]);
+  });
+
+  it("between variables wait until each is good on its own", () => {
+    expect(problems({ env: { LEAST: "5", MOST: "few" } })).toEqual([
+      'MOST="few" is not an integer; allowed: an integer',
+    ]);
+  });
+
+  it("name the flag where the value came by flag", () => {
+    expect(problems({ flags: { MOST: "0" } })).toEqual(['LEAST="1" is above --most="0"; allowed: at most MOST']);
+  });
+
+  it("name the variable they are about", () => {
+    const parsed = parseConfig(config, { ...inputs, flags: { SHARE: "-1" } });
+    expect(parsed).toMatchObject({ ok: false, error: [{ variable: "SHARE" }] });
+  });
+
+  it("stay on one short line, whatever the value", () => {
+    const [message = ""] = problems({ env: { SHARE: `a\nb${"c".repeat(5000)}` } });
+    expect(message).toMatch(/^SHARE="a\\nbc+…" is not a number; allowed: [^\n]*$/);
+    expect(message.length).toBeLessThan(300);
+  });
+
+  it("keep braces of a value as they are", () => {
+    expect(problems({ env: { KEYS: "{LEAST}" } })[0]).toContain('has "{LEAST}", which');
+  });
+
+  it("hide secrets and credentials", () => {
+    const messages = problems({ env: { PASSPHRASE: "hunter2", ENDPOINT: "htp://me:hunter3@host" } });
+    expect(messages).toHaveLength(2);
+    expect(messages.join()).not.toMatch(/hunter/);
+  });
+
+  it("tell a default that cannot be derived", () => {
+    const needy = configOf({ SHARD: integer({ about, derived: { text: "the ordinal", from: () => undefined } }) });
+    expect(problems({}, needy)).toEqual([
+      "SHARD is not set and cannot be derived here (default: the ordinal); allowed: an integer",
+    ]);
+  });
+});
+
+describe("the values", () => {
+  it("are frozen all the way down", () => {
+    const { values, sources } = read({});
+    for (const frozen of [values, sources, values.KEYS, values.CAPS, values.CAPS["H100"]]) {
+      expect(Object.isFrozen(frozen)).toBe(true);
+    }
+  });
+
+  it("are shown as a person reads them best, without what must not be seen", () => {
+    const env = { ENDPOINT: "http://me:hunter2@host", PASSPHRASE: "xyz" };
+    expect(read({ env }).shown).toMatchObject({ WAIT: "1m", LEAST: "1", PASSPHRASE: "[redacted]" });
+    expect(read({ env }).shown["ENDPOINT"]).not.toContain("hunter2");
+    expect(read({}).shown).not.toHaveProperty("ENDPOINT");
+  });
+
+  it("come with a warning for a slip in a name, but not for another program's variable", () => {
+    expect(read({ env: { PASSPHRSAE: "x" } }).warnings).toEqual([
+      "PASSPHRSAE is not a variable of Joulie and has no effect; did you mean PASSPHRASE?",
+    ]);
+    expect(read({ env: { PASSPHRSAE: "x" }, known: ["PASSPHRSAE"] }).warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,229 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import packageJson from "../../../package.json" with { type: "json" };
+import { choice, configOf, duration, flag, group, number, type Texts, url } from "../../platform/config/index.ts";
+import { type Program, programs } from "../index.ts";
+import { run } from "./cli.ts";
+
+const about = "Something.";
+const config = configOf({
+  ...group("Pace", {
+    WAIT: duration({ default: "60s", about }),
+    STATIC_HP_FRAC: number({ default: "0.5", min: 0, about }),
+  }),
+  ...group("Rest", {
+    SIMULATE_ONLY: flag({ default: "false", about }),
+    MODE: choice(["a", "b"], { default: "a", about }),
+    ENDPOINT: url({ about }),
+  }),
+});
+
+/** Runs the command line in this process, with two programs: one that is there and one that is not. */
+async function joulie(args: readonly string[], env: Texts = {}) {
+  const started: unknown[] = [];
+  const present: Program<typeof config> = {
+    name: "present",
+    summary: "Is there.",
+    config: async () => config,
+    start: async (values) => {
+      started.push(values);
+      return 7;
+    },
+  };
+  const absent: Program<typeof config> = { name: "absent", summary: "Is not there yet.", config: async () => config };
+  let out = "";
+  let err = "";
+  const code = await run(args, [present, absent], {
+    env,
+    machine: { isTerminal: false, exists: () => false },
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+  });
+  return { code, out, err, started };
+}
+
+describe("starting a program", () => {
+  it("hands it its values, and gives back its exit code", async () => {
+    const { code, started, out, err } = await joulie(["present", "--wait", "5s", "--static-hp-frac=0.4"], {
+      MODE: "b",
+    });
+    expect(code).toBe(7);
+    expect(started).toEqual([
+      { WAIT: 5000, STATIC_HP_FRAC: 0.4, SIMULATE_ONLY: false, MODE: "b", ENDPOINT: undefined },
+    ]);
+    expect(out + err).toBe("");
+  });
+
+  it.each([
+    [["--simulate-only"], true],
+    [["--simulate-only", "false"], false],
+    [["--simulate-only=true"], true],
+    [["--simulate-only", "--mode", "b"], true],
+  ])("reads the switch of %j", async (flags, value) => {
+    expect((await joulie(["present", ...flags])).started).toEqual([expect.objectContaining({ SIMULATE_ONLY: value })]);
+  });
+
+  it("says in one line that a program is not in this version, and exits 1", async () => {
+    const { code, out, err } = await joulie(["absent"]);
+    expect(code).toBe(1);
+    expect(out).toBe("");
+    expect(err).toMatch(
+      /^joulie absent: this version does not have this program yet[^\n]*\(JOULIE_E_PROGRAM_ABSENT\)\n$/,
+    );
+  });
+
+  it("warns of a misspelt variable and starts all the same", async () => {
+    const { code, err } = await joulie(["present"], { STATIC_HP_FRA: "1" });
+    expect(code).toBe(7);
+    expect(err).toMatch(/^joulie present: warning: STATIC_HP_FRA is not [^\n]* did you mean STATIC_HP_FRAC\?\n$/);
+  });
+});
+
+describe("a bad command line", () => {
+  it("gives one line for each bad value, the flag's by its flag, and exits 2 without a start", async () => {
+    const { code, out, err, started } = await joulie(["present", "--static-hp-frac", "-1"], { WAIT: "banana" });
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(started).toEqual([]);
+    const lines = err.trimEnd().split("\n");
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(
+      /^joulie present: WAIT="banana" is not a duration; allowed: .* \(JOULIE_E_CONFIG_VALUE\)$/,
+    );
+    expect(lines[1]).toMatch(
+      /^joulie present: --static-hp-frac="-1" is less than 0; allowed: .*\(JOULIE_E_CONFIG_VALUE\)$/,
+    );
+  });
+
+  it.each([
+    [["presnt"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
+    [["--versoin"], "joulie: unknown option '--versoin' (Did you mean --version?); see joulie --help\n"],
+    [
+      ["present", "--static-hp-fra", "1"],
+      /^joulie present: unknown option '--static-hp-fra' \(Did you mean --static-hp-frac\?\)[^\n]*\n$/,
+    ],
+    [["present", "--wait"], /^joulie present: option '--wait <duration>' argument missing[^\n]*\n$/],
+    [["present", "extra"], /^joulie present: too many arguments[^\n]*\n$/],
+  ])("%j exits 2 with one line", async (args, message) => {
+    const { code, out, err } = await joulie(args);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(message);
+  });
+
+  it("no command at all shows the help, and exits 2", async () => {
+    const { code, out, err } = await joulie([]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("present");
+  });
+});
+
+describe("help", () => {
+  it.each([[["present", "--help"]], [["help", "present"]]])(
+    "%j lists every flag in its group, with its default",
+    async (args) => {
+      const { code, out } = await joulie(args);
+      expect(code).toBe(0);
+      expect(out).toMatch(
+        /Pace:\n +--wait <duration> +Something\. \(default: 60s\)\n +--static-hp-frac <number> .*0\.5/,
+      );
+      expect(out).toMatch(
+        /Rest:\n +--simulate-only \[true\|false\] .*\n +--mode <a\|b> .*\n +--endpoint <url> +Something\.\n/,
+      );
+      expect(out).toContain("--print-config");
+    },
+  );
+
+  it("lists the programs", async () => {
+    const { code, out } = await joulie(["help"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/present +Is there\.\n +absent +Is not there yet\./);
+  });
+});
+
+it("--print-config prints names, values and sources in columns, starts nothing and exits 0", async () => {
+  const env = { ENDPOINT: "https://me:hunter2@host/x", STATIC_HP_FRA: "1" };
+  const { code, out, err, started } = await joulie(["present", "--print-config", "--simulate-only"], env);
+  expect([code, started]).toEqual([0, []]);
+  expect(out).not.toContain("hunter2");
+  const [head, ...rows] = out
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(/ {2,}/));
+  expect(head).toEqual(["NAME", "VALUE", "SOURCE"]);
+  expect(rows).toEqual([
+    ["WAIT", "1m", "default"],
+    ["STATIC_HP_FRAC", "0.5", "default"],
+    ["SIMULATE_ONLY", "true", "flag"],
+    ["MODE", "a", "default"],
+    ["ENDPOINT", expect.stringContaining("@host/x"), "environment"],
+  ]);
+  const columns = out
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.search(/(SOURCE|default|flag|environment)$/));
+  expect(new Set(columns).size).toBe(1);
+  expect(err).toContain("did you mean STATIC_HP_FRAC?");
+});
+
+it("no variable of any program hides behind another flag", async () => {
+  for (const program of programs) {
+    const names = Object.keys((await program.config()).shape);
+    expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(HELP|VERSION|PRINT_CONFIG)$/)]));
+  }
+});
+
+describe("the real command", () => {
+  const bin = join(import.meta.dirname, "..", "..", "..", "bin", "joulie.mjs");
+  const command = async (args: string[], env: Record<string, string> = {}) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [bin, ...args],
+        { env: { PATH: process.env["PATH"], ...env } },
+        (_, out, err) => resolve({ code: child.exitCode ?? -1, out, err }),
+      );
+    });
+
+  it("X-13 names both bad values and exits 2", async () => {
+    const { code, out, err } = await command(["operator", "--print-config"], {
+      STATIC_HP_FRAC: "half",
+      RECONCILE_INTERVAL: "banana",
+    });
+    expect([code, out]).toEqual([2, ""]);
+    const lines = err.trimEnd().split("\n");
+    expect(lines).toHaveLength(2);
+    expect(
+      lines.find((line) => line.startsWith('joulie operator: STATIC_HP_FRAC="half" is not a number; allowed: ')),
+    ).toBeDefined();
+    expect(
+      lines.find((line) => line.startsWith('joulie operator: RECONCILE_INTERVAL="banana" is not a duration; ')),
+    ).toBeDefined();
+  });
+
+  it("prints the configuration of a good environment", async () => {
+    const { code, out, err } = await command(["operator", "--print-config", "--static-hp-frac", "0.4"], {
+      POLICY_TYPE: "rule_swap_v1",
+    });
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^RECONCILE_INTERVAL +1m +default$/m);
+    expect(out).toMatch(/^STATIC_HP_FRAC +0\.4 +flag$/m);
+    expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
+  });
+
+  it("prints its version, which is the package's", async () => {
+    expect(await command(["--version"])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });
+  });
+
+  it("prints its help, which lists the programs", async () => {
+    const { code, out } = await command(["--help"]);
+    expect(code).toBe(0);
+    for (const name of ["operator", "agent", "extender", "simulate", "simulator", "demo"]) {
+      expect(out).toMatch(new RegExp(`^  ${name} +[A-Z]`, "m"));
+    }
+  });
+});

@@ -1,0 +1,385 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type ConfigSchema, type Machine, parseConfig, type Texts, variableNames } from "../platform/config/index.ts";
+import { agentConfig } from "./agent/config.ts";
+import { extenderConfig } from "./extender/config.ts";
+import { programs } from "./index.ts";
+import { operatorConfig } from "./operator/config.ts";
+
+const machine: Machine = { isTerminal: false, exists: () => false };
+const MINUTE = 60_000;
+const unset = undefined;
+
+// Section 3 of the contract, by hand. Nothing here may be read from the code under test.
+const everywhere = {
+  LOG_LEVEL: "info",
+  LOG_FORMAT: "json",
+  KUBECONFIG: unset,
+  POD_NAME: unset,
+  POD_NAMESPACE: "joulie-system",
+};
+const managedNodes = [{ key: "joulie.io/managed", operator: "In", values: ["true"] }];
+const contract: Record<string, Record<string, unknown>> = {
+  agent: {
+    ...everywhere,
+    AGENT_MODE: "daemonset",
+    NODE_NAME: "worker-01", // no default; daemonset mode needs one
+    RECONCILE_INTERVAL: 20_000,
+    METRICS_ADDR: { host: unset, port: 8080 },
+    SIMULATE_ONLY: false,
+    HARDWARE_CATALOG_PATH: "embedded",
+    HOST_SYS_ROOT: "/sys",
+    POOL_NODE_SELECTOR: managedNodes,
+    POOL_SHARDS: 1,
+    POOL_SHARD_ID: 0,
+    STATE_DIR: "/var/lib/joulie",
+    RESTORE_ON_EXIT: true,
+    TARGET_LEASE: 0,
+    TARGET_LEASE_ACTION: "restore",
+    HOST_PROC_ROOT: "/proc",
+    NVML_LIBRARY: "libnvidia-ml.so.1",
+    DVFS_EMA_ALPHA: 0.3,
+    DVFS_HIGH_MARGIN_W: 10,
+    DVFS_LOW_MARGIN_W: 15,
+    DVFS_STEP_PCT: 10,
+    DVFS_COOLDOWN: 20_000,
+    DVFS_TRIP_COUNT: 2,
+    DVFS_MIN_FREQ_KHZ: 1_500_000,
+    TELEMETRY_CPU_SOURCE: "host",
+    TELEMETRY_CPU_CONTROL: "host",
+    TELEMETRY_GPU_CONTROL: "host",
+    TELEMETRY_CPU_HTTP_ENDPOINT: unset,
+    TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: unset,
+    TELEMETRY_CPU_CONTROL_MODE: "auto",
+    TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: unset,
+    TELEMETRY_GPU_CONTROL_MODE: "auto",
+    TELEMETRY_HTTP_TIMEOUT_SECONDS: 5,
+    TELEMETRY_GPU_SOURCE: "host",
+    TELEMETRY_GPU_HTTP_ENDPOINT: unset,
+    TELEMETRY_HTTP_TOKEN_FILE: unset,
+    TELEMETRY_HTTP_CA_FILE: unset,
+  },
+  operator: {
+    ...everywhere,
+    RECONCILE_INTERVAL: MINUTE,
+    METRICS_ADDR: { host: unset, port: 8081 },
+    NODE_SELECTOR: managedNodes,
+    RESERVED_LABEL_KEY: "joulie.io/reserved",
+    POWER_PROFILE_LABEL: "joulie.io/power-profile",
+    DRAINING_LABEL: "joulie.io/draining",
+    PERFORMANCE_CAP_WATTS: 5000,
+    ECO_CAP_WATTS: 120,
+    CPU_PERFORMANCE_CAP_PCT_OF_MAX: 100,
+    CPU_ECO_CAP_PCT_OF_MAX: 60,
+    CPU_WRITE_ABSOLUTE_CAPS: false,
+    GPU_PERFORMANCE_CAP_PCT_OF_MAX: 100,
+    GPU_ECO_CAP_PCT_OF_MAX: 60,
+    GPU_WRITE_ABSOLUTE_CAPS: false,
+    GPU_MODEL_CAPS_JSON: {},
+    GPU_PRODUCT_LABEL_KEYS: [
+      "joulie.io/gpu.product",
+      "nvidia.com/gpu.product",
+      "amd.com/gpu.product",
+      "amd.com/gpu.family",
+    ],
+    POLICY_TYPE: "static_partition",
+    STATIC_HP_FRAC: 0.5,
+    QUEUE_HP_BASE_FRAC: 0.6,
+    QUEUE_HP_MIN: 1,
+    QUEUE_HP_MAX: 1_000_000,
+    QUEUE_PERF_PER_HP_NODE: 10,
+    OPERATOR_NODE_POWER_SOURCE: "auto",
+    OPERATOR_NODE_POWER_HTTP_ENDPOINT: unset,
+    OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: unset,
+    OPERATOR_NODE_POWER_PROMETHEUS_QUERY: unset,
+    ENABLE_FACILITY_METRICS: false,
+    FACILITY_PROMETHEUS_ADDRESS: "http://prometheus-operated.monitoring:9090",
+    FACILITY_POLL_INTERVAL: 30_000,
+    FACILITY_AMBIENT_TEMP_METRIC: "datacenter_ambient_temperature_celsius",
+    FACILITY_IT_POWER_METRIC: "datacenter_total_it_power_watts",
+    FACILITY_COOLING_POWER_METRIC: "datacenter_cooling_power_watts",
+    FACILITY_ZONE_AMBIENT_METRIC_TEMPLATE: unset,
+    FACILITY_RACK_POWER_METRIC_TEMPLATE: unset,
+    FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE: unset,
+    FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE: unset,
+    WRITE_NODE_POWER_PROFILES: false,
+    DRAINING_CAPS: "performance",
+    CPU_CAP_GPU_NODES: true,
+    TWIN_HEARTBEAT: 2 * MINUTE,
+    REFERENCE_NODE_POWER_W: 4000,
+    REFERENCE_RACK_CAPACITY_W: 50_000,
+    LEASE_NAME: "joulie-operator",
+  },
+  extender: {
+    ...everywhere,
+    EXTENDER_ADDR: { host: unset, port: 9876 },
+    METRICS_ADDR: { host: unset, port: 9877 },
+    CACHE_TTL: 30_000,
+    TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
+    MARGINAL_CPU_UTIL_COEFF: 0.7,
+    MARGINAL_GPU_UTIL_COEFF_STANDARD: 0.65,
+    MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: 0.85,
+    ENABLE_FACILITY_METRICS: false,
+    DRAINING_SCORE_PENALTY: 20,
+    SCORE_MAX: 100,
+    EXTENDER_MAX_BODY_BYTES: 64 * 1024 * 1024,
+    EXTENDER_TLS_CERT_FILE: unset,
+    EXTENDER_TLS_KEY_FILE: unset,
+    EXTENDER_TLS_CLIENT_CA_FILE: unset,
+  },
+  simulate: everywhere,
+  simulator: everywhere,
+  demo: everywhere,
+};
+
+/** One bad value for each variable that can have one; free text and paths take everything that is not empty. */
+const badValues: Record<string, Record<string, string>> = {
+  agent: {
+    LOG_LEVEL: "loud",
+    LOG_FORMAT: "xml",
+    POD_NAME: "Joulie Agent",
+    POD_NAMESPACE: "joulie_system",
+    AGENT_MODE: "deployment",
+    NODE_NAME: "worker 01",
+    RECONCILE_INTERVAL: "20",
+    METRICS_ADDR: "8080",
+    SIMULATE_ONLY: "maybe",
+    POOL_NODE_SELECTOR: "joulie.io/managed in",
+    POOL_SHARDS: "0",
+    POOL_SHARD_ID: "-1",
+    RESTORE_ON_EXIT: "yess",
+    TARGET_LEASE: "-5s",
+    TARGET_LEASE_ACTION: "panic",
+    DVFS_EMA_ALPHA: "1.1",
+    DVFS_HIGH_MARGIN_W: "-1",
+    DVFS_LOW_MARGIN_W: "10W",
+    DVFS_STEP_PCT: "0",
+    DVFS_COOLDOWN: "0",
+    DVFS_TRIP_COUNT: "1.5",
+    DVFS_MIN_FREQ_KHZ: "1.5GHz",
+    TELEMETRY_CPU_SOURCE: "prometheus",
+    TELEMETRY_CPU_CONTROL: "ipmi",
+    TELEMETRY_GPU_CONTROL: "Host",
+    TELEMETRY_GPU_SOURCE: "nvml",
+    TELEMETRY_CPU_HTTP_ENDPOINT: "simulator:8080",
+    TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: "ftp://simulator/{node}",
+    TELEMETRY_CPU_CONTROL_MODE: "powercap",
+    TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: "http:/simulator",
+    TELEMETRY_GPU_CONTROL_MODE: "rapl",
+    TELEMETRY_HTTP_TIMEOUT_SECONDS: "301",
+    TELEMETRY_GPU_HTTP_ENDPOINT: "http://",
+  },
+  operator: {
+    RECONCILE_INTERVAL: "banana",
+    METRICS_ADDR: ":65536",
+    NODE_SELECTOR: "a==b==c",
+    RESERVED_LABEL_KEY: "/reserved",
+    POWER_PROFILE_LABEL: "joulie.io/power profile",
+    DRAINING_LABEL: "joulie.io/",
+    PERFORMANCE_CAP_WATTS: "0",
+    ECO_CAP_WATTS: "NaN",
+    CPU_PERFORMANCE_CAP_PCT_OF_MAX: "101",
+    CPU_ECO_CAP_PCT_OF_MAX: "60%",
+    CPU_WRITE_ABSOLUTE_CAPS: "watts",
+    GPU_PERFORMANCE_CAP_PCT_OF_MAX: "0",
+    GPU_ECO_CAP_PCT_OF_MAX: "-60",
+    GPU_WRITE_ABSOLUTE_CAPS: "2",
+    GPU_MODEL_CAPS_JSON: '{"H100":{"minCapWatts":800,"maxCapWatts":700}}',
+    GPU_PRODUCT_LABEL_KEYS: "nvidia.com/gpu.product,,amd.com/gpu.product",
+    POLICY_TYPE: "static-partition",
+    STATIC_HP_FRAC: "half",
+    QUEUE_HP_BASE_FRAC: "-0.1",
+    QUEUE_HP_MIN: "-1",
+    QUEUE_HP_MAX: "1e999",
+    QUEUE_PERF_PER_HP_NODE: "0",
+    OPERATOR_NODE_POWER_SOURCE: "kepler",
+    OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http//simulator",
+    OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: "prometheus:9090",
+    ENABLE_FACILITY_METRICS: "on!",
+    FACILITY_PROMETHEUS_ADDRESS: "monitoring",
+    FACILITY_POLL_INTERVAL: "30",
+    FACILITY_ZONE_AMBIENT_METRIC_TEMPLATE: "ambient_zone",
+    FACILITY_RACK_POWER_METRIC_TEMPLATE: "rack_power{zone}",
+    FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE: "it_power_{rack}",
+    FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE: "cooling",
+    WRITE_NODE_POWER_PROFILES: "-",
+    DRAINING_CAPS: "none",
+    CPU_CAP_GPU_NODES: "never",
+    TWIN_HEARTBEAT: "600h",
+    REFERENCE_NODE_POWER_W: "0",
+    REFERENCE_RACK_CAPACITY_W: "-50000",
+    LEASE_NAME: "Joulie",
+  },
+  extender: {
+    EXTENDER_ADDR: "http://:9876",
+    METRICS_ADDR: "localhost",
+    CACHE_TTL: "0s",
+    TWIN_STALENESS_THRESHOLD: "5 m",
+    MARGINAL_CPU_UTIL_COEFF: "-0.7",
+    MARGINAL_GPU_UTIL_COEFF_STANDARD: "0,65",
+    MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: "0x1",
+    ENABLE_FACILITY_METRICS: "?",
+    DRAINING_SCORE_PENALTY: "101",
+    SCORE_MAX: "0",
+    EXTENDER_MAX_BODY_BYTES: "3Gi",
+  },
+};
+
+const minimum: Record<string, Texts> = { agent: { NODE_NAME: "worker-01" } };
+
+const parse = (config: ConfigSchema, env: Texts, on: Machine = machine) =>
+  parseConfig(config, { env, flags: {}, machine: on });
+
+/** The messages, or an empty list where all is well. */
+function problems(config: ConfigSchema, env: Texts): string[] {
+  const parsed = parse(config, env);
+  return parsed.ok ? [] : parsed.error.map(({ message }) => message);
+}
+
+function valuesOf<Config extends ConfigSchema>(config: Config, env: Texts, on: Machine = machine) {
+  const parsed = parseConfig(config, { env, flags: {}, machine: on });
+  if (!parsed.ok) throw new Error(parsed.error.map(({ message }) => message).join("\n"));
+  return parsed.value.values;
+}
+
+describe.each([...programs])("the configuration of joulie $name", (program) => {
+  it("X-13 has exactly the contract's variables, with the contract's defaults", async () => {
+    const config = await program.config();
+    const expected = contract[program.name] ?? {};
+    expect(new Set(variableNames(config))).toEqual(new Set(Object.keys(expected)));
+    expect(valuesOf(config, minimum[program.name] ?? {})).toEqual(expected);
+  });
+
+  it("X-13 names every bad value, all of them at once, with what is allowed", async () => {
+    const config = await program.config();
+    const bad = badValues[program.name] ?? { LOG_LEVEL: "loud" };
+    const messages = problems(config, bad);
+    expect(messages).toHaveLength(Object.keys(bad).length);
+    for (const [name, value] of Object.entries(bad)) {
+      const start = `${name}=${JSON.stringify(value)} `;
+      expect(messages.filter((message) => message.startsWith(start))).toHaveLength(1);
+    }
+    for (const message of messages) expect(message).toMatch(/^[^\n]+; allowed: [^\n]+$/);
+  });
+
+  it("X-13 answers any text in any variable with a value or one line naming it, never an exception", async () => {
+    const config = await program.config();
+    const names = variableNames(config);
+    fc.assert(
+      fc.property(fc.constantFrom(...names), fc.string({ unit: "binary", maxLength: 300 }), (name, value) => {
+        const parsed = parse(config, { ...minimum[program.name], [name]: value });
+        if (parsed.ok) return;
+        for (const { message } of parsed.error) expect(message).not.toContain("\n");
+        expect(parsed.error.map(({ message }) => message).join()).toContain(name);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe("what the operator's variables have to agree on", () => {
+  it("X-92 QUEUE_HP_MIN > QUEUE_HP_MAX stops the start", () => {
+    expect(problems(operatorConfig, { QUEUE_HP_MIN: "5", QUEUE_HP_MAX: "3" })).toEqual([
+      'QUEUE_HP_MIN="5" is above QUEUE_HP_MAX="3"; allowed: at most QUEUE_HP_MAX',
+    ]);
+    expect(problems(operatorConfig, { QUEUE_HP_MIN: "3", QUEUE_HP_MAX: "3" })).toEqual([]);
+  });
+
+  it.each(["0", "-1", "-0.5", "0.0"])("X-92 QUEUE_PERF_PER_HP_NODE=%s stops the start", (value) => {
+    expect(problems(operatorConfig, { QUEUE_PERF_PER_HP_NODE: value })).toEqual([
+      `QUEUE_PERF_PER_HP_NODE="${value}" is not above 0; allowed: a number above 0`,
+    ]);
+  });
+
+  it("takes STATIC_HP_FRAC=1.5, which the policy clamps", () => {
+    expect(valuesOf(operatorConfig, { STATIC_HP_FRAC: "1.5" }).STATIC_HP_FRAC).toBe(1.5);
+  });
+
+  it.each<[string, Texts]>([
+    ["http without an endpoint", { OPERATOR_NODE_POWER_SOURCE: "http" }],
+    ["prometheus without an address", { OPERATOR_NODE_POWER_SOURCE: "prometheus" }],
+    ["CPU caps the wrong way round", { CPU_ECO_CAP_PCT_OF_MAX: "90", CPU_PERFORMANCE_CAP_PCT_OF_MAX: "80" }],
+    ["GPU caps the wrong way round", { GPU_ECO_CAP_PCT_OF_MAX: "90", GPU_PERFORMANCE_CAP_PCT_OF_MAX: "80" }],
+    ["watts the wrong way round", { CPU_WRITE_ABSOLUTE_CAPS: "true", PERFORMANCE_CAP_WATTS: "100" }],
+    ["one label for two meanings", { DRAINING_LABEL: "joulie.io/power-profile" }],
+    ["reserved by the profile label", { RESERVED_LABEL_KEY: "joulie.io/power-profile" }],
+    ["reserved by the draining label", { RESERVED_LABEL_KEY: "joulie.io/draining" }],
+    ["IT power per zone alone", { FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE: "it_{zone}" }],
+    ["cooling power per zone alone", { FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE: "cooling_{zone}" }],
+  ])("refuses %s", (_, env) => {
+    expect(problems(operatorConfig, env)).toHaveLength(1);
+  });
+
+  it("minds watts only where watts are written", () => {
+    expect(problems(operatorConfig, { PERFORMANCE_CAP_WATTS: "100" })).toEqual([]);
+  });
+
+  it("takes GPU caps with or without a minimum", () => {
+    const GPU_MODEL_CAPS_JSON = '{"H100":{"minCapWatts":200,"maxCapWatts":700},"L4":{"maxCapWatts":72}}';
+    expect(valuesOf(operatorConfig, { GPU_MODEL_CAPS_JSON }).GPU_MODEL_CAPS_JSON).toEqual({
+      H100: { minCapWatts: 200, maxCapWatts: 700 },
+      L4: { maxCapWatts: 72 },
+    });
+    expect(problems(operatorConfig, { GPU_MODEL_CAPS_JSON: '{"L4":{"maxCap":72}}' })[0]).toContain("is wrong at L4");
+  });
+});
+
+describe("what the agent's variables have to agree on", () => {
+  const pool = { AGENT_MODE: "pool", POOL_SHARDS: "4" };
+
+  it.each<[string, Texts]>([
+    ["daemonset mode without a node", { NODE_NAME: "" }],
+    ["CPU source http without an endpoint", { TELEMETRY_CPU_SOURCE: "http" }],
+    ["CPU control http without an endpoint", { TELEMETRY_CPU_CONTROL: "http" }],
+    ["GPU source http without an endpoint", { TELEMETRY_GPU_SOURCE: "http" }],
+    ["GPU control http without an endpoint", { TELEMETRY_GPU_CONTROL: "http" }],
+    ["a shard beyond the shards", { ...pool, POOL_SHARD_ID: "4" }],
+    ["a pod beyond the shards", { ...pool, POD_NAME: "joulie-agent-pool-4" }],
+    ["several shards and no way to tell which", { ...pool, POD_NAME: "joulie-agent-7d9f-24567" }],
+    ["a lease that runs out between passes", { TARGET_LEASE: "10s" }],
+  ])("refuses %s", (_, env) => {
+    expect(problems(agentConfig, { NODE_NAME: "worker-01", ...env })).toHaveLength(1);
+  });
+
+  it("takes its shard from the pod's ordinal in pool mode", () => {
+    expect(valuesOf(agentConfig, { ...pool, POD_NAME: "joulie-agent-pool-3" }).POOL_SHARD_ID).toBe(3);
+    expect(valuesOf(agentConfig, { ...pool, POD_NAME: "joulie-agent-pool-3", POOL_SHARD_ID: "1" }).POOL_SHARD_ID).toBe(
+      1,
+    );
+    expect(valuesOf(agentConfig, { AGENT_MODE: "pool", POD_NAME: "joulie-agent-x2x4z" }).POOL_SHARD_ID).toBe(0);
+  });
+
+  it("does not mind the ordinal of a pod that is in no pool", () => {
+    expect(valuesOf(agentConfig, { NODE_NAME: "worker-01", POD_NAME: "joulie-agent-7" }).POOL_SHARD_ID).toBe(0);
+  });
+
+  it("looks for the host's sysfs at /host-sys first, and writes for people on a terminal", () => {
+    const inPod: Machine = { isTerminal: true, exists: (path) => path === "/host-sys" };
+    const values = valuesOf(agentConfig, { NODE_NAME: "worker-01" }, inPod);
+    expect(values.HOST_SYS_ROOT).toBe("/host-sys");
+    expect(values.LOG_FORMAT).toBe("pretty");
+  });
+});
+
+describe("what the extender's variables have to agree on", () => {
+  const pair = { EXTENDER_TLS_CERT_FILE: "/tls/tls.crt", EXTENDER_TLS_KEY_FILE: "/tls/tls.key" };
+
+  it.each<[string, Texts]>([
+    ["a certificate without its key", { EXTENDER_TLS_CERT_FILE: "/tls/tls.crt" }],
+    ["a key without its certificate", { EXTENDER_TLS_KEY_FILE: "/tls/tls.key" }],
+    ["client certificates over plain HTTP", { EXTENDER_TLS_CLIENT_CA_FILE: "/tls/ca.crt" }],
+    ["one port for two servers", { METRICS_ADDR: ":9876" }],
+    ["one port for two servers, one of them on every interface", { METRICS_ADDR: "127.0.0.1:9876" }],
+  ])("refuses %s", (_, env) => {
+    expect(problems(extenderConfig, env)).toHaveLength(1);
+  });
+
+  it.each<[string, Texts]>([
+    ["TLS", pair],
+    ["TLS with client certificates", { ...pair, EXTENDER_TLS_CLIENT_CA_FILE: "/tls/ca.crt" }],
+    ["any two free ports", { EXTENDER_ADDR: ":0", METRICS_ADDR: ":0" }],
+    ["one port on two interfaces", { EXTENDER_ADDR: "10.0.0.1:9876", METRICS_ADDR: "127.0.0.1:9876" }],
+  ])("takes %s", (_, env) => {
+    expect(problems(extenderConfig, env)).toEqual([]);
+  });
+});
