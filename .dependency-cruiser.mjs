@@ -15,82 +15,93 @@ export const coreRooms = [
 const TEST = "\\.test\\.ts$";
 const here = (/** @type {string[]} */ rooms) => `^src/core/(${rooms.join("|")})/`;
 
+/** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
 const roomRules = coreRooms.flatMap((level, index) =>
   level.map((room) => ({
     name: `core-${room}-looks-down`,
     comment: `core/${room} may use only the rooms below it`,
     severity: "error",
     from: { path: here([room]) },
-    to: { path: here(coreRooms.slice(index).flat().filter((other) => other !== room).concat("no-such-room")) },
+    to: {
+      path: here(
+        coreRooms
+          .slice(index)
+          .flat()
+          .filter((other) => other !== room)
+          .concat("no-such-room"),
+      ),
+    },
   })),
 );
 
-/** @type {import("dependency-cruiser").IConfiguration} */
-export default {
-  forbidden: [
-    {
-      name: "core-has-no-node",
-      comment: "core is pure: no files, sockets, processes or timers",
-      severity: "error",
-      from: { path: "^src/core/" },
-      to: { dependencyTypes: ["core"] },
-    },
-    {
-      name: "core-has-zod-only",
-      comment: "core uses no npm package but zod",
-      severity: "error",
-      from: { path: "^src/core/", pathNot: TEST },
-      to: { path: "node_modules/", pathNot: "node_modules/zod/" },
-    },
-    {
-      name: "core-is-the-ground-floor",
-      comment: "core knows neither platform nor programs",
-      severity: "error",
-      from: { path: "^src/core/" },
-      to: { path: "^src/(platform|programs|main)" },
-    },
-    {
-      name: "platform-is-the-first-floor",
-      comment: "platform does not know programs",
-      severity: "error",
-      from: { path: "^src/platform/" },
-      to: { path: "^src/(programs|main)" },
-    },
-    ...roomRules,
-    {
-      name: "through-the-index",
-      comment: "a room is entered through its index.ts",
-      severity: "error",
-      from: { path: "^src/([^/]+/[^/]+)/" },
-      to: { path: "^src/[^/]+/[^/]+/", pathNot: ["^src/$1/", "/index\\.ts$"] },
-    },
-    {
-      name: "src-stands-alone",
-      comment: "the product uses no test, bench or script",
-      severity: "error",
-      from: { path: "^src/" },
-      to: { path: "^(test|bench|scripts)/" },
-    },
-    {
-      name: "no-development-dependency",
-      comment: "the product uses no development dependency",
-      severity: "error",
-      from: { path: "^src/", pathNot: TEST },
-      to: { dependencyTypes: ["npm-dev"], pathNot: "node_modules/@types/" },
-    },
-    { name: "no-cycle", comment: "no file depends on itself", severity: "error", from: {}, to: { circular: true } },
-    {
-      name: "resolvable",
-      comment: "every import leads somewhere",
-      severity: "error",
-      from: {},
-      to: { couldNotResolve: true },
-    },
-  ],
-  options: {
-    doNotFollow: { path: "node_modules" },
-    tsPreCompilationDeps: true,
-    tsConfig: { fileName: "tsconfig.json" },
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types", "default"] },
+/** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
+const forbidden = [
+  {
+    name: "core-has-no-node",
+    comment: "core is pure: no files, sockets, processes or timers",
+    severity: "error",
+    from: { path: "^src/core/" },
+    to: { dependencyTypes: ["core"] },
   },
+  {
+    name: "core-has-zod-only",
+    comment: "core uses no npm package but zod",
+    severity: "error",
+    from: { path: "^src/core/", pathNot: TEST },
+    to: { path: "node_modules/", pathNot: "node_modules/zod/" },
+  },
+  {
+    name: "core-is-the-ground-floor",
+    comment: "core knows neither platform nor programs",
+    severity: "error",
+    from: { path: "^src/core/" },
+    to: { path: "^src/(platform|programs|main)" },
+  },
+  {
+    name: "platform-is-the-first-floor",
+    comment: "platform does not know programs",
+    severity: "error",
+    from: { path: "^src/platform/" },
+    to: { path: "^src/(programs|main)" },
+  },
+  ...roomRules,
+  {
+    name: "through-the-index",
+    comment: "a room is entered through its index.ts",
+    severity: "error",
+    from: { path: "^src/([^/]+/[^/]+)/" },
+    to: { path: "^src/[^/]+/[^/]+/", pathNot: ["^src/$1/", "/index\\.ts$"] },
+  },
+  {
+    name: "src-stands-alone",
+    comment: "the product uses no test, bench or script",
+    severity: "error",
+    from: { path: "^src/" },
+    to: { path: "^(test|bench|scripts)/" },
+  },
+  {
+    name: "no-development-dependency",
+    comment: "the product uses no development dependency",
+    severity: "error",
+    from: { path: "^src/", pathNot: TEST },
+    to: { dependencyTypes: ["npm-dev"], pathNot: "node_modules/@types/" },
+  },
+  { name: "no-cycle", comment: "no file depends on itself", severity: "error", from: {}, to: { circular: true } },
+  {
+    name: "resolvable",
+    comment: "every import leads somewhere",
+    severity: "error",
+    from: {},
+    to: { couldNotResolve: true },
+  },
+];
+
+/** @type {import("dependency-cruiser").ICruiseOptions} */
+const options = {
+  doNotFollow: { path: "node_modules" },
+  tsPreCompilationDeps: true,
+  tsConfig: { fileName: "tsconfig.json" },
+  enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types", "default"] },
 };
+
+export default { forbidden, options };

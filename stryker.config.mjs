@@ -1,4 +1,3 @@
-/** @type {import("@stryker-mutator/api/core").PartialStrykerOptions} */
 export default {
   testRunner: "vitest",
   // Each test runs only against the lines it covers; without it 2 cores need hours.

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 
-export const NEEDED_MAJOR = 24;
+const NEEDED_MAJOR = 24;
 
 /** @param {string} version as in process.versions.node */
 export const isNewEnough = (version) => Number.parseInt(version, 10) >= NEEDED_MAJOR;

@@ -12,7 +12,10 @@ const scenario: Scenario = {
     { says: "ours", of: ({ ours = 0 }) => ours, atMost: 1 },
   ],
 };
-const sample = (plain: number, ours: number) => ({ plain: { unit: "ms", value: plain }, ours: { unit: "ms", value: ours } });
+const sample = (plain: number, ours: number) => ({
+  plain: { unit: "ms", value: plain },
+  ours: { unit: "ms", value: ours },
+});
 
 describe("benchmark reports", () => {
   it("takes the median of odd and even counts", () => {

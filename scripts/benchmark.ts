@@ -22,7 +22,12 @@ export interface Report {
 }
 
 /** Medians with their spread; a goal is worked out in each repeat first, so that its ratio compares like with like. */
-export function summarise(name: string, scenario: Scenario, samples: Record<string, Figure>[], machine: Machine): Report {
+export function summarise(
+  name: string,
+  scenario: Scenario,
+  samples: Record<string, Figure>[],
+  machine: Machine,
+): Report {
   const first = samples[0] ?? {};
   const figures = Object.fromEntries(
     Object.entries(first).map(([figure, { unit }]) => [
@@ -35,8 +40,12 @@ export function summarise(name: string, scenario: Scenario, samples: Record<stri
       of(Object.fromEntries(Object.entries(sample).map(([figure, { value }]) => [figure, value]))),
     );
     const seen = spread(values);
-    const met = seen.median >= (atLeast ?? Number.NEGATIVE_INFINITY) && seen.median <= (atMost ?? Number.POSITIVE_INFINITY);
-    const target = [atLeast === undefined ? "" : `at least ${atLeast}`, atMost === undefined ? "" : `at most ${atMost}`];
+    const met =
+      seen.median >= (atLeast ?? Number.NEGATIVE_INFINITY) && seen.median <= (atMost ?? Number.POSITIVE_INFINITY);
+    const target = [
+      atLeast === undefined ? "" : `at least ${atLeast}`,
+      atMost === undefined ? "" : `at most ${atMost}`,
+    ];
     return { says, target: target.filter(Boolean).join(", "), met, ...seen };
   });
   return { scenario: name, machine, repeats: samples.length, figures, goals };
@@ -74,5 +83,12 @@ const short = (value: number) => (Math.abs(value) >= 100 ? value.toFixed(0) : va
 
 function table(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }

@@ -17,7 +17,9 @@ export async function bundle(outfile: string): Promise<number> {
     legalComments: "linked",
     logLevel: "warning",
     // Some packages are CommonJS and ask for `require`, which an ES module does not have.
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
   });
   return statSync(outfile).size;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { generatedFiles } from "./generated.ts";
 
 const root = join(import.meta.dirname, "..");
-for (const [path, text] of generatedFiles()) {
+for (const [path, text] of await generatedFiles()) {
   const file = join(root, path);
   if (readIfThere(file) === text) continue;
   mkdirSync(dirname(file), { recursive: true });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { generatedFiles } from "./generated.ts";
 
 const root = join(import.meta.dirname, "..");
-const files = generatedFiles();
+const files = await generatedFiles();
 
 describe("generated files", () => {
   it.each([...files.keys()])("X-01 %s is what the code says; if not: npm run generate", (path) => {

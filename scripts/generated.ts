@@ -4,11 +4,14 @@ import { configurationReference } from "../src/platform/config/index.ts";
 import { programs } from "../src/programs/index.ts";
 
 /** Every file that is derived from the code, by its path in the repository. */
-export function generatedFiles(): Map<string, string> {
+export async function generatedFiles(): Promise<Map<string, string>> {
+  const documented = await Promise.all(
+    programs.map(async (program) => ({ ...program, config: await program.config() })),
+  );
   return new Map([
     ...kinds.map((kind): [string, string] => [`charts/joulie/crds/${kind.plural}.yaml`, yaml(crdOf(kind))]),
     ["docs/reference/crds.md", crdReference(kinds)],
-    ["docs/reference/configuration.md", configurationReference(programs)],
+    ["docs/reference/configuration.md", configurationReference(documented)],
     ["docs/reference/errors.md", errorReference()],
   ]);
 }

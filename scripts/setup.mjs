@@ -14,9 +14,14 @@ const installed = join(root, "node_modules", ".package-lock.json");
 if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
   console.error("joulie: installing dependencies (about 30 s the first time) …");
   // npm itself runs on the machine's Node, which may be older than ours: its engine warnings would only alarm.
-  const install = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: root, stdio: ["ignore", 2, 2] });
+  const install = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
   if (install.status !== 0) {
-    console.error("joulie: npm ci failed (its message is above); check the network and the npm registry settings, then run again");
+    console.error(
+      "joulie: npm ci failed (its message is above); check the network and the npm registry settings, then run again",
+    );
     process.exit(install.status ?? 1);
   }
   const now = new Date();

@@ -36,7 +36,9 @@ describe("finding Node 24", () => {
     mkdirSync(installed, { recursive: true });
     writeFileSync(join(installed, "package.json"), "{}");
     cpSync(fakeNode("24.9.9"), join(installed, "bin"), { recursive: true });
-    expect(findNode(join(scratch, "package"), { ...nowhere, path: fakeNode("25.0.0") })).toBe(join(installed, "bin", "node"));
+    expect(findNode(join(scratch, "package"), { ...nowhere, path: fakeNode("25.0.0") })).toBe(
+      join(installed, "bin", "node"),
+    );
   });
 
   it("finds none where there is none", () => {
@@ -51,12 +53,21 @@ describe("bin/joulie.mjs", () => {
     return Number.parseInt(version, 10) >= 18 && Number.parseInt(version, 10) < 24;
   });
 
-  it.runIf(oldNode !== undefined)("starts under an older Node of the system, passing arguments and exit code on", () => {
-    const run = spawnSync(oldNode ?? "", ["bin/joulie.mjs", "operator", "--static-hp-frac", "half", "--print-config"], { cwd: root });
-    expect(run.stderr.toString()).toContain("half");
-    expect(run.status).toBe(2);
-    expect(execFileSync(oldNode ?? "", ["bin/joulie.mjs", "--version"], { cwd: root }).toString()).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
+  it.runIf(oldNode !== undefined)(
+    "starts under an older Node of the system, passing arguments and exit code on",
+    () => {
+      const run = spawnSync(
+        oldNode ?? "",
+        ["bin/joulie.mjs", "operator", "--static-hp-frac", "half", "--print-config"],
+        { cwd: root },
+      );
+      expect(run.stderr.toString()).toContain("half");
+      expect(run.status).toBe(2);
+      expect(execFileSync(oldNode ?? "", ["bin/joulie.mjs", "--version"], { cwd: root }).toString()).toMatch(
+        /^\d+\.\d+\.\d+\n$/,
+      );
+    },
+  );
 
   it("runs the bundle where there are no sources and no packages", async () => {
     const installed = join(scratch, "installed");

@@ -37,7 +37,10 @@ export async function runChecks(): Promise<{ passed: number; failed: number }> {
 
 async function tool(name: string, args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = spawn(join(root, "node_modules", ".bin", name), args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(join(root, "node_modules", ".bin", name), args, {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));

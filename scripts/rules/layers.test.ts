@@ -31,13 +31,25 @@ const breakers: [rule: string, files: Record<string, string>][] = [
   ["core-has-no-node", { "src/core/units/a.ts": 'import "node:fs";\n' }],
   ["core-has-no-node", { "src/core/units/a.ts": 'import type { Stats } from "node:fs";\nexport type S = Stats;\n' }],
   ["core-has-zod-only", { "src/core/units/a.ts": 'import "pino";\n' }],
-  ["core-is-the-ground-floor", { "src/core/units/a.ts": importing("../../platform/clock/index.ts"), "src/platform/clock/index.ts": leaf }],
-  ["platform-is-the-first-floor", { "src/platform/clock/a.ts": importing("../../programs/cli/index.ts"), "src/programs/cli/index.ts": leaf }],
+  [
+    "core-is-the-ground-floor",
+    { "src/core/units/a.ts": importing("../../platform/clock/index.ts"), "src/platform/clock/index.ts": leaf },
+  ],
+  [
+    "platform-is-the-first-floor",
+    { "src/platform/clock/a.ts": importing("../../programs/cli/index.ts"), "src/programs/cli/index.ts": leaf },
+  ],
   ["through-the-index", { "src/core/api/a.ts": importing("../units/watts.ts"), "src/core/units/watts.ts": leaf }],
-  ["through-the-index", { "src/programs/cli/a.ts": importing("../../core/units/watts.ts"), "src/core/units/watts.ts": leaf }],
+  [
+    "through-the-index",
+    { "src/programs/cli/a.ts": importing("../../core/units/watts.ts"), "src/core/units/watts.ts": leaf },
+  ],
   ["src-stands-alone", { "src/platform/clock/a.ts": importing("../../../test/x.ts"), "test/x.ts": leaf }],
   ["no-development-dependency", { "src/platform/clock/a.ts": 'import "vitest";\n' }],
-  ["no-cycle", { "src/core/units/a.ts": importing("./b.ts"), "src/core/units/b.ts": 'import "./a.ts";\nexport const x = 1;\n' }],
+  [
+    "no-cycle",
+    { "src/core/units/a.ts": importing("./b.ts"), "src/core/units/b.ts": 'import "./a.ts";\nexport const x = 1;\n' },
+  ],
   ["resolvable", { "src/core/units/a.ts": importing("./missing.ts") }],
   ["core-room-unknown", { "src/core/helpers/a.ts": leaf }],
   ...houseRules.forbidden

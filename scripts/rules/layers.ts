@@ -18,7 +18,7 @@ export async function checkLayers(root: string): Promise<LayerReport> {
   const options: ICruiseOptions = {
     ...houseRules.options,
     baseDir: root,
-    ruleSet: { forbidden: houseRules.forbidden ?? [] },
+    ruleSet: { forbidden: houseRules.forbidden },
     validate: true,
   };
   const { output } = await cruise(["src"], options, undefined, {

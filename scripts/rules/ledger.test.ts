@@ -7,7 +7,10 @@ const idsOf = (source: string) => namedIds(source, sections).map(({ id }) => id)
 describe("the requirement ledger", () => {
   it("reads ids and their text", () => {
     const entries = ledger("## SCH\n- SCH-07: a reason [003]\n- X-01: one source\nprose - X-02: no\n- C1: a note\n");
-    expect([...entries]).toEqual([["SCH-07", "a reason [003]"], ["X-01", "one source"]]);
+    expect([...entries]).toEqual([
+      ["SCH-07", "a reason [003]"],
+      ["X-01", "one source"],
+    ]);
   });
 
   it.each([

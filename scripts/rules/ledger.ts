@@ -31,7 +31,8 @@ function isTest(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return callee.text === "it" || callee.text === "test";
   if (ts.isCallExpression(callee)) return isTest(callee.expression);
   if (ts.isTaggedTemplateExpression(callee)) return isTest(callee.tag);
-  if (ts.isPropertyAccessExpression(callee)) return !["skip", "todo"].includes(callee.name.text) && isTest(callee.expression);
+  if (ts.isPropertyAccessExpression(callee))
+    return !["skip", "todo"].includes(callee.name.text) && isTest(callee.expression);
   return false;
 }
 

@@ -26,13 +26,16 @@ describe("time and chance come in as arguments", () => {
     expect(timeAndChance("src/programs/agent/x.ts", text)).toHaveLength(1);
   });
 
-  it.each(["Math.random()", 'Math["random"]()', "const { random } = Math", "const m = Math", "globalThis.Math.random()"])(
-    "finds chance in `%s`",
-    (text) => {
-      expect(inCore(text)).toEqual(["src/core/policy/x.ts:1: Math.random outside platform/random"]);
-      expect(timeAndChance("src/platform/random/x.ts", text)).toEqual([]);
-    },
-  );
+  it.each([
+    "Math.random()",
+    'Math["random"]()',
+    "const { random } = Math",
+    "const m = Math",
+    "globalThis.Math.random()",
+  ])("finds chance in `%s`", (text) => {
+    expect(inCore(text)).toEqual(["src/core/policy/x.ts:1: Math.random outside platform/random"]);
+    expect(timeAndChance("src/platform/random/x.ts", text)).toEqual([]);
+  });
 
   it.each([
     "const t = new Date(0).toISOString();",

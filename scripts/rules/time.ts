@@ -52,7 +52,8 @@ function isValueReference(node: ts.Identifier): boolean {
   if (ts.isBindingElement(parent) && parent.propertyName === node) return isGlobalDestructuring(parent);
   if (ts.isBindingElement(parent) && parent.name === node) return isGlobalDestructuring(parent);
   if (ts.isPropertyAssignment(parent) && parent.name === node) return false;
-  if (ts.isTypeElement(parent) || ts.isClassElement(parent) || ts.isMethodDeclaration(parent)) return parent.name !== node;
+  if (ts.isTypeElement(parent) || ts.isClassElement(parent) || ts.isMethodDeclaration(parent))
+    return parent.name !== node;
   if (ts.isParameter(parent) || ts.isFunctionDeclaration(parent)) return parent.name !== node;
   return true;
 }
