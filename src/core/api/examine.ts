@@ -35,9 +35,13 @@ export class Findings {
     this.strict = strict;
   }
 
-  add(path: string, value: unknown, expected: string): void {
-    if (this.#kept.length < 50) this.#kept.push({ path, text: textOf(value), expected });
-    else this.#further++;
+  add(path: string, value: unknown, expected: string | z.ZodType): void {
+    if (this.#kept.length >= 50) {
+      this.#further++;
+      return;
+    }
+    const expectation = typeof expected === "string" ? expected : expectationOf(expected);
+    this.#kept.push({ path, text: textOf(value), expected: expectation });
   }
 
   get problems(): readonly Problem[] {
@@ -61,7 +65,7 @@ export function examine(schema: z.ZodType, value: unknown, path: string, finding
   } else if (schema.safeParse(value).success) {
     return value;
   }
-  findings.add(path, value, expectationOf(schema));
+  findings.add(path, value, schema);
   return undefined;
 }
 
@@ -84,7 +88,7 @@ function examineObject(
     }
     delete usable[key];
     if (child instanceof z.ZodOptional) continue;
-    if (absent) findings.add(childPath, given, expectationOf(child));
+    if (absent) findings.add(childPath, undefined, child);
     const fallback = readFallbacks.get(child)?.value;
     if (fallback === undefined) complete = false;
     else usable[key] = structuredClone(fallback);
@@ -108,11 +112,13 @@ function examineObject(
 function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: Findings) {
   const element = schema.element as z.ZodType;
   const usable = value
-    .map((item, index) => examine(element, item, `${path}[${index}]`, findings))
+    .map((item, index) =>
+      item === null && !findings.strict ? undefined : examine(element, item, `${path}[${index}]`, findings),
+    )
     .filter((item) => item !== undefined);
   // The items are settled: what can still be wrong is the list itself, too long or with items that are not distinct.
   if (schema.safeParse(usable).success) return usable;
-  findings.add(path, value, expectationOf(schema));
+  findings.add(path, value, schema);
   return undefined;
 }
 

@@ -1,42 +1,30 @@
 import { z } from "zod";
 import { expectations } from "./fields.ts";
 
-/** The bounds zod keeps of a number's, a text's or a list's checks. */
-interface Bounds {
-  readonly minimum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly maximum?: number;
-}
-
-// oxlint-disable-next-line no-underscore-dangle -- the only place where zod tells an exclusive bound from an inclusive one
-const boundsOf = (schema: z.ZodType): Bounds => schema._zod.bag;
-
-function numberText(schema: z.ZodNumber): string {
-  const { minimum = -Infinity, exclusiveMinimum, maximum = Infinity } = boundsOf(schema);
-  const name = schema.isInt ? "a whole number" : "a number";
-  const least = exclusiveMinimum === undefined ? `>= ${minimum}` : `> ${exclusiveMinimum}`;
+function numberText({ type, minimum, exclusiveMinimum, maximum }: z.core.JSONSchema.BaseSchema): string {
   const bounds = [
-    ...(Math.abs(minimum) < Number.MAX_SAFE_INTEGER || exclusiveMinimum !== undefined ? [least] : []),
-    ...(maximum < Number.MAX_SAFE_INTEGER ? [`<= ${maximum}`] : []),
+    ...(minimum === undefined ? [] : [`>= ${minimum}`]),
+    ...(exclusiveMinimum === undefined ? [] : [`> ${exclusiveMinimum}`]),
+    ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? [] : [`<= ${maximum}`]),
   ];
-  return [name, bounds.join(" and ")].filter((part) => part !== "").join(" ");
+  const name = type === "integer" ? "a whole number" : "a number";
+  return bounds.length === 0 ? name : `${name} ${bounds.join(" and ")}`;
 }
 
 /** What a value has to be, for people: `a number > 0 and <= 100`, `one of performance, eco`. */
-export function expectationOf(schema: z.ZodType): string {
+export function expectationOf(schema: z.core.$ZodType): string {
   const own = expectations.get(schema)?.text;
   if (own !== undefined) return own;
-  const { maximum } = boundsOf(schema);
-  if (schema instanceof z.ZodOptional) return expectationOf(schema.unwrap() as z.ZodType);
-  if (schema instanceof z.ZodNumber || schema instanceof z.ZodNumberFormat) return numberText(schema);
-  if (schema instanceof z.ZodEnum) return `one of ${schema.options.join(", ")}`;
-  if (schema instanceof z.ZodLiteral) return [...schema.values].join(" or ");
-  if (schema instanceof z.ZodBoolean) return "true or false";
-  if (schema instanceof z.ZodISODateTime) return "a timestamp such as 2030-01-31T12:00:00Z";
-  if (schema instanceof z.ZodString) return maximum === undefined ? "text" : `text of at most ${maximum} characters`;
-  if (schema instanceof z.ZodArray) {
-    const items = schema.meta()?.["x-kubernetes-list-type"] === "atomic" ? "items" : "distinct items";
-    return maximum === undefined ? "a list" : `a list of at most ${maximum} ${items}`;
-  }
-  return "an object";
+  if (schema instanceof z.ZodOptional) return expectationOf(schema.unwrap());
+  const json = z.toJSONSchema(schema);
+  if (json.enum !== undefined) return `one of ${json.enum.join(", ")}`;
+  if (json.const !== undefined) return String(json.const);
+  if (json.format === "date-time") return "a timestamp such as 2030-01-31T12:00:00Z";
+  if (json.type === "number" || json.type === "integer") return numberText(json);
+  if (json.type === "boolean") return "true or false";
+  if (json.type === "string")
+    return json.maxLength === undefined ? "text" : `text of at most ${json.maxLength} characters`;
+  if (json.type !== "array") return "an object";
+  const items = json["x-kubernetes-list-type"] === "atomic" ? "items" : "distinct items";
+  return json.maxItems === undefined ? "a list" : `a list of at most ${json.maxItems} ${items}`;
 }

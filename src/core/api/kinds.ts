@@ -142,4 +142,5 @@ export const telemetryProfileKind: Kind<TelemetryProfile> = {
 };
 
 export const kinds = [nodeHardwareKind, nodeTwinKind, nodePowerProfileKind, telemetryProfileKind] as const;
-export type AnyKind = (typeof kinds)[number];
+/** A kind where the type of its objects does not matter. */
+export type AnyKind = Kind<unknown>;

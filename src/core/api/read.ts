@@ -36,7 +36,9 @@ function salvage<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Obj
 
   const findings = new Findings(false);
   const object = examine(kind.schema, withUsableSpec(kind, value, name.data, findings), "", findings);
-  if (object === undefined) return refuse("", value, `a ${kind.kind}`);
+  // Only a required field without a fallback gets here, and no kind has one.
+  const [first] = findings.problems;
+  if (object === undefined && first !== undefined) return fail(first);
   return ok({ object: object as Object, dropped: findings.problems });
 }
 

@@ -1,0 +1,226 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { describeProblem, type Problem } from "./examine.ts";
+import { type AnyKind, type Kind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
+import { type Reading, read } from "./read.ts";
+import { isNumeric, leavesOf, pathText, sampleOf, withValueAt } from "./sample.ts";
+
+const metadata = { name: "worker-1.example" };
+const spec = { nodeName: "worker-1.example", profile: "eco" };
+
+function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<Object> {
+  const reading = read(kind, value);
+  if (!reading.ok) throw new Error(describeProblem(reading.error));
+  return reading.value;
+}
+
+const pathsOf = (dropped: readonly Problem[]) => dropped.map(({ path }) => path);
+
+describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("reading a %s", (_, kind) => {
+  const sample = sampleOf(kind);
+
+  it("returns a valid object as it is, unknown fields included", () => {
+    const object = withValueAt(withValueAt(sample, ["spec", "future"], { deep: [1] }), ["alsoNew"], true);
+    const reading = readingOf(kind, object);
+    expect(reading.object).toBe(object);
+    expect(reading.dropped).toEqual([]);
+  });
+
+  it("X-03 reads 720, 720.0 and 7.2e2 as the same number, in every number field", () => {
+    const fields = leavesOf(kind).filter(isNumeric);
+    expect(fields.length).toBeGreaterThan(3);
+    for (const { path, schema } of fields) {
+      const whole = [720, 72, 2].find((value) => value <= (schema.maximum ?? 720)) ?? 1;
+      const forms = [`${whole}`, `${whole}.0`, `${whole / 100}e2`, `${whole}0e-1`];
+      const objects = forms.map((form) => {
+        const json = JSON.stringify(withValueAt(sample, path, "@")).replace('"@"', form);
+        return readingOf(kind, JSON.parse(json));
+      });
+      expect(objects.map(({ dropped }) => dropped)).toEqual(forms.map(() => []));
+      for (const { object } of objects) expect(object).toEqual(withValueAt(sample, path, whole));
+    }
+  });
+
+  it("X-03 reads decimals wherever a quantity is not a count", () => {
+    for (const { path } of leavesOf(kind).filter(({ schema }) => schema.type === "number")) {
+      expect(readingOf(kind, withValueAt(sample, path, 1.5)).object).toEqual(withValueAt(sample, path, 1.5));
+    }
+  });
+
+  it("drops a bad value alone, names it, and keeps all other fields", () => {
+    for (const { path, schema } of leavesOf(kind)) {
+      const bad = schema.type === "string" ? 7 : "bad";
+      const { object, dropped } = readingOf(kind, withValueAt(sample, path, bad));
+      expect(pathsOf(dropped)).toContain(pathText(path));
+      // What falls with it at most is its own part of spec or status.
+      const part = pathText(path.slice(0, 2));
+      const others = leavesOf(kind).filter(({ path: other }) => pathText(other.slice(0, 2)) !== part);
+      expect(others.filter(({ path: other }) => valueAt(object, other) === undefined)).toEqual([]);
+      expect(valueAt(object, path)).not.toBe(bad);
+    }
+  });
+
+  it("takes null for absent, without complaint where a field is optional", () => {
+    for (const { path } of leavesOf(kind)) {
+      const { object, dropped } = readingOf(kind, withValueAt(sample, path, null));
+      expect(valueAt(object, path)).not.toBeNull();
+      expect(dropped.map(({ text }) => text)).not.toContain("null");
+    }
+  });
+
+  it("needs no more than a name", () => {
+    const { object, dropped } = readingOf(kind, { metadata });
+    expect(object).toMatchObject({ metadata });
+    expect(pathsOf(dropped)).toContain("spec");
+  });
+
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a number", 7],
+    ["text", "NodeTwin"],
+    ["a list", [sample]],
+    ["an empty object", {}],
+    ["metadata as a list", { metadata: [] }],
+    ["no name", { metadata: {}, spec }],
+    ["a name of the wrong type", { metadata: { name: 5 }, spec }],
+    ["an illegal name", { metadata: { name: "Not A Name" }, spec }],
+    ["a name too long", { metadata: { name: "a".repeat(254) }, spec }],
+    ["a name only in the prototype", JSON.parse('{"metadata": {"__proto__": {"name": "worker-1"}}}')],
+  ])("refuses %s", (__, value) => {
+    expect(read(kind, value)).toMatchObject({ ok: false, error: { path: expect.any(String) } });
+  });
+
+  it("gives a defined result for any JSON in place of any part", () => {
+    const places = [["spec"], ["status"], ["metadata", "labels"], ...leavesOf(kind).map(({ path }) => path)];
+    fc.assert(
+      fc.property(fc.constantFrom(...places), fc.jsonValue({ maxDepth: 3 }), (path, value) => {
+        const { object } = readingOf(kind, withValueAt(sample, path, value));
+        const again = readingOf(kind, object);
+        // What is left is as clean as it gets: a second reading changes nothing.
+        expect(again.object).toEqual(object);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+/** The value at a path of an object whose type does not matter; undefined where the path ends early. */
+function valueAt(object: unknown, path: readonly (string | number)[]): unknown {
+  let here = object;
+  for (const step of path) here = (here as Record<string | number, unknown> | undefined)?.[step];
+  return here;
+}
+
+describe("read", () => {
+  it("reads capRange of a GPU as capRangePerGpu, which wins where both are given", () => {
+    const withGpu = (gpu: object) => readingOf(nodeHardwareKind, { metadata, spec, status: { gpu } });
+    expect(withGpu({ capRange: { maxWatts: 700 } }).object.status?.gpu).toEqual({ capRangePerGpu: { maxWatts: 700 } });
+    expect(withGpu({ capRange: { maxWatts: 700 }, capRangePerGpu: null }).object.status?.gpu).toEqual({
+      capRangePerGpu: { maxWatts: 700 },
+    });
+    const both = withGpu({ capRange: { maxWatts: 700 }, capRangePerGpu: { maxWatts: 400 } });
+    expect(both.object.status?.gpu?.capRangePerGpu).toEqual({ maxWatts: 400 });
+    expect(pathsOf(withGpu({ capRange: { maxWatts: -1 } }).dropped)).toEqual(["status.gpu.capRangePerGpu.maxWatts"]);
+  });
+
+  it("believes the name of the object, not spec.nodeName", () => {
+    for (const kind of kinds.filter(({ perNode }) => perNode)) {
+      const { object, dropped } = readingOf<unknown>(kind, { metadata, spec: { ...spec, nodeName: "worker-2" } });
+      expect(valueAt(object, ["spec", "nodeName"])).toBe("worker-1.example");
+      expect(dropped.map(describeProblem)).toEqual([
+        `spec.nodeName is "worker-2", expected the object's name, worker-1.example`,
+      ]);
+    }
+  });
+
+  it("reads an unreadable profile as performance, and a cap that asks for nothing as no cap", () => {
+    const { object, dropped } = readingOf(nodeTwinKind, {
+      metadata,
+      spec: { ...spec, profile: "turbo", cpu: { packagePowerCapPctOfMax: 250 }, gpu: { powerCap: {} } },
+    });
+    expect(object.spec).toEqual({ nodeName: "worker-1.example", profile: "performance", gpu: {} });
+    expect(pathsOf(dropped)).toEqual([
+      "spec.profile",
+      "spec.cpu.packagePowerCapPctOfMax",
+      "spec.cpu",
+      "spec.gpu.powerCap",
+    ]);
+  });
+
+  it("aims a TelemetryProfile it cannot place at no node, and touches nothing through a type it does not know", () => {
+    const { object, dropped } = readingOf(telemetryProfileKind, {
+      metadata,
+      spec: { target: { scope: "rack" }, controls: { cpu: { type: "grpc" }, gpu: { type: "http", http: {} } } },
+    });
+    expect(object.spec.target).toEqual({ scope: "node" });
+    expect(object.spec.controls).toEqual({ cpu: { type: "none" }, gpu: { type: "http" } });
+    expect(pathsOf(dropped)).toEqual([
+      "spec.target.scope",
+      "spec.target",
+      "spec.controls.cpu.type",
+      "spec.controls.gpu.http.endpoint",
+      "spec.controls.gpu",
+    ]);
+  });
+
+  it("keeps the conditions that can be read", () => {
+    const ready = {
+      type: "Ready",
+      status: "True",
+      reason: "Planned",
+      message: "",
+      lastTransitionTime: "2030-01-31T12:00:00Z",
+    };
+    const { object, dropped } = readingOf(nodeTwinKind, {
+      metadata,
+      spec,
+      status: { conditions: [{ type: "Odd" }, ready, 5] },
+    });
+    expect(object.status?.conditions).toEqual([ready]);
+    expect(dropped[0]?.path).toBe("status.conditions[0].status");
+    expect(dropped.at(-1)).toEqual({ path: "status.conditions[2]", text: "5", expected: "an object" });
+  });
+
+  it("is not led astray by prototypes, endless nesting or floods", () => {
+    const polluted = JSON.parse('{"metadata":{"name":"a"},"spec":{"nodeName":"a","__proto__":{"profile":"eco"}}}');
+    const { object } = readingOf(nodeTwinKind, polluted);
+    expect(object.spec.profile).toBe("performance");
+    expect(Object.getPrototypeOf(object.spec)).toBe(Object.prototype);
+
+    const nested = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
+    const deep = readingOf(nodeTwinKind, { metadata, spec: { ...spec, cpu: nested, extra: nested } });
+    expect(deep.dropped).toEqual([{ path: "spec.cpu", text: "a list of 1", expected: "an object" }]);
+
+    const flood = readingOf(nodeHardwareKind, {
+      metadata,
+      spec,
+      status: { cpu: { model: "EPYC", warnings: Array(5000).fill(0) } },
+    });
+    expect(flood.object.status?.cpu).toEqual({ model: "EPYC", warnings: [] });
+    expect(flood.dropped).toHaveLength(51);
+    expect(flood.dropped.at(-1)?.text).toBe("4950 more problems");
+
+    const long = readingOf(nodeTwinKind, { metadata, spec: { ...spec, profile: "x".repeat(1e6) } });
+    expect(long.dropped[0]?.text).toHaveLength(83);
+  });
+
+  it("drops labels that are no text and keeps the others", () => {
+    const { object, dropped } = readingOf(nodeTwinKind, {
+      metadata: { ...metadata, labels: { "joulie.io/rack": "r1", "joulie.io/managed": true } },
+      spec,
+    });
+    expect(object.metadata.labels).toEqual({ "joulie.io/rack": "r1" });
+    expect(dropped.map(describeProblem)).toEqual(['metadata.labels["joulie.io/managed"] is true, expected text']);
+  });
+
+  it("reports what it could not use in words", () => {
+    const status = { predictedPowerHeadroomScore: -1, lastUpdated: "now", schedulableClass: ["eco"] };
+    const { dropped } = readingOf(nodeTwinKind, { metadata, spec, status });
+    expect(dropped.map(describeProblem)).toEqual([
+      "status.schedulableClass is a list of 1, expected one of performance, eco, draining, unknown",
+      "status.predictedPowerHeadroomScore is -1, expected a number >= 0 and <= 100",
+      'status.lastUpdated is "now", expected a timestamp such as 2030-01-31T12:00:00Z',
+    ]);
+  });
+});

@@ -1,0 +1,66 @@
+import { crdOf, type StructuralSchema } from "./crd.ts";
+import type { AnyKind, Kind } from "./kinds.ts";
+import { apiVersion } from "./names.ts";
+
+/** Texts of which one fits every pattern the schemas use. */
+const texts = ["worker-1.example", "http://host/{node}", "Ready"];
+
+function sampleValue(schema: StructuralSchema): unknown {
+  const { type, properties, items, minimum = 0, maximum = 720 } = schema;
+  if (properties !== undefined) {
+    return Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, sampleValue(field)]));
+  }
+  if (items !== undefined) return [sampleValue(items)];
+  if (type === "boolean") return true;
+  if (type === "number" || type === "integer") return Math.floor((minimum + maximum) / 2);
+  if (schema.format === "date-time") return "2030-01-31T12:00:00Z";
+  return schema.enum?.[0] ?? texts.find((text) => new RegExp(schema.pattern ?? "").test(text));
+}
+
+/** The schema of the whole object, as the API server sees it. */
+export function rootSchemaOf(kind: AnyKind): StructuralSchema {
+  const [version] = crdOf(kind).spec.versions;
+  if (version === undefined) throw new TypeError(`${kind.kind} has no version`);
+  return version.schema.openAPIV3Schema;
+}
+
+/** A valid object of the kind with every field set, made from its schema: tests walk it so that no field is forgotten. */
+export function sampleOf<Object>(kind: Kind<Object>): Object {
+  const sample = sampleValue(rootSchemaOf(kind)) as Record<string, unknown>;
+  return { ...sample, apiVersion, kind: kind.kind, metadata: { name: texts[0] } } as Object;
+}
+
+export interface Leaf {
+  readonly path: readonly (string | number)[];
+  readonly schema: StructuralSchema;
+}
+
+/** Every field of the kind that holds a single value; of a list, its first item. */
+export function leavesOf(kind: AnyKind): Leaf[] {
+  const { spec, status } = rootSchemaOf(kind).properties ?? {};
+  const walk = (schema: StructuralSchema | undefined, path: Leaf["path"]): Leaf[] => {
+    if (schema === undefined) return [];
+    if (schema.items !== undefined) return walk(schema.items, [...path, 0]);
+    if (schema.properties === undefined) return [{ path, schema }];
+    return Object.entries(schema.properties).flatMap(([name, field]) => walk(field, [...path, name]));
+  };
+  return [...walk(spec, ["spec"]), ...walk(status, ["status"])];
+}
+
+export const isNumeric = ({ schema }: Leaf): boolean => schema.type === "number" || schema.type === "integer";
+
+/** The path as problems name it. */
+export const pathText = (path: Leaf["path"]): string =>
+  path
+    .map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
+    .join("")
+    .slice(1);
+
+/** A copy of the object with another value at the path. */
+export function withValueAt<Object>(object: Object, path: Leaf["path"], value: unknown): Object {
+  const copy = structuredClone(object);
+  let parent = copy as Record<string | number, unknown>;
+  for (const step of path.slice(0, -1)) parent = parent[step] as Record<string | number, unknown>;
+  parent[path.at(-1) ?? ""] = value;
+  return copy;
+}

@@ -1,0 +1,196 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { percent, watts } from "../units/index.ts";
+import { JoulieError } from "./errors.ts";
+import { examine, Findings } from "./examine.ts";
+import {
+  type AnyKind,
+  kinds,
+  nodeHardwareKind,
+  nodePowerProfileKind,
+  nodeTwinKind,
+  telemetryProfileKind,
+} from "./kinds.ts";
+import type { NodeTwin } from "./node-twin.ts";
+import { isNumeric, leavesOf, pathText, sampleOf, withValueAt } from "./sample.ts";
+import { checked } from "./write.ts";
+
+const metadata = { name: "worker-1.example" };
+const spec = { nodeName: "worker-1.example", profile: "eco" } as const;
+
+/** What the writer says about an object whose type has been lost on the way. */
+function refusal(kind: AnyKind, object: unknown): string | undefined {
+  try {
+    checked(kind as typeof nodeTwinKind, object as NodeTwin);
+    return undefined;
+  } catch (error) {
+    if (error instanceof JoulieError && error.code === "JOULIE_E_UNWRITABLE") return error.message;
+    throw error;
+  }
+}
+
+const numericFields = kinds.flatMap((kind) =>
+  leavesOf(kind)
+    .filter(isNumeric)
+    .map((leaf) => [`${kind.kind} ${pathText(leaf.path)}`, kind, leaf] as const),
+);
+
+describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
+  const sample = sampleOf<unknown>(kind);
+  const refusalOf = (value: unknown) => refusal(kind, withValueAt(sample, path, value));
+
+  it("X-04 never carries NaN or Infinity to the API", () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      expect(refusalOf(value)).toContain(`${pathText(path)} is ${value}, expected a`);
+    }
+  });
+
+  it("X-04 carries a negative only where falling is a direction, and nothing out of bounds", () => {
+    const mayFall = pathText(path).endsWith("powerTrendWPerMin");
+    fc.assert(
+      fc.property(fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true }), (value) => {
+        expect(refusalOf(value) === undefined).toBe(mayFall);
+      }),
+      { numRuns: 20 },
+    );
+    const { maximum } = schema;
+    expect(maximum === undefined || refusalOf(maximum + 1) !== undefined).toBe(true);
+    expect(maximum === undefined || refusalOf(maximum) === undefined).toBe(true);
+  });
+
+  it("refuses what is not a number", () => {
+    for (const value of [null, "720", true, {}, []]) expect(refusalOf(value)).toContain(pathText(path));
+  });
+});
+
+it("X-04 covers the numbers of every kind", () => {
+  const counted = kinds.map((kind) => numericFields.filter(([, of]) => of === kind).length);
+  expect(counted.map((count) => count >= 4)).toEqual([true, true, true, true]);
+});
+
+describe("checked", () => {
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))("lets a full %s through unchanged", (_, kind) => {
+    expect(refusal(kind, sampleOf<unknown>(kind))).toBeUndefined();
+  });
+
+  it("adds apiVersion and kind, and takes spec alone, status alone or neither", () => {
+    const header = { apiVersion: "joulie.io/v1alpha1", kind: "NodeTwin" };
+    const target = { ...spec, cpu: { packagePowerCapPctOfMax: percent(60) } };
+    expect(checked(nodeTwinKind, { metadata, spec: target })).toEqual({ ...header, metadata, spec: target });
+    const status = { controlStatus: { cpu: { result: "applied" as const, observedPowerWatts: watts(210.5) } } };
+    expect(checked(nodeTwinKind, { metadata, status })).toEqual({ ...header, metadata, status });
+    expect(checked(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
+  });
+
+  it("keeps metadata that is not ours to list, and fields left undefined", () => {
+    const whole = { ...metadata, labels: { "joulie.io/managed-by": "operator" }, finalizers: ["x"] };
+    expect(checked(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
+  });
+
+  it.each<[string, AnyKind, unknown]>([
+    [
+      'NodeTwin "worker-1.example" was not written: spec.profile is "turbo", expected one of performance, eco',
+      nodeTwinKind,
+      { metadata, spec: { ...spec, profile: "turbo" } },
+    ],
+    ["expected metadata.name to be spec.nodeName", nodeTwinKind, { metadata, spec: { ...spec, nodeName: "worker-2" } }],
+    ["expected metadata.name to be spec.nodeName", nodeHardwareKind, { metadata, spec: { nodeName: "worker-2" } }],
+    [
+      "expected metadata.name to be spec.nodeName",
+      nodePowerProfileKind,
+      { metadata, spec: { ...spec, nodeName: "w" } },
+    ],
+    [
+      "spec.cpu is an object, expected at least one of packagePowerCapWatts",
+      nodeTwinKind,
+      { metadata, spec: { ...spec, cpu: {} } },
+    ],
+    [
+      "expected at least one of capWattsPerGpu",
+      nodeTwinKind,
+      { metadata, spec: { ...spec, gpu: { powerCap: { scope: "perGpu" } } } },
+    ],
+    [
+      "spec.cpu.packagePowerCapPctOfMax is 0, expected a number > 0 and <= 100",
+      nodeTwinKind,
+      { metadata, spec: { ...spec, cpu: { packagePowerCapPctOfMax: 0 } } },
+    ],
+    [
+      "spec.cpu.capWatts is 5, expected no such field",
+      nodeTwinKind,
+      { metadata, spec: { ...spec, cpu: { packagePowerCapWatts: 9, capWatts: 5 } } },
+    ],
+    ["stats is an object, expected no such field", nodeTwinKind, { metadata, stats: {} }],
+    [
+      "status.gpu.capRange is an object, expected no such field",
+      nodeHardwareKind,
+      { metadata, status: { gpu: { capRange: {} } } },
+    ],
+    ["status is an object, expected no such field", nodePowerProfileKind, { metadata, spec, status: {} }],
+    ["spec.nodeName is missing, expected a DNS name", nodeTwinKind, { metadata, spec: { profile: "eco" } }],
+    ['metadata.name is "Worker_1", expected a DNS name', nodeTwinKind, { metadata: { name: "Worker_1" } }],
+    ["metadata is missing, expected an object", nodeTwinKind, {}],
+    ['kind is "Pod", expected NodeTwin', nodeTwinKind, { kind: "Pod", metadata }],
+    ["expected nodeName where scope is node", telemetryProfileKind, { metadata, spec: { target: { scope: "node" } } }],
+    [
+      "expected http where type is http",
+      telemetryProfileKind,
+      { metadata, spec: { target: { scope: "cluster" }, controls: { cpu: { type: "http" } } } },
+    ],
+    [
+      "expected prometheus where type is prometheus",
+      telemetryProfileKind,
+      { metadata, spec: { target: { scope: "cluster" }, sources: { gpu: { type: "prometheus" } } } },
+    ],
+    [
+      "sources.gpu.prometheus.query is missing",
+      telemetryProfileKind,
+      {
+        metadata,
+        spec: {
+          target: { scope: "cluster" },
+          sources: { gpu: { type: "prometheus", prometheus: { endpoint: "http://p" } } },
+        },
+      },
+    ],
+    [
+      'status.updatedAt is "yesterday", expected a timestamp',
+      nodeHardwareKind,
+      { metadata, status: { updatedAt: "yesterday" } },
+    ],
+    [
+      "modes is a list of 2, expected a list of at most 16 distinct items",
+      nodeHardwareKind,
+      { metadata, status: { gpu: { slicing: { modes: ["mig", "mig"] } } } },
+    ],
+  ])("says %s", (message, kind, object) => {
+    expect(refusal(kind, object)).toContain(message);
+  });
+});
+
+describe("examine", () => {
+  it("finds no problem exactly where the schema accepts", () => {
+    const everyLeaf = kinds.flatMap((kind) => {
+      const sample = sampleOf<unknown>(kind);
+      return leavesOf(kind).map(({ path }) => ({ kind, path, sample }));
+    });
+    const anywhere = fc.constantFrom(...everyLeaf);
+    const odd = fc.oneof(
+      fc.double(),
+      fc.string(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.constant(undefined),
+      fc.constantFrom("eco", "http", "worker-1", "True", "2030-01-31T12:00:00Z"),
+    );
+    fc.assert(
+      fc.property(anywhere, odd, ({ kind, path, sample }, value) => {
+        const object = withValueAt(sample, path, value);
+        const findings = new Findings(true);
+        examine(kind.schema, object, "", findings);
+        expect(findings.problems.length === 0).toBe(kind.schema.safeParse(object).success);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
