@@ -4,7 +4,7 @@ import { misspelt } from "./misspelt.ts";
 import { variableNames } from "./program.ts";
 import { type ConfigSchema, factsOf, flagOf, type Machine, type Texts } from "./variable.ts";
 
-export type Source = "flag" | "environment" | "default" | "derived";
+type Source = "flag" | "environment" | "default" | "derived";
 
 export interface ConfigInputs {
   readonly env: Texts;

@@ -11,7 +11,7 @@ export interface Machine {
 }
 
 /** A default that depends on other variables or on the machine; `text` says how, for people. */
-export interface Derived {
+interface Derived {
   readonly text: string;
   /** `undefined` = it cannot be derived here, and the variable has to be set. */
   from(texts: Texts, machine: Machine): string | undefined;

@@ -1,22 +1,7 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Machine, Texts } from "../../platform/config/index.ts";
 import type { Program } from "../index.ts";
-
-/** What the command line is told of the world. */
-export interface World {
-  readonly env: Texts;
-  readonly machine: Machine;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
-
-export const exitCodes = {
-  done: 0,
-  failed: 1,
-  /** The command line or the configuration is wrong: starting again will not help. */
-  misused: 2,
-} as const;
+import { exitCodes, type World } from "./world.ts";
 
 /** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
 export async function run(args: readonly string[], programs: readonly Program[], world: World): Promise<number> {
@@ -52,7 +37,7 @@ export async function run(args: readonly string[], programs: readonly Program[],
 function obey(command: Command, name: string, world: World): void {
   command
     .exitOverride()
-    .helpOption("--help", "print this help")
+    .helpOption("-h, --help", "print this help")
     .allowExcessArguments(false)
     .configureOutput({
       writeOut: world.out,

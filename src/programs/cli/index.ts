@@ -1,1 +1,1 @@
-export { run, type World } from "./cli.ts";
+export { run } from "./cli.ts";

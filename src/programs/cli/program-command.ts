@@ -11,8 +11,8 @@ import {
   variableNames,
 } from "../../platform/config/index.ts";
 import type { Program } from "../index.ts";
-import { exitCodes, type World } from "./cli.ts";
 import { printedConfig } from "./print-config.ts";
+import { exitCodes, type World } from "./world.ts";
 
 /** Every variable as a flag, under its heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
