@@ -23,11 +23,11 @@ export interface FamilyIndex {
   readonly members: readonly CpuEntry[];
 }
 
-/** Two entries that answer to one name; the first keeps it. */
+/** A name an entry cannot have: another one holds it, or nothing in it tells models apart. */
 export interface NameClash {
   readonly name: string;
   readonly key: string;
-  readonly heldBy: string;
+  readonly heldBy?: string;
 }
 
 export function indexNames<Entry extends Named>(
@@ -41,9 +41,9 @@ export function indexNames<Entry extends Named>(
     for (const name of [entry.key, ...entry.aliases]) {
       const { id } = partsOf(name);
       const holder = exact.get(id);
-      if (holder === undefined && id !== "") exact.set(id, entry);
-      else if (holder !== entry)
-        clashes.push({ name, key: entry.key, heldBy: holder?.key ?? "nothing: it has no model in it" });
+      if (id === "") clashes.push({ name, key: entry.key });
+      else if (holder === undefined) exact.set(id, entry);
+      else if (holder !== entry) clashes.push({ name, key: entry.key, heldBy: holder.key });
     }
   }
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));

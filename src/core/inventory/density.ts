@@ -1,0 +1,41 @@
+import { BUILTIN_CPUS, BUILTIN_GPUS } from "./builtin.ts";
+import type { CpuView, GpuView } from "./hardware-view.ts";
+
+/** Compute density: each part in [0, 1], `total` their sum, which is hardwareDensityScore. */
+export interface Density {
+  readonly cpu: number;
+  readonly gpu: number;
+  readonly total: number;
+}
+
+/**
+ * The full scale is two sockets of the built-in catalogue's best CPU and eight of its best GPU. A site's additions do not
+ * move it, or one site's density would say nothing to another.
+ */
+export const FULL_SCALE_CORE_GHZ =
+  2 * Math.max(...BUILTIN_CPUS.map((entry) => entry.coresPerSocket.value * entry.baseGHz.value));
+export const FULL_SCALE_TFLOPS = 8 * Math.max(...BUILTIN_GPUS.map((entry) => entry.perf.value));
+
+/** Adversarial figures (NaN, negative, infinite) give a defined share. */
+const share = (amount: number, whole: number): number => (amount > 0 ? Math.min(1, amount / whole) : 0);
+
+export interface ComputeShape {
+  readonly cpu: Pick<CpuView, "totalCores" | "baseGHz">;
+  readonly gpu?: Pick<GpuView, "count" | "perf">;
+}
+
+export function densityOf({ cpu, gpu }: ComputeShape): Density {
+  const cpuShare = share((cpu.totalCores ?? 0) * cpu.baseGHz, FULL_SCALE_CORE_GHZ);
+  const gpuShare = gpu ? share(gpu.count * gpu.perf, FULL_SCALE_TFLOPS) : 0;
+  return { cpu: cpuShare, gpu: gpuShare, total: cpuShare + gpuShare };
+}
+
+/** Sorts densest first; of equals the one whose name comes first, by code unit, so that no locale changes a plan. */
+export function byDensity(
+  a: { readonly name: string; readonly density: Density },
+  b: { readonly name: string; readonly density: Density },
+): number {
+  if (a.density.total !== b.density.total) return b.density.total - a.density.total;
+  if (a.name === b.name) return 0;
+  return a.name < b.name ? -1 : 1;
+}
