@@ -1,5 +1,6 @@
 export { everyProgram } from "./every-program.ts";
 export * from "./kinds.ts";
+export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { configOf, goesWith, needs, notAbove, type Rule, variableNames } from "./program.ts";
 export { configurationReference, grouped } from "./reference.ts";

@@ -3,23 +3,19 @@ import * as z from "zod";
 import { watts } from "../../core/units/index.ts";
 import {
   address,
-  bytes,
   choice,
   duration,
   flag,
-  integer,
   json,
   labelKey,
   labelKeys,
   labelSelector,
-  number,
   objectName,
   path,
-  percentage,
-  quantity,
   text,
   url,
 } from "./kinds.ts";
+import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
 import { factsOf } from "./variable.ts";
 
 const about = "Something.";

@@ -1,19 +1,7 @@
 import type * as z from "zod";
 import { isLabelKey, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
-import {
-  fail,
-  formatDuration,
-  type Milliseconds,
-  ok,
-  type Percent,
-  parseDuration,
-  parseNumber,
-  parseQuantity,
-  percent,
-  type Result,
-} from "../../core/units/index.ts";
+import { fail, formatDuration, type Milliseconds, ok, parseDuration, type Result } from "../../core/units/index.ts";
 import { redactUrl } from "../log/index.ts";
-import { type Bounds, boundsText, outOfBounds } from "./bounds.ts";
 import { type Kind, type VariableOptions, variable } from "./variable.ts";
 
 /** A timer of Node longer than this fires at once. */
@@ -36,39 +24,6 @@ export const duration = <const Options extends VariableOptions & { orZero?: stri
     },
     options,
   );
-
-/** A bare number: a share, a count. What has a unit is a `quantity`. */
-export const number = <const Options extends VariableOptions & Bounds>(options: Options) =>
-  variable<number, Options>(numberKind("number", options, Number), options);
-
-export const integer = <const Options extends VariableOptions & Bounds>(options: Options) =>
-  variable<number, Options>(numberKind("integer", options, Number), options);
-
-/** A number of some unit: `quantity(watts, { default: "120", … })`. */
-export const quantity = <Unit, const Options extends VariableOptions & Bounds>(
-  unit: (value: number) => Unit,
-  options: Options,
-) => variable<Unit, Options>(numberKind("number", options, unit), options);
-
-/** A share of a maximum: 0 would forbid all work, and more than all of it is a slip. */
-export const percentage = <const Options extends VariableOptions>(options: Options) =>
-  variable<Percent, Options>(numberKind("percent", { above: 0, max: 100 }, percent), options);
-
-const numberNouns = { number: "a number", integer: "an integer", percent: "a percentage" } as const;
-
-function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: (value: number) => Unit): Kind<Unit> {
-  const noun = numberNouns[word];
-  return {
-    word,
-    allowed: `${noun}${boundsText(bounds)}`,
-    read: (text) => {
-      const parsed = parseNumber(text);
-      if (!parsed.ok || (word === "integer" && !Number.isSafeInteger(parsed.value))) return fail(`is not ${noun}`);
-      const problem = outOfBounds(parsed.value, bounds);
-      return problem === undefined ? ok(unit(parsed.value)) : fail(problem);
-    },
-  };
-}
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
 
@@ -220,22 +175,6 @@ export const labelKeys = <const Options extends VariableOptions>(options: Option
         const items = text.split(",").map((item) => item.trim());
         const bad = items.find((item) => !isLabelKey(item));
         return bad === undefined ? ok(items) : fail(`has ${JSON.stringify(bad)}, which is not a label key`);
-      },
-    },
-    options,
-  );
-
-export const bytes = <const Options extends VariableOptions & Bounds>(options: Options) =>
-  variable<number, Options>(
-    {
-      word: "bytes",
-      allowed: "a whole number of bytes such as 65536, 512Ki or 64Mi, above 0, at most 2Gi",
-      read: (text) => {
-        const parsed = parseQuantity(text);
-        if (!parsed.ok) return fail("is not a quantity");
-        if (!Number.isSafeInteger(parsed.value)) return fail("is not a whole number of bytes");
-        const problem = outOfBounds(parsed.value, { above: 0, max: 2 ** 31 });
-        return problem === undefined ? parsed : fail(problem);
       },
     },
     options,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { choice, duration, integer, json, labelKeys, number, text, url } from "./kinds.ts";
+import { choice, duration, json, labelKeys, text, url } from "./kinds.ts";
+import { integer, number } from "./numbers.ts";
 import { type ConfigInputs, parseConfig } from "./parse.ts";
 import { configOf, goesWith, needs, notAbove } from "./program.ts";
 import type { ConfigSchema } from "./variable.ts";
