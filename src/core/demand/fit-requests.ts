@@ -1,0 +1,76 @@
+import type { Container, Pod, ResourceList } from "../api/index.ts";
+import { addQuantities, QuantityReader, type UnreadableQuantity } from "./quantities.ts";
+
+/** Amount by resource name. */
+export type ResourceTotals = ReadonlyMap<string, number>;
+
+export interface FitRequests {
+  readonly requests: ResourceTotals;
+  readonly unreadable: readonly UnreadableQuantity[];
+}
+
+/**
+ * What kube-scheduler reserves on a node for the pod, by its own arithmetic: containers and sidecars run together, each
+ * other init container runs once beside the sidecars started before it, and the larger of the two is reserved; a pod-level
+ * request replaces that; overhead comes on top. How much power the pod may draw is another sum: `demandOf`.
+ */
+export function fitRequests({ spec }: Pod): FitRequests {
+  const reader = new QuantityReader();
+  const together = new Map<string, number>();
+  for (const container of spec.containers ?? []) add(together, requestsOf(container, reader));
+
+  const sidecars = new Map<string, number>();
+  const starting = new Map<string, number>();
+  for (const container of spec.initContainers ?? []) {
+    const requests = requestsOf(container, reader);
+    if (container.restartPolicy === "Always") {
+      add(together, requests);
+      add(sidecars, requests);
+    } else {
+      add(requests, sidecars);
+      raise(starting, requests);
+    }
+  }
+  raise(together, starting);
+
+  for (const [resource, amount] of podLevelRequests(spec.resources, together, reader)) together.set(resource, amount);
+  add(together, amountsIn(spec.overhead, reader));
+  return { requests: together, unreadable: reader.unreadable };
+}
+
+/** The API server gives a limit without a request the same request; objects that never passed one are read alike. */
+function requestsOf({ resources }: Container, reader: QuantityReader): Map<string, number> {
+  return new Map([...amountsIn(resources?.limits, reader), ...amountsIn(resources?.requests, reader)]);
+}
+
+/** A pod-level limit counts only where nobody asks: that, too, is the API server's defaulting. */
+function podLevelRequests(
+  resources: Pod["spec"]["resources"],
+  asked: ResourceTotals,
+  reader: QuantityReader,
+): Map<string, number> {
+  const unasked = [...amountsIn(resources?.limits, reader)].filter(([resource]) => !asked.has(resource));
+  const all = [...unasked, ...amountsIn(resources?.requests, reader)];
+  return new Map(all.filter(([resource]) => isPodLevel(resource)));
+}
+
+/** Kubernetes knows no pod-level GPUs. */
+const isPodLevel = (resource: string) =>
+  resource === "cpu" || resource === "memory" || resource.startsWith("hugepages-");
+
+function amountsIn(list: ResourceList | undefined, reader: QuantityReader): Map<string, number> {
+  const amounts = new Map<string, number>();
+  for (const resource of Object.keys(list ?? {})) {
+    const amount = reader.amount(list, resource);
+    if (amount !== undefined) amounts.set(resource, amount);
+  }
+  return amounts;
+}
+
+function add(totals: Map<string, number>, more: ResourceTotals): void {
+  for (const [resource, amount] of more) totals.set(resource, addQuantities(totals.get(resource) ?? 0, amount));
+}
+
+function raise(totals: Map<string, number>, least: ResourceTotals): void {
+  for (const [resource, amount] of least) totals.set(resource, Math.max(totals.get(resource) ?? 0, amount));
+}

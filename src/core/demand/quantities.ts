@@ -1,0 +1,33 @@
+import type { ResourceList } from "../api/index.ts";
+import { parseQuantity } from "../units/index.ts";
+
+/** An amount that could not be read; it counts as missing, and its reader hands it on to be reported. */
+export interface UnreadableQuantity {
+  readonly resource: string;
+  readonly text: string;
+}
+
+/** Collects what could not be read, once per resource and text. */
+export class QuantityReader {
+  readonly #unreadable = new Map<string, UnreadableQuantity>();
+
+  get unreadable(): readonly UnreadableQuantity[] {
+    return [...this.#unreadable.values()];
+  }
+
+  /** Absent, malformed and negative amounts are undefined; the last two are remembered. */
+  amount(list: ResourceList | undefined, resource: string): number | undefined {
+    if (!list || !Object.hasOwn(list, resource)) return undefined;
+    const text = String(list[resource]);
+    const read = parseQuantity(text);
+    if (read.ok && read.value >= 0) return read.value;
+    this.#unreadable.set(`${resource} ${text}`, { resource, text });
+    return undefined;
+  }
+}
+
+/** Quantities are whole billionths, so rounding there gives the exact sum back: ten times 100m is one core and fits on one. */
+export function addQuantities(one: number, other: number): number {
+  const sum = one + other;
+  return Number.isInteger(sum) ? sum : Number(sum.toFixed(9));
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { workloadClassOf } from "./workload-class.ts";
+
+const podWith = (annotations?: Record<string, string>) => ({
+  metadata: { name: "p", ...(annotations && { annotations }) },
+  spec: {},
+});
+
+describe("workload class", () => {
+  it("SCH-03 is the annotation's, and standard without one", () => {
+    expect(workloadClassOf(podWith({ "joulie.io/workload-class": "performance" }))).toEqual({
+      workloadClass: "performance",
+    });
+    expect(workloadClassOf(podWith({ "joulie.io/workload-class": "standard" }))).toEqual({ workloadClass: "standard" });
+    expect(workloadClassOf(podWith({ other: "performance" }))).toEqual({ workloadClass: "standard" });
+    expect(workloadClassOf(podWith())).toEqual({ workloadClass: "standard" });
+  });
+
+  it.each(["Performance", " performance", "", "batch", "eco"])(
+    "X-12 reads %j as standard and hands the text back for one warning",
+    (text) => {
+      expect(workloadClassOf(podWith({ "joulie.io/workload-class": text }))).toEqual({
+        workloadClass: "standard",
+        unrecognised: text,
+      });
+    },
+  );
+});

@@ -1,0 +1,20 @@
+import { annotations, type Pod } from "../api/index.ts";
+
+/** What a pod says about itself; standard unless it says performance. */
+export type WorkloadClass = "performance" | "standard";
+
+export interface WorkloadClassReading {
+  readonly workloadClass: WorkloadClass;
+  /** The annotation's text where it names no class, for a caller to warn about once. */
+  readonly unrecognised?: string;
+}
+
+const performance: WorkloadClassReading = { workloadClass: "performance" };
+const standard: WorkloadClassReading = { workloadClass: "standard" };
+
+export function workloadClassOf(pod: Pod): WorkloadClassReading {
+  const text = pod.metadata.annotations?.[annotations.workloadClass];
+  if (text === "performance") return performance;
+  if (text === undefined || text === "standard") return standard;
+  return { workloadClass: "standard", unrecognised: text };
+}
