@@ -23,7 +23,7 @@ const contract: Record<string, Record<string, unknown>> = {
   agent: {
     ...everywhere,
     AGENT_MODE: "daemonset",
-    NODE_NAME: "worker-01", // no default; daemonset mode needs one
+    NODE_NAME: unset,
     RECONCILE_INTERVAL: 20_000,
     METRICS_ADDR: { host: unset, port: 8080 },
     SIMULATE_ONLY: false,
@@ -225,8 +225,6 @@ const badValues: Record<string, Record<string, string>> = {
   },
 };
 
-const minimum: Record<string, Texts> = { agent: { NODE_NAME: "worker-01" } };
-
 const parse = (config: ConfigSchema, env: Texts, on: Machine = machine) =>
   parseConfig(config, { env, flags: {}, machine: on });
 
@@ -247,7 +245,7 @@ describe.each([...programs])("the configuration of joulie $name", (program) => {
     const config = await program.config();
     const expected = contract[program.name] ?? {};
     expect(new Set(variableNames(config))).toEqual(new Set(Object.keys(expected)));
-    expect(valuesOf(config, minimum[program.name] ?? {})).toEqual(expected);
+    expect(valuesOf(config, {})).toEqual(expected);
   });
 
   it("X-13 names every bad value, all of them at once, with what is allowed", async () => {
@@ -267,7 +265,7 @@ describe.each([...programs])("the configuration of joulie $name", (program) => {
     const names = variableNames(config);
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.string({ unit: "binary", maxLength: 300 }), (name, value) => {
-        const parsed = parse(config, { ...minimum[program.name], [name]: value });
+        const parsed = parse(config, { [name]: value });
         if (parsed.ok) return;
         for (const { message } of parsed.error) expect(message).not.toContain("\n");
         expect(parsed.error.map(({ message }) => message).join()).toContain(name);
@@ -328,7 +326,6 @@ describe("what the agent's variables have to agree on", () => {
   const pool = { AGENT_MODE: "pool", POOL_SHARDS: "4" };
 
   it.each<[string, Texts]>([
-    ["daemonset mode without a node", { NODE_NAME: "" }],
     ["CPU source http without an endpoint", { TELEMETRY_CPU_SOURCE: "http" }],
     ["CPU control http without an endpoint", { TELEMETRY_CPU_CONTROL: "http" }],
     ["GPU source http without an endpoint", { TELEMETRY_GPU_SOURCE: "http" }],
@@ -338,7 +335,7 @@ describe("what the agent's variables have to agree on", () => {
     ["several shards and no way to tell which", { ...pool, POD_NAME: "joulie-agent-7d9f-24567" }],
     ["a lease that runs out between passes", { TARGET_LEASE: "10s" }],
   ])("refuses %s", (_, env) => {
-    expect(problems(agentConfig, { NODE_NAME: "worker-01", ...env })).toHaveLength(1);
+    expect(problems(agentConfig, env)).toHaveLength(1);
   });
 
   it("takes its shard from the pod's ordinal in pool mode", () => {
@@ -350,12 +347,12 @@ describe("what the agent's variables have to agree on", () => {
   });
 
   it("does not mind the ordinal of a pod that is in no pool", () => {
-    expect(valuesOf(agentConfig, { NODE_NAME: "worker-01", POD_NAME: "joulie-agent-7" }).POOL_SHARD_ID).toBe(0);
+    expect(valuesOf(agentConfig, { POD_NAME: "joulie-agent-7" }).POOL_SHARD_ID).toBe(0);
   });
 
   it("looks for the host's sysfs at /host-sys first, and writes for people on a terminal", () => {
     const inPod: Machine = { isTerminal: true, exists: (path) => path === "/host-sys" };
-    const values = valuesOf(agentConfig, { NODE_NAME: "worker-01" }, inPod);
+    const values = valuesOf(agentConfig, {}, inPod);
     expect(values.HOST_SYS_ROOT).toBe("/host-sys");
     expect(values.LOG_FORMAT).toBe("pretty");
   });

@@ -28,6 +28,7 @@ export const agentConfig = configOf(
         default: "daemonset",
         about: "daemonset controls the node it runs on; pool controls many nodes over HTTP and never its own host.",
       }),
+      // Daemonset mode cannot start without it; probing and printing the configuration can.
       NODE_NAME: objectName({ about: "The node to control in daemonset mode, from the downward API." }),
       RECONCILE_INTERVAL: duration({ default: "20s", about: "How often targets are enforced and readings reported." }),
       METRICS_ADDR: address({ default: ":8080", about: "Where metrics, health and debug pages are served." }),
@@ -159,7 +160,6 @@ export const agentConfig = configOf(
     ...everyProgram,
   },
   [
-    needs("AGENT_MODE", "daemonset", "NODE_NAME"),
     needs("TELEMETRY_CPU_SOURCE", "http", "TELEMETRY_CPU_HTTP_ENDPOINT"),
     needs("TELEMETRY_CPU_CONTROL", "http", "TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT"),
     needs("TELEMETRY_GPU_SOURCE", "http", "TELEMETRY_GPU_HTTP_ENDPOINT"),
