@@ -1,5 +1,6 @@
 import { BUILTIN_CPUS, BUILTIN_GPUS } from "./builtin.ts";
-import type { CpuView, GpuView } from "./hardware-view.ts";
+import type { CpuView } from "./cpu-view.ts";
+import type { GpuView } from "./gpu-view.ts";
 
 /** Compute density: each part in [0, 1], `total` their sum, which is hardwareDensityScore. */
 export interface Density {

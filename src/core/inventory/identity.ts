@@ -157,10 +157,7 @@ function gpuIdentity(
       "vendor",
       firstOf(
         ["discovered", gpuVendor(gpu?.vendor)],
-        [
-          "nfd",
-          gpuVendor(product?.split("/")[0]) ?? gpuVendors.find((vendor) => present(labels, nfdGpuLabels[vendor])),
-        ],
+        ["nfd", gpuVendor(product?.split("/")[0]) ?? nfdGpuVendor(labels, resource?.vendor)],
         ["allocatable", resource?.vendor],
       ),
     ),
@@ -179,8 +176,14 @@ function gpuIdentity(
   };
 }
 
-/** PCI devices tell the vendor but not that there is something to compute on: boards have display chips too. */
-const present = (labels: Labels, keys: readonly string[]): boolean => keys.some((key) => labels[key] === "true");
+/**
+ * PCI devices tell the vendor but not that there is something to compute on: boards have display chips too. Of several
+ * vendors it is the one whose devices can be asked for.
+ */
+function nfdGpuVendor(labels: Labels, countable: GpuVendor | undefined): GpuVendor | undefined {
+  const present = gpuVendors.filter((vendor) => nfdGpuLabels[vendor].some((key) => labels[key] === "true"));
+  return present.find((vendor) => vendor === countable) ?? present[0];
+}
 
 interface GpuResource {
   readonly vendor: GpuVendor;

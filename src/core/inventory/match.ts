@@ -1,6 +1,6 @@
 import type { Exactness } from "../api/index.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
-import type { CpuIndex, FamilyIndex, GpuIndex } from "./name-index.ts";
+import type { CpuIndex, FamilyIndex, FamilyMember, GpuIndex, NameIndex } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
 
 /**
@@ -29,7 +29,7 @@ function standIn<Entry extends { readonly key: string }>(name: string, entry: En
 
 /** A name known to the index, as a model or as something a model stands in for. */
 function known<Entry extends { readonly key: string }>(
-  index: { readonly exact: ReadonlyMap<string, Entry>; readonly standIns: GpuOrCpuStandIns<Entry> },
+  index: NameIndex<Entry>,
   name: string,
   id: string,
 ): Match<Entry> | undefined {
@@ -38,7 +38,6 @@ function known<Entry extends { readonly key: string }>(
   const relative = index.standIns.get(id);
   return relative && standIn(name, relative.entry, relative.because);
 }
-type GpuOrCpuStandIns<Entry> = ReadonlyMap<string, { readonly entry: Entry; readonly because: string }>;
 
 export function matchCpu(index: CpuIndex, name: string): Match<CpuEntry> {
   const parts = cpuNameParts(name);
@@ -56,23 +55,27 @@ function sibling(index: CpuIndex, name: string, parts: NameParts): Match<CpuEntr
     if (sameNumber?.family === family) return standIn(name, sameNumber, `same ${family} number with another suffix`);
     const { cores } = parts;
     if (cores !== undefined) {
-      const nearest = nearestTo(candidates, (entry) => entry.coresPerSocket.value - cores);
+      const nearest = nearestTo(candidates, ({ entry }) => entry.coresPerSocket.value - cores);
       return standIn(name, nearest, `the ${family} nearest to ${cores} cores`);
     }
     if (digits !== undefined) {
-      const nearest = nearestTo(candidates, (entry) => Number(/\d{4}/.exec(entry.key)?.[0]) - Number(digits));
+      const nearest = nearestTo(candidates, ({ number: listed }) => listed - Number(digits));
       return standIn(name, nearest, `the nearest number in the ${family} family`);
     }
-    return standIn(name, candidates.representative, `an unlisted ${family}`);
+    return standIn(name, candidates.representative.entry, `an unlisted ${family}`);
   }
   return undefined;
 }
 
 /** The representative wins ties, then the member listed first; a member whose distance is unknown never wins. */
-function nearestTo({ representative, members }: FamilyIndex, distance: (entry: CpuEntry) => number): CpuEntry {
+function nearestTo({ representative, members }: FamilyIndex, distance: (member: FamilyMember) => number): CpuEntry {
   let nearest = representative;
-  for (const member of members) if (Math.abs(distance(member)) < Math.abs(distance(nearest))) nearest = member;
-  return nearest;
+  let least = Math.abs(distance(representative));
+  for (const member of members) {
+    const away = Math.abs(distance(member));
+    if (away < least) [nearest, least] = [member, away];
+  }
+  return nearest.entry;
 }
 
 export function matchGpu(index: GpuIndex, name: string): Match<GpuEntry> {

@@ -19,8 +19,14 @@ export interface NameIndex<Entry> {
 
 export interface FamilyIndex {
   readonly family: CpuFamily;
-  readonly representative: CpuEntry;
-  readonly members: readonly CpuEntry[];
+  readonly representative: FamilyMember;
+  readonly members: readonly FamilyMember[];
+}
+
+export interface FamilyMember {
+  readonly entry: CpuEntry;
+  /** The 8480 of an 8480+; NaN where a model has no four digits. */
+  readonly number: number;
 }
 
 /** A name an entry cannot have: another one holds it, or nothing in it tells models apart. */
@@ -58,8 +64,10 @@ export function indexNames<Entry extends Named>(
 
 export function indexFamilies(entries: readonly CpuEntry[], families: readonly CpuFamily[]): FamilyIndex[] {
   return families.flatMap((family) => {
-    const members = entries.filter((entry) => entry.family === family.family);
-    const representative = members.find((entry) => entry.key === family.representative);
+    const members = entries
+      .filter((entry) => entry.family === family.family)
+      .map((entry) => ({ entry, number: Number(/\d{4}/.exec(entry.key)?.[0]) }));
+    const representative = members.find(({ entry }) => entry.key === family.representative);
     return representative === undefined ? [] : [{ family, representative, members }];
   });
 }

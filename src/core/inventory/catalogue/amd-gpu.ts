@@ -15,7 +15,7 @@ const INSTINCT = boards({ vendor: "amd", sheet: SOURCES.amdInstinct, limits: SOU
 ]);
 
 const RADEON_PRO = boards({ vendor: "amd", sheet: SOURCES.amdRadeonPro, limits: SOURCES.amdLimits }, [
-  ["amd-w7900", [241, 295, 295], 20, 122.6, ["Radeon PRO W7900", "PRO W7900", "W7900"]],
+  ["amd-w7900", [241, 295, 295], 20, 122.6, ["Radeon PRO W7900", "W7900"]],
 ]);
 
 const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
@@ -44,7 +44,7 @@ export const AMD_GPU_PROXIES: readonly Proxy[] = [
   },
   { names: ["MI350"], standsFor: "amd-mi350x", because: "only the generation is named" },
   {
-    names: ["Radeon PRO W7900 Dual Slot", "PRO W7900 Dual Slot"],
+    names: ["Radeon PRO W7900 Dual Slot"],
     standsFor: "amd-w7900",
     because: "it is the same board in a narrower case",
   },

@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import { buildCatalogue, builtinCatalogue } from "./catalogue.ts";
+
+const cpu = { key: "site-cpu", vendor: "Hygon", coresPerSocket: 32, tdpWatts: 200, baseGHz: 2.5 };
+const gpu = { key: "site-gpu", vendor: "amd", maxWatts: 500, perf: 400 };
+
+describe("the catalogue without additions", () => {
+  it.each([undefined, null, {}, { cpus: [], gpus: [] }, { cpus: null }])("is the embedded one for %j", (additions) => {
+    const { catalogue, problems } = buildCatalogue(additions);
+    expect(problems).toEqual([]);
+    expect(catalogue.cpus).toEqual(builtinCatalogue.cpus);
+    expect(catalogue.gpus).toEqual(builtinCatalogue.gpus);
+  });
+});
+
+describe("additions", () => {
+  it("a new model answers to its key and aliases, with figures that say where they come from", () => {
+    const { catalogue, problems } = buildCatalogue({
+      cpus: [
+        {
+          ...cpu,
+          aliases: ["Hygon C86 7390"],
+          provenance: "measured",
+          source: "our rack 7",
+          curve: [
+            [0, 0.3],
+            [1, 1],
+          ],
+        },
+      ],
+      gpus: [{ ...gpu, aliases: ["Our Board"], minWatts: 100, defaultWatts: 450, idleWatts: 40 }],
+    });
+    expect(problems).toEqual([]);
+    const found = catalogue.cpu("Hygon(R) C86 7390 32-Core Processor");
+    expect(found).toMatchObject({ match: "exact", key: "site-cpu" });
+    expect(found.entry).toMatchObject({
+      vendor: "hygon",
+      family: "site-cpu",
+      threadsPerCore: 1,
+      tdp: { value: 200, provenance: "measured", source: { title: "our rack 7", where: "HARDWARE_CATALOG_PATH" } },
+      boostGHz: { value: 2.5 },
+      curve: {
+        points: [
+          [0, 0.3],
+          [1, 1],
+        ],
+        provenance: "measured",
+      },
+    });
+    expect(found.entry).not.toHaveProperty("configurable");
+    expect(catalogue.gpu("our-board").entry).toMatchObject({
+      minWatts: { value: 100 },
+      defaultWatts: { value: 450, provenance: "assumed", source: { title: "site catalogue" } },
+      maxWatts: { value: 500 },
+      idleWatts: { value: 40 },
+      perf: { value: 400 },
+    });
+  });
+
+  it("what a new GPU leaves out follows from its maximum", () => {
+    const { entry } = buildCatalogue({ gpus: [gpu] }).catalogue.gpu("site-gpu");
+    expect(entry).toMatchObject({ minWatts: { value: 0 }, defaultWatts: { value: 500 }, idleWatts: { value: 60 } });
+  });
+
+  it("a known key overrides the fields it names and keeps the others", () => {
+    const { catalogue, problems } = buildCatalogue({
+      cpus: [
+        { key: "amd-epyc-9654", tdpWatts: 400, vendor: "amd", family: "EPYC 9004", threadsPerCore: 1 },
+        { key: "amd-epyc-9554", coresPerSocket: 60, baseGHz: 3, boostGHz: 3.5, minWatts: 300, maxWatts: 380 },
+      ],
+      gpus: [{ key: "nvidia-h100-sxm", maxWatts: 650, defaultWatts: 600, aliases: ["H100 Custom"] }],
+    });
+    const before = builtinCatalogue.cpu("EPYC 9654").entry;
+    expect(problems).toEqual([]);
+    expect(catalogue.cpu("EPYC 9654P").entry).toEqual({
+      ...before,
+      threadsPerCore: 1,
+      tdp: { value: 400, provenance: "assumed", source: { title: "site catalogue", where: "HARDWARE_CATALOG_PATH" } },
+    });
+    expect(catalogue.cpu("EPYC 9554").entry).toMatchObject({
+      coresPerSocket: { value: 60 },
+      baseGHz: { value: 3 },
+      boostGHz: { value: 3.5 },
+      configurable: { min: { value: 300 }, max: { value: 380 } },
+      tdp: { value: 360, provenance: "vendor" },
+    });
+    expect(catalogue.gpu("NVIDIA-H100-80GB-HBM3").entry).toMatchObject({
+      maxWatts: { value: 650 },
+      perf: { value: 989 },
+    });
+    expect(catalogue.gpu("H100 Custom").key).toBe("nvidia-h100-sxm");
+    expect(catalogue.cpus).toHaveLength(builtinCatalogue.cpus.length);
+  });
+
+  it("a name that only had a stand-in can be given to a model", () => {
+    const { catalogue, problems } = buildCatalogue({ gpus: [{ key: "nvidia-h100-pcie", aliases: ["H100"] }] });
+    expect(problems).toEqual([]);
+    expect(catalogue.gpu("NVIDIA H100")).toMatchObject({ match: "exact", key: "nvidia-h100-pcie" });
+  });
+});
+
+describe("a bad entry is refused by name and costs no other", () => {
+  it.each([
+    ["a negative figure", { ...cpu, tdpWatts: -5 }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
+    ["milliwatts", { ...cpu, tdpWatts: 400_000 }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
+    ["megahertz", { ...cpu, baseGHz: 2400 }, /^cpus\[0\] \(site-cpu\): baseGHz: /],
+    ["a fraction of a core", { ...cpu, coresPerSocket: 1.5 }, /^cpus\[0\] \(site-cpu\): coresPerSocket: /],
+    ["not a number", { ...cpu, tdpWatts: Number.NaN }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
+    ["a misspelt field", { ...cpu, tdp: 5 }, /^cpus\[0\] \(site-cpu\): .*"tdp"/],
+    ["no key", { vendor: "amd" }, /^cpus\[0\]: key: /],
+    ["a key that is no text", { ...cpu, key: 7 }, /^cpus\[0\]: key: /],
+    ["not an object", "EPYC", /^cpus\[0\]: /],
+    ["null", null, /^cpus\[0\]: /],
+    [
+      "no cores",
+      { key: "site-cpu", tdpWatts: 5, baseGHz: 2 },
+      /^cpus\[0\] \(site-cpu\): coresPerSocket: a new entry needs it$/,
+    ],
+    [
+      "no TDP",
+      { key: "site-cpu", coresPerSocket: 5, baseGHz: 2 },
+      /^cpus\[0\] \(site-cpu\): tdpWatts: a new entry needs it$/,
+    ],
+    [
+      "no clock",
+      { key: "site-cpu", coresPerSocket: 5, tdpWatts: 2 },
+      /^cpus\[0\] \(site-cpu\): baseGHz: a new entry needs it$/,
+    ],
+    ["boost below base", { ...cpu, boostGHz: 1 }, /boostGHz: is below baseGHz$/],
+    ["half a range", { ...cpu, minWatts: 100 }, /minWatts, maxWatts: give both or neither$/],
+    ["a reversed range", { ...cpu, minWatts: 200, maxWatts: 100 }, /maxWatts: is below minWatts$/],
+    [
+      "a curve that turns back",
+      {
+        ...cpu,
+        curve: [
+          [0, 0.1],
+          [0.5, 0.2],
+          [0.5, 0.3],
+        ],
+      },
+      /curve: load must rise$/,
+    ],
+    ["somebody else's name", { ...cpu, aliases: ["EPYC 9654"] }, /aliases: "EPYC 9654" already means amd-epyc-9654$/],
+    [
+      "a name that says nothing",
+      { ...cpu, aliases: ["Intel(R) Xeon(R)"] },
+      /aliases: ".*" says nothing that tells models apart$/,
+    ],
+  ])("CPU with %s", (_, entry, problem) => {
+    const { catalogue, problems } = buildCatalogue({ cpus: [entry, { ...cpu, key: "good-cpu" }], gpus: [gpu] });
+    expect(problems).toEqual([expect.stringMatching(problem)]);
+    expect(catalogue.cpu("site-cpu").match).toBe("generic");
+    expect(catalogue.cpu("good-cpu").match).toBe("exact");
+    expect(catalogue.gpu("site-gpu").match).toBe("exact");
+    expect(catalogue.cpu("EPYC 9654").key).toBe("amd-epyc-9654");
+  });
+
+  it.each([
+    ["no throughput", { ...gpu, perf: undefined }, /^gpus\[0\] \(site-gpu\): perf: a new entry needs it$/],
+    ["no maximum", { ...gpu, maxWatts: undefined }, /^gpus\[0\] \(site-gpu\): maxWatts: a new entry needs it$/],
+    ["no vendor", { ...gpu, vendor: undefined }, /^gpus\[0\] \(site-gpu\): vendor: a new entry needs it$/],
+    ["an unknown vendor", { ...gpu, vendor: "matrox" }, /^gpus\[0\] \(site-gpu\): vendor: /],
+    ["zero throughput", { ...gpu, perf: 0 }, /^gpus\[0\] \(site-gpu\): perf: /],
+    ["infinite watts", { ...gpu, maxWatts: Number.POSITIVE_INFINITY }, /^gpus\[0\] \(site-gpu\): maxWatts: /],
+    ["a default below the minimum", { ...gpu, minWatts: 300, defaultWatts: 200 }, /defaultWatts: is below minWatts$/],
+    ["a default above the maximum", { ...gpu, defaultWatts: 600 }, /maxWatts: is below defaultWatts$/],
+    ["idle above the maximum", { ...gpu, idleWatts: 501 }, /idleWatts: is above maxWatts$/],
+    ["somebody else's name", { ...gpu, aliases: ["L4"] }, /aliases: "L4" already means nvidia-l4$/],
+  ])("GPU with %s", (_, entry, problem) => {
+    const { catalogue, problems } = buildCatalogue({ gpus: [entry, { ...gpu, key: "good-gpu" }] });
+    expect(problems).toEqual([expect.stringMatching(problem)]);
+    expect(catalogue.gpu("site-gpu").match).toBe("generic");
+    expect(catalogue.gpu("good-gpu").match).toBe("exact");
+  });
+
+  it("each missing field is named", () => {
+    expect(buildCatalogue({ cpus: [{ key: "x1" }], gpus: [{ key: "x2" }] }).problems).toEqual([
+      "cpus[0] (x1): coresPerSocket: a new entry needs it",
+      "cpus[0] (x1): tdpWatts: a new entry needs it",
+      "cpus[0] (x1): baseGHz: a new entry needs it",
+      "gpus[0] (x2): vendor: a new entry needs it",
+      "gpus[0] (x2): maxWatts: a new entry needs it",
+      "gpus[0] (x2): perf: a new entry needs it",
+    ]);
+  });
+
+  it("a key that is there twice counts once", () => {
+    const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
+    expect(problems).toEqual(["gpus[1] (site-gpu): key: is there twice; the first one counts"]);
+    expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
+  });
+
+  it("a file of the wrong shape is said to be one", () => {
+    expect(buildCatalogue([]).problems).toEqual(["the catalogue must be an object with the lists cpus and gpus"]);
+    expect(buildCatalogue("x").problems).toHaveLength(1);
+    expect(buildCatalogue({ cpu: [], gpus: {} }).problems).toEqual([
+      "cpu: unknown section; there are cpus and gpus",
+      "gpus: must be a list of entries",
+    ]);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "../builtin.ts";
+import { indexNames } from "../name-index.ts";
+import { cpuNameParts, gpuNameParts } from "../normalise.ts";
+import type { Figure } from "./entry.ts";
+
+const KEY = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+function expectFigure(figure: Figure, least: number, most: number): void {
+  expect(figure.value).toBeGreaterThanOrEqual(least);
+  expect(figure.value).toBeLessThanOrEqual(most);
+  expect(["measured", "vendor", "assumed"]).toContain(figure.provenance);
+  expect(figure.source.title).not.toBe("");
+  expect(figure.source.where).not.toBe("");
+}
+
+describe("the embedded CPUs", () => {
+  it.each(BUILTIN_CPUS.map((entry) => [entry.key, entry] as const))(
+    "%s has plausible, sourced figures",
+    (key, entry) => {
+      expect(key).toMatch(KEY);
+      expectFigure(entry.coresPerSocket, 1, 512);
+      expectFigure(entry.tdp, 20, 600);
+      expectFigure(entry.baseGHz, 1, 5);
+      expectFigure(entry.boostGHz, entry.baseGHz.value, 6);
+      expect([1, 2]).toContain(entry.threadsPerCore);
+      if (entry.configurable) {
+        expectFigure(entry.configurable.min, 20, entry.tdp.value);
+        expectFigure(entry.configurable.max, entry.tdp.value, 600);
+      }
+      const loads = entry.curve?.points.map(([load]) => load) ?? [];
+      expect(loads).toEqual(loads.toSorted((a, b) => a - b));
+      for (const [, power] of entry.curve?.points ?? []) expect(power > 0 && power <= 1).toBe(true);
+      // No server CPU is outside these watts per core and GHz; a slipped digit is.
+      const wattsPerCoreGHz = entry.tdp.value / (entry.coresPerSocket.value * entry.baseGHz.value);
+      expect(wattsPerCoreGHz > 0.4 && wattsPerCoreGHz < 9).toBe(true);
+    },
+  );
+
+  it("cover the families that are promised", () => {
+    const families = Map.groupBy(BUILTIN_CPUS, (entry) => entry.family);
+    const counts = Object.fromEntries([...families].map(([family, entries]) => [family, entries.length]));
+    expect(counts).toMatchObject({
+      "EPYC 7003": expect.toSatisfy((count: number) => count >= 19),
+      "EPYC 9004": expect.toSatisfy((count: number) => count >= 19),
+      "EPYC 9005": expect.toSatisfy((count: number) => count >= 23),
+      "Xeon Ice Lake": expect.toSatisfy((count: number) => count >= 35),
+      "Xeon Sapphire Rapids": expect.toSatisfy((count: number) => count >= 45),
+      "Xeon Emerald Rapids": expect.toSatisfy((count: number) => count >= 25),
+      "Xeon Granite Rapids": expect.toSatisfy((count: number) => count >= 25),
+      "Ampere Altra": expect.any(Number),
+      "Ampere Altra Max": expect.any(Number),
+      Grace: 1,
+      Graviton: 3,
+    });
+  });
+
+  it("name each representative and stand-in by a key that exists", () => {
+    const keys = new Set(BUILTIN_CPUS.map((entry) => entry.key));
+    for (const { representative } of CPU_FAMILIES) expect(keys).toContain(representative);
+    for (const { standsFor } of CPU_PROXIES) expect(keys).toContain(standsFor);
+  });
+
+  it("belong to no family's pattern but their own", () => {
+    for (const entry of BUILTIN_CPUS) {
+      const number = cpuNameParts(entry.key).id;
+      const families = CPU_FAMILIES.filter(({ model }) => model.test(number)).map(({ family }) => family);
+      expect(families.every((family) => family === entry.family)).toBe(true);
+    }
+  });
+});
+
+describe("the embedded GPUs", () => {
+  it.each(BUILTIN_GPUS.map((entry) => [entry.key, entry] as const))(
+    "%s has plausible, sourced figures",
+    (key, entry) => {
+      expect(key).toMatch(KEY);
+      expectFigure(entry.maxWatts, 40, 2000);
+      expectFigure(entry.defaultWatts, 40, entry.maxWatts.value);
+      expectFigure(entry.minWatts, 0, entry.defaultWatts.value);
+      expectFigure(entry.idleWatts, 5, entry.maxWatts.value / 2);
+      expectFigure(entry.perf, 50, 5000);
+      // Dense FP16, not sparse: no board computes beyond this per watt.
+      expect(entry.perf.value / entry.defaultWatts.value).toBeLessThan(2.6);
+    },
+  );
+
+  it("stand in only by keys that exist", () => {
+    const keys = new Set(BUILTIN_GPUS.map((entry) => entry.key));
+    for (const { standsFor } of GPU_PROXIES) expect(keys).toContain(standsFor);
+  });
+});
+
+describe("names", () => {
+  it("are unique across the catalogue after normalisation, keys and aliases alike", () => {
+    expect(indexNames(BUILTIN_CPUS, CPU_PROXIES, cpuNameParts).clashes).toEqual([]);
+    expect(indexNames(BUILTIN_GPUS, GPU_PROXIES, gpuNameParts).clashes).toEqual([]);
+  });
+
+  it("of stand-ins are no model's and are said once", () => {
+    for (const [entries, proxies, partsOf] of [
+      [BUILTIN_CPUS, CPU_PROXIES, cpuNameParts],
+      [BUILTIN_GPUS, GPU_PROXIES, gpuNameParts],
+    ] as const) {
+      const models = new Set(entries.flatMap(({ key, aliases }) => [key, ...aliases].map((name) => partsOf(name).id)));
+      const names = proxies.flatMap((proxy) => proxy.names.map((name) => partsOf(name).id));
+      expect(names.filter((name) => models.has(name))).toEqual([]);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import type { NodeHardwareStatus } from "../api/index.ts";
+import { type Watts, watts } from "../units/index.ts";
+import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
+import type { Known, NodeIdentity } from "./identity.ts";
+import {
+  choose,
+  known,
+  type Origins,
+  orAgentsKey,
+  origins,
+  type Resolution,
+  resolve,
+  usable,
+  vendorOf,
+} from "./resolution.ts";
+
+export interface CpuView extends Resolution {
+  readonly vendor?: string;
+  readonly sockets: number;
+  readonly coresPerSocket?: number;
+  readonly totalCores?: number;
+  readonly baseGHz: number;
+  readonly maxWattsPerSocket: Watts;
+  /** Absent where no lower bound is known. */
+  readonly minWattsPerSocket?: Watts;
+  /** Of all sockets. */
+  readonly maxWatts: Watts;
+  readonly idleWatts: Watts;
+  readonly curve?: LoadCurve;
+  readonly from: Origins<
+    "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "minWatts" | "idleWatts"
+  >;
+}
+
+/** Sockets nobody counts: as many as the threads Kubernetes sees fill. A part of a socket (a virtual machine) is one. */
+const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): number | undefined =>
+  entry && threads !== undefined
+    ? Math.max(1, Math.round(threads / (entry.coresPerSocket.value * entry.threadsPerCore)))
+    : undefined;
+
+function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): Known<number> | undefined {
+  const listed = entry && entry.coresPerSocket.value * sockets;
+  const threads = cpu.logicalCpus;
+  return choose(
+    cpu.totalCores,
+    cpu.coresPerSocket && known(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from),
+    // A virtual machine has fewer CPUs than the socket it runs on has cores.
+    listed !== undefined && (threads === undefined || listed <= threads.value) ? known(listed, "catalogue") : undefined,
+    threads,
+  );
+}
+
+export function cpuView(
+  identity: NodeIdentity["cpu"],
+  discovered: NodeHardwareStatus | undefined,
+  catalogue: Catalogue,
+): CpuView {
+  const named = resolve(identity.names?.value ?? [], catalogue.cpu);
+  const resolution = discovered?.inventoryResolution;
+  const match = orAgentsKey(
+    named.match,
+    resolution?.hardwareCatalogKey?.cpu,
+    resolution?.exactness?.cpu,
+    catalogue.cpu,
+  );
+  const { entry } = match;
+  const vendor = vendorOf(identity.vendor, entry?.vendor);
+  const sockets = choose(identity.sockets, known(socketsFor(entry, identity.logicalCpus?.value), "allocatable")) ?? {
+    value: 1,
+    from: "fallback" as const,
+  };
+  const totalCores = coresOf(identity, entry, sockets.value);
+  const coresPerSocket = choose(
+    identity.coresPerSocket,
+    totalCores && known(totalCores.value / sockets.value, totalCores.from),
+  );
+  const nominalMHz = usable(discovered?.cpu?.landmarks?.nominalFreqMHz);
+  const baseGHz = choose(
+    known(nominalMHz && nominalMHz / 1000, "discovered"),
+    known(entry?.baseGHz.value, "catalogue"),
+  ) ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
+  const capRange = discovered?.cpu?.capRange;
+  const max = choose(
+    known(usable(capRange?.maxWattsPerSocket), "discovered"),
+    known(entry?.tdp.value, "catalogue"),
+  ) ?? { value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value), from: "fallback" as const };
+  const min = choose(
+    known(usable(capRange?.minWattsPerSocket), "discovered"),
+    known(entry?.configurable?.min.value, "catalogue"),
+  );
+  const idleShare = entry?.curve?.points[0]?.[1];
+  const maxWatts = watts(max.value * sockets.value);
+  return {
+    ...(named.model === undefined ? {} : { model: named.model }),
+    key: match.key,
+    match: match.match,
+    reason: match.reason,
+    ...(vendor ? { vendor: vendor.value } : {}),
+    sockets: sockets.value,
+    ...(coresPerSocket ? { coresPerSocket: coresPerSocket.value } : {}),
+    ...(totalCores ? { totalCores: totalCores.value } : {}),
+    baseGHz: baseGHz.value,
+    maxWattsPerSocket: max.value,
+    // A range that discovery and catalogue contradict is narrowed to what the device says it can take.
+    ...(min ? { minWattsPerSocket: watts(Math.min(min.value, max.value)) } : {}),
+    maxWatts,
+    idleWatts: watts(maxWatts * (idleShare ?? FALLBACK_CPU_IDLE_SHARE)),
+    ...(entry?.curve ? { curve: entry.curve } : {}),
+    from: origins({
+      model: identity.names,
+      vendor,
+      sockets,
+      coresPerSocket,
+      totalCores,
+      baseGHz,
+      maxWatts: max,
+      minWatts: min,
+      idleWatts: { from: idleShare === undefined ? "fallback" : "catalogue" },
+    }),
+  };
+}

@@ -1,0 +1,84 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { buildCatalogue, builtinCatalogue } from "./catalogue.ts";
+import { byDensity, densityOf, FULL_SCALE_CORE_GHZ, FULL_SCALE_TFLOPS } from "./density.ts";
+import { hardwareView } from "./hardware-view.ts";
+
+const node = (labels: Record<string, string>, name = "n1") => ({ metadata: { name, labels } });
+
+describe("density", () => {
+  it("X-30 X-95 full scale is two of the best built-in CPU and eight of the best GPU, whatever a site adds", () => {
+    expect(FULL_SCALE_CORE_GHZ).toBe(2 * 192 * 2.25);
+    expect(FULL_SCALE_TFLOPS).toBe(8 * Math.max(...builtinCatalogue.gpus.map((entry) => entry.perf.value)));
+    const { catalogue } = buildCatalogue({
+      cpus: [{ key: "huge", coresPerSocket: 4096, tdpWatts: 900, baseGHz: 5 }],
+      gpus: [{ key: "giant", vendor: "nvidia", maxWatts: 2000, perf: 1e6 }],
+    });
+    const labels = { "joulie.io/hw.cpu-model": "EPYC 9965", "joulie.io/hw.cpu-sockets": "2" };
+    expect(densityOf(hardwareView(node(labels), undefined, { catalogue })).cpu).toBe(1);
+    expect(
+      densityOf(hardwareView(node({ ...labels, "joulie.io/hw.cpu-model": "huge" }), undefined, { catalogue })).cpu,
+    ).toBe(1);
+  });
+
+  it("OPR-11 counts the CPU model with its sockets and cores, and the GPU model with its count", () => {
+    const of = (labels: Record<string, string>) => densityOf(hardwareView(node(labels), undefined));
+    const one = of({ "joulie.io/hw.cpu-model": "EPYC 9654", "joulie.io/hw.cpu-sockets": "1" });
+    const two = of({ "joulie.io/hw.cpu-model": "EPYC 9654", "joulie.io/hw.cpu-sockets": "2" });
+    expect(one.cpu).toBeCloseTo((96 * 2.4) / 864, 12);
+    expect(two.cpu).toBeCloseTo(2 * one.cpu, 12);
+    const gpus = of({
+      "joulie.io/hw.cpu-model": "EPYC 9654",
+      "joulie.io/hw.cpu-sockets": "2",
+      "joulie.io/hw.gpu-model": "H100 SXM",
+      "joulie.io/hw.gpu-count": "8",
+    });
+    expect(gpus.gpu).toBeCloseTo((8 * 989) / FULL_SCALE_TFLOPS, 12);
+    expect(gpus.total).toBe(gpus.cpu + gpus.gpu);
+    expect(of({ "joulie.io/hw.gpu-model": "H100 PCIe", "joulie.io/hw.gpu-count": "8" }).gpu).toBeLessThan(gpus.gpu);
+  });
+
+  it("X-30 X-95 each part is in [0,1] and the score their sum in [0,2], for any figures", () => {
+    const figure = fc.oneof(fc.double(), fc.constantFrom(0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e308));
+    fc.assert(
+      fc.property(figure, figure, figure, figure, (totalCores, baseGHz, count, perf) => {
+        const { cpu, gpu, total } = densityOf({ cpu: { totalCores, baseGHz }, gpu: { count, perf } });
+        for (const part of [cpu, gpu]) expect(part >= 0 && part <= 1).toBe(true);
+        expect(total).toBe(cpu + gpu);
+      }),
+    );
+  });
+
+  it("X-30 a node of which nothing is known has none", () => {
+    expect(densityOf({ cpu: { baseGHz: 2 } })).toEqual({ cpu: 0, gpu: 0, total: 0 });
+  });
+});
+
+describe("sorting by density", () => {
+  const at = (name: string, total: number) => ({ name, density: { cpu: total, gpu: 0, total } });
+
+  it("OPR-12 X-30 puts the densest first and equals in order of their names", () => {
+    const sorted = [at("b", 0.2), at("c", 0.9), at("a", 0.2), at("B", 0.2)].toSorted(byDensity);
+    expect(sorted.map(({ name }) => name)).toEqual(["c", "B", "a", "b"]);
+  });
+
+  it("OPR-12 gives one order whatever the order of the input", () => {
+    const nodes = fc.uniqueArray(
+      fc.record({ name: fc.string({ maxLength: 5 }), total: fc.constantFrom(0, 0.25, 0.5, 1, 2) }),
+      { selector: ({ name }) => name, maxLength: 30 },
+    );
+    const shuffled = nodes.chain((list) =>
+      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+    );
+    fc.assert(
+      fc.property(shuffled, ([list, other]) => {
+        const order = (of: typeof list) => of.map(({ name, total }) => at(name, total)).toSorted(byDensity);
+        expect(order(other)).toEqual(order(list));
+      }),
+    );
+  });
+
+  it("treats a node as equal to itself", () => {
+    expect(byDensity(at("a", 1), at("a", 1))).toBe(0);
+  });
+});

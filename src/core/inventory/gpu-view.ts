@@ -1,0 +1,96 @@
+import type { GpuHardware, GpuVendor, NodeHardwareStatus } from "../api/index.ts";
+import { type Watts, watts } from "../units/index.ts";
+import { BUILTIN_GPUS } from "./builtin.ts";
+import type { GpuEntry } from "./catalogue/entry.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
+import type { NodeIdentity } from "./identity.ts";
+import {
+  choose,
+  known,
+  type Origins,
+  orAgentsKey,
+  origins,
+  type Resolution,
+  resolve,
+  usable,
+  vendorOf,
+} from "./resolution.ts";
+
+/** Watts are per board. */
+export interface GpuView extends Resolution {
+  readonly vendor?: GpuVendor;
+  readonly count: number;
+  readonly maxWatts: Watts;
+  readonly minWatts: Watts;
+  readonly defaultWatts: Watts;
+  readonly idleWatts: Watts;
+  /** Dense FP16 TFLOPS of one board. */
+  readonly perf: number;
+  readonly from: Origins<
+    "model" | "vendor" | "count" | "maxWatts" | "minWatts" | "defaultWatts" | "idleWatts" | "perf"
+  >;
+}
+
+export function gpuView(
+  identity: NodeIdentity["gpu"],
+  discovered: NodeHardwareStatus | undefined,
+  catalogue: Catalogue,
+): GpuView | undefined {
+  const { count } = identity;
+  if (count === undefined || count.value === 0) return undefined;
+  const named = resolve(identity.names?.value ?? [], catalogue.gpu);
+  const resolution = discovered?.inventoryResolution;
+  const match = orAgentsKey(
+    named.match,
+    resolution?.hardwareCatalogKey?.gpu,
+    resolution?.exactness?.gpu,
+    catalogue.gpu,
+  );
+  const vendor = vendorOf(identity.vendor, match.entry?.vendor);
+  const { limits, from } = boardLimits(discovered?.gpu, match.entry, vendor?.value);
+  const perf = known(match.entry?.perf.value, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
+  return {
+    ...(named.model === undefined ? {} : { model: named.model }),
+    key: match.key,
+    match: match.match,
+    reason: match.reason,
+    ...(vendor ? { vendor: vendor.value } : {}),
+    count: count.value,
+    ...limits,
+    perf: perf.value,
+    from: { ...origins({ model: identity.names, vendor, count, perf }), ...from },
+  };
+}
+
+/** An unknown board computes something: as much as the slowest one known, so that more boards still count for more. */
+const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf.value));
+
+function boardLimits(gpu: GpuHardware | undefined, entry: GpuEntry | undefined, vendor: GpuVendor | undefined) {
+  const range = gpu?.capRangePerGpu;
+  const max = choose(known(usable(range?.maxWatts), "discovered"), known(entry?.maxWatts.value, "catalogue")) ?? {
+    value: fallbackGpuWatts(vendor),
+    from: "fallback" as const,
+  };
+  const normal =
+    choose(known(usable(range?.defaultWatts), "discovered"), known(entry?.defaultWatts.value, "catalogue")) ?? max;
+  const min = choose(known(usable(range?.minWatts), "discovered"), known(entry?.minWatts.value, "catalogue")) ?? {
+    value: watts(0),
+    from: "fallback" as const,
+  };
+  const idle = known(entry?.idleWatts.value, "catalogue") ?? {
+    value: watts(max.value * FALLBACK_GPU_IDLE_SHARE),
+    from: "fallback" as const,
+  };
+  const atMost = (value: Watts): Watts => watts(Math.min(value, max.value));
+  const minWatts = atMost(min.value);
+  return {
+    limits: {
+      maxWatts: max.value,
+      minWatts,
+      defaultWatts: watts(Math.max(minWatts, atMost(normal.value))),
+      idleWatts: atMost(idle.value),
+    },
+    from: { maxWatts: max.from, minWatts: min.from, defaultWatts: normal.from, idleWatts: idle.from },
+  };
+}

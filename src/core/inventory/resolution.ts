@@ -1,0 +1,75 @@
+import type { Exactness } from "../api/index.ts";
+import type { Known, Origin } from "./identity.ts";
+import type { Match } from "./match.ts";
+
+/** Which origin each field of a view came from. */
+export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;
+
+/** How a view relates to the catalogue. */
+export interface Resolution {
+  /** As the node spells it; absent where nobody names one. */
+  readonly model?: string;
+  /** Of the catalogue's entry, `generic` without one. */
+  readonly key: string;
+  readonly match: Exactness;
+  readonly reason: string;
+}
+
+const RANK: Readonly<Record<Exactness, number>> = { exact: 0, proxy: 1, generic: 2 };
+
+/** The best match of several spellings, and the spelling that gave it. */
+export function resolve<Entry>(
+  names: readonly string[],
+  lookUp: (name: string) => Match<Entry>,
+): { readonly match: Match<Entry>; readonly model?: string } {
+  let best: { match: Match<Entry>; model?: string } = { match: lookUp("") };
+  for (const model of names) {
+    const match = lookUp(model);
+    if (best.model === undefined || RANK[match.match] < RANK[best.match.match]) best = { match, model };
+  }
+  return best;
+}
+
+/** The agent may have resolved a name that this catalogue does not know: its key still counts, as close as it said. */
+export function orAgentsKey<Entry>(
+  match: Match<Entry>,
+  key: string | undefined,
+  exactness: Exactness | undefined,
+  lookUp: (name: string) => Match<Entry>,
+): Match<Entry> {
+  const keyed = match.match === "generic" && key !== undefined ? lookUp(key) : undefined;
+  if (keyed?.match !== "exact" || exactness === "generic") return match;
+  return { ...keyed, match: exactness ?? "proxy", reason: `the agent resolved it to ${keyed.key}` };
+}
+
+/** Beyond 100 kW (or 100 GHz) a device reports a mistake; it must not turn a sum infinite. */
+const MOST = 100_000;
+
+/** A device that reports 0 W or 0 MHz reports nothing. */
+export const usable = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
+  value !== undefined && value > 0 && value <= MOST ? value : undefined;
+
+export function choose<Value>(...claims: readonly (Known<Value> | undefined)[]): Known<Value> | undefined {
+  return claims.find((claim) => claim !== undefined);
+}
+export const known = <Value>(value: Value | undefined, from: Origin): Known<Value> | undefined =>
+  value === undefined ? undefined : { value, from };
+
+/** A model that is known says its vendor better than the PCI devices around it; what the agent saw still comes first. */
+export function vendorOf<Vendor>(
+  said: Known<Vendor> | undefined,
+  listed: Vendor | undefined,
+): Known<Vendor> | undefined {
+  return said?.from === "discovered" ? said : choose(known(listed, "catalogue"), said);
+}
+
+export function origins<Field extends string>(
+  fields: Record<Field, { readonly from: Origin } | undefined>,
+): Origins<Field> {
+  const found: Partial<Record<Field, Origin>> = {};
+  for (const name of Object.keys(fields) as Field[]) {
+    const origin = fields[name]?.from;
+    if (origin !== undefined) found[name] = origin;
+  }
+  return found;
+}
