@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { schedulableClasses } from "../api/index.ts";
+import { filterNode } from "./filter.ts";
+import { readTwin } from "./twin-state.ts";
+
+const ofClass = (schedulableClass: string) => readTwin({ schedulableClass } as Parameters<typeof readTwin>[0]);
+
+describe("filterNode", () => {
+  it("SCH-04 refuses an eco node to a performance pod and says why", () => {
+    expect(filterNode("performance", ofClass("eco"), undefined)).toBe(
+      "Joulie: the node is capped to save energy (class eco); performance pods need a node of class performance",
+    );
+  });
+
+  it("SCH-05 refuses a draining node to a performance pod and says why", () => {
+    expect(filterNode("performance", ofClass("draining"), undefined)).toBe(
+      "Joulie: the node is on its way to eco (class draining); performance pods need a node of class performance",
+    );
+  });
+
+  it("SCH-06 passes a performance node to a performance pod", () => {
+    expect(filterNode("performance", ofClass("performance"), undefined)).toBeUndefined();
+  });
+
+  it("SCH-07 refuses by the eco label where there is no twin", () => {
+    expect(filterNode("performance", undefined, "eco")).toBe(
+      "Joulie: the node is labelled power-profile=eco and its twin says nothing else; performance pods need a performance node",
+    );
+  });
+
+  it.each(["performance", "standard"] as const)(
+    "SCH-08 passes an unknown node without eco label to a %s pod",
+    (pod) => {
+      for (const label of [undefined, "performance", "", "ECO"])
+        expect(filterNode(pod, undefined, label)).toBeUndefined();
+    },
+  );
+
+  it("SCH-09 passes every node to a standard pod", () => {
+    for (const schedulableClass of schedulableClasses) {
+      for (const label of [undefined, "eco", "performance"]) {
+        expect(filterNode("standard", ofClass(schedulableClass), label)).toBeUndefined();
+      }
+    }
+    expect(filterNode("standard", undefined, "eco")).toBeUndefined();
+  });
+
+  it("X-43 trusts a class however old its twin is", () => {
+    const old = readTwin({ schedulableClass: "eco", lastUpdated: "1999-01-01T00:00:00Z" });
+    expect(filterNode("performance", old, "performance")).toContain("class eco");
+  });
+
+  it("X-44 believes the class performance and not the eco label", () => {
+    expect(filterNode("performance", ofClass("performance"), "eco")).toBeUndefined();
+  });
+
+  it.each(["unknown", "somethingNew"])("X-69 judges class %s by the label", (schedulableClass) => {
+    expect(filterNode("performance", ofClass(schedulableClass), "eco")).toContain("labelled power-profile=eco");
+    expect(filterNode("performance", ofClass(schedulableClass), "performance")).toBeUndefined();
+    expect(filterNode("performance", ofClass(schedulableClass), undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,39 @@
+import type { WorkloadClass } from "../demand/index.ts";
+import type { KnownClass, TwinState } from "./twin-state.ts";
+
+/**
+ * Why a node is refused to a performance pod. kube-scheduler counts equal texts together (`3 Joulie: …`), so none names its node.
+ * The position is the code the columnar kernel answers with; 0 is no rejection.
+ */
+export const rejections = [
+  undefined,
+  "Joulie: the node is capped to save energy (class eco); performance pods need a node of class performance",
+  "Joulie: the node is on its way to eco (class draining); performance pods need a node of class performance",
+  "Joulie: the node is labelled power-profile=eco and its twin says nothing else; performance pods need a performance node",
+] as const;
+export type Rejection = NonNullable<(typeof rejections)[number]>;
+export type RejectionCode = 0 | 1 | 2 | 3;
+
+const codeOfClass: Readonly<Record<KnownClass, RejectionCode>> = { performance: 0, eco: 1, draining: 2 };
+const LABELLED_ECO: RejectionCode = 3;
+
+/**
+ * A class is trusted at any age: an old `eco` keeps performance pods off a node that is probably still capped, which is the
+ * safe side. A class also beats the label, which is written last. Only a node whose twin names no class is judged by its label.
+ */
+export function rejectionCode(
+  workloadClass: WorkloadClass,
+  schedulableClass: KnownClass | undefined,
+  profileLabel: string | undefined,
+): RejectionCode {
+  if (workloadClass !== "performance") return 0;
+  if (schedulableClass !== undefined) return codeOfClass[schedulableClass];
+  return profileLabel === "eco" ? LABELLED_ECO : 0;
+}
+
+/** The reason why this node is not for this pod; undefined where it may run there. */
+export const filterNode = (
+  workloadClass: WorkloadClass,
+  twin: TwinState | undefined,
+  profileLabel: string | undefined,
+): Rejection | undefined => rejections[rejectionCode(workloadClass, twin?.schedulableClass, profileLabel)];

@@ -1,0 +1,15 @@
+export { type Batch, batchOf } from "./batch.ts";
+export { filterNode, type Rejection, type RejectionCode, rejections } from "./filter.ts";
+export { ScoringKernel } from "./kernel.ts";
+export {
+  type Breakdown,
+  marginalOn,
+  type NeutralBreakdown,
+  type NeutralReason,
+  type NodeState,
+  type ScoredBreakdown,
+  type ScoredPod,
+  scoreNode,
+} from "./oracle.ts";
+export { defaultScoringSettings, type ScoringSettings } from "./settings.ts";
+export { readTwin, type TwinState } from "./twin-state.ts";

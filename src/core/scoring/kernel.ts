@@ -1,0 +1,151 @@
+import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
+import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
+import type { Batch } from "./batch.ts";
+import { classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
+import { type RejectionCode, rejectionCode } from "./filter.ts";
+import {
+  clampScore,
+  drainingPenalty,
+  headroomScore,
+  headroomTerm,
+  isBurst,
+  NEUTRAL_SCORE,
+  perfPressure,
+  pressureRelief,
+  profileBonus,
+  publishedScore,
+} from "./formula.ts";
+import { NodeTable } from "./node-table.ts";
+import type { ScoringSettings } from "./settings.ts";
+import type { KnownClass } from "./twin-state.ts";
+
+/**
+ * The oracle's scores at the speed of typed arrays: each figure of all nodes side by side, an event writes one slot, a request
+ * reads columns. Every floating-point step is the oracle's, in the oracle's order, so that scores are equal and not just close;
+ * a form that multiplies the pod with one slope per node would be faster still, and off by a point now and then.
+ */
+export class ScoringKernel extends NodeTable {
+  readonly #settings: ScoringSettings;
+  readonly #neutral: number;
+  // Before the first batch nothing is fresh.
+  #batch: Batch = { now: instant(Number.NaN), clusterTrend: wattsPerMinute(0), perfPressure: percent(0) };
+  /** Bonus, relief and penalty by class code; a node has at most one of them. */
+  readonly #points: Readonly<Record<WorkloadClass, Float64Array>> = {
+    standard: new Float64Array(classesByCode.length),
+    performance: new Float64Array(classesByCode.length),
+  };
+  readonly #oneSlot = new Int32Array(1);
+  readonly #oneScore = new Int16Array(1);
+
+  constructor(settings: ScoringSettings) {
+    super(settings.facilityMetrics);
+    this.#settings = settings;
+    this.#neutral = publishedScore(NEUTRAL_SCORE, settings.scoreMax);
+  }
+
+  /** What the current batch saw of the cluster: with it the oracle explains a score of this kernel. */
+  get batch(): Batch {
+    return this.#batch;
+  }
+
+  /** Looks at the whole cluster once; the scores that follow are of this moment. Sums run in slot order. */
+  beginBatch(now: Instant): Batch {
+    const { updatedAt, classCode, trend, headroom } = this.twins;
+    const { stalenessThreshold } = this.#settings;
+    let clusterTrend = 0;
+    let congestion = 0;
+    let nodes = 0;
+    for (let slot = 0; slot < this.end; slot++) {
+      if (!(now - (updatedAt[slot] as number) <= stalenessThreshold)) continue;
+      clusterTrend += trend[slot] as number;
+      const room = headroom[slot] as number;
+      if (classCode[slot] !== classCodes.performance || Number.isNaN(room)) continue;
+      congestion += 100 - room;
+      nodes++;
+    }
+    this.#batch = { now, clusterTrend: wattsPerMinute(clusterTrend), perfPressure: perfPressure(congestion, nodes) };
+    this.#settlePoints();
+    return this.#batch;
+  }
+
+  /** 0: the pod may run there; else the position of the reason in `rejections`. */
+  filter(slot: number, workloadClass: WorkloadClass): RejectionCode {
+    return rejectionCode(workloadClass, classesByCode[this.twins.classCode[slot] ?? NO_CLASS], this.profileLabel(slot));
+  }
+
+  score(slot: number, demand: PodDemand, workloadClass: WorkloadClass): number {
+    this.#oneSlot[0] = slot;
+    this.scoreMany(this.#oneSlot, demand, workloadClass, this.#oneScore);
+    return this.#oneScore[0] as number;
+  }
+
+  /**
+   * Writes the score of each slot to the same place in `out`; slot -1 is an unknown node. Allocates nothing, unless the pod asks
+   * for slices of GPUs or for two kinds of them: how many boards that is, each node has to be asked.
+   */
+  scoreMany(slots: Int32Array, demand: PodDemand, workloadClass: WorkloadClass, out: Int16Array): void {
+    const { updatedAt, classCode, budget, drawn, cooling, calmBonus, burstBonus, headroom, pue } = this.twins;
+    const { totalCores, maxCpuWatts, gpuCount, maxGpuWatts } = this.hardware;
+    const { stalenessThreshold, coefficients, scoreMax } = this.#settings;
+    const { now, clusterTrend } = this.#batch;
+    const trendPoints = isBurst(clusterTrend) ? burstBonus : calmBonus;
+    const classPoints = this.#points[workloadClass];
+    const gpuCoefficient = workloadClass === "performance" ? coefficients.gpuPerformance : coefficients.gpuStandard;
+    const { cpuCores, gpus } = demand;
+    const column = columnOf(gpus);
+    const askNode = column < 0 && gpus.size > 0;
+    const units = gpus.get(columnResources[column] ?? "") ?? 0;
+    const boardsPerUnit = this.hardware.boardsPerUnit[Math.max(column, 0)] as Float64Array;
+
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i] as number;
+      const code = slot < 0 ? NO_CLASS : (classCode[slot] as number);
+      if (code === NO_CLASS || !(now - (updatedAt[slot] as number) <= stalenessThreshold)) {
+        out[i] = this.#neutral;
+        continue;
+      }
+      let room = headroom[slot] as Percent;
+      const cap = budget[slot] as Watts;
+      if (cap > 0) {
+        const cpu = coefficients.cpu * shareOf(cpuCores, totalCores[slot] as number) * (maxCpuWatts[slot] as number);
+        const boards = askNode
+          ? gpuBoardsOn(gpus, this.gpuNode(slot))
+          : Math.min(units * (boardsPerUnit[slot] as number), gpuCount[slot] as number);
+        const gpu = gpuCoefficient * shareOf(boards, gpuCount[slot] as number) * (maxGpuWatts[slot] as number);
+        const factor = pue[slot] as number;
+        const added = Math.min(cpu * factor + gpu * factor, Number.MAX_VALUE) as Watts;
+        room = headroomScore(cap, drawn[slot] as Watts, added);
+      }
+      const raw =
+        headroomTerm(room) + (cooling[slot] as number) + (trendPoints[slot] as number) + (classPoints[code] as number);
+      out[i] = Number.isNaN(raw) ? this.#neutral : publishedScore(clampScore(raw), scoreMax);
+    }
+  }
+
+  #settlePoints(): void {
+    const { perfPressure: pressure } = this.#batch;
+    for (const [workload, points] of Object.entries(this.#points) as [WorkloadClass, Float64Array][]) {
+      for (const [node, code] of Object.entries(classCodes) as [KnownClass, number][]) {
+        points[code] =
+          profileBonus(workload, node) +
+          pressureRelief(workload, node, pressure) +
+          drainingPenalty(workload, node, this.#settings.drainingPenalty);
+      }
+    }
+  }
+}
+
+/** Which resource's column answers for this pod; -1 where none does. */
+function columnOf(gpus: PodDemand["gpus"]): number {
+  if (gpus.size !== 1) return -1;
+  for (let column = 0; column < columnResources.length; column++) {
+    if (gpus.has(columnResources[column] as string)) return column;
+  }
+  return -1;
+}
+
+/** As the marginal estimate has it: at most all of a device, and all of one whose size is unknown. */
+function shareOf(asked: number, available: number): number {
+  if (!(asked > 0)) return 0;
+  return available > asked ? asked / available : 1;
+}

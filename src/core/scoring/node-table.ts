@@ -1,0 +1,120 @@
+import { type Labels, labels as labelNames, type NodeTwinStatus } from "../api/index.ts";
+import type { GpuNode } from "../demand/index.ts";
+import type { HardwareView } from "../inventory/index.ts";
+import { HardwareColumns, TwinColumns } from "./columns.ts";
+import { gpuNodeOf, marginalHardwareOf } from "./node-hardware.ts";
+import { Slots } from "./slots.ts";
+import { readTwin } from "./twin-state.ts";
+
+/** What a slot's columns were written from, as far as another event needs it again. */
+interface Sources {
+  readonly hasTwin: boolean;
+  readonly hardware?: HardwareView | undefined;
+  readonly labels?: Labels | undefined;
+}
+
+const nothing: Sources = { hasTwin: false };
+const gpuless: GpuNode = { boards: 0 };
+
+/**
+ * All nodes, each in a slot of the columns. Twin, hardware and labels come as separate events in any order; each writes one
+ * slot in constant time, and a node whose last part is gone gives its slot back, so late deletions leave nothing behind.
+ */
+export class NodeTable {
+  protected readonly twins = new TwinColumns();
+  protected readonly hardware = new HardwareColumns();
+  readonly #facilityMetrics: boolean;
+  readonly #slots = new Slots();
+  readonly #sources: Sources[] = [];
+  readonly #gpuNodes: GpuNode[] = [];
+  #capacity = this.twins.updatedAt.length;
+
+  constructor(facilityMetrics: boolean) {
+    this.#facilityMetrics = facilityMetrics;
+  }
+
+  /** -1 for a node nothing is known about. Valid until the next event about a node. */
+  slotOf(name: string): number {
+    return this.#slots.of(name);
+  }
+
+  /** One past the highest slot ever used. */
+  get end(): number {
+    return this.#slots.end;
+  }
+
+  /** How many nodes are known. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  upsertTwin(name: string, status: NodeTwinStatus | undefined): void {
+    const slot = this.#update(name, { hasTwin: status !== undefined });
+    if (slot >= 0) this.twins.write(slot, status && readTwin(status), this.#facilityMetrics);
+  }
+
+  upsertHardware(name: string, hardware: HardwareView | undefined): void {
+    this.#writeHardware(this.#update(name, { hardware }));
+  }
+
+  upsertLabels(name: string, labels: Labels | undefined): void {
+    this.#writeHardware(this.#update(name, { labels }));
+  }
+
+  remove(name: string): void {
+    this.#release(name, this.#slots.of(name));
+  }
+
+  protected profileLabel(slot: number): string | undefined {
+    return this.#sources[slot]?.labels?.[labelNames.powerProfile];
+  }
+
+  protected gpuNode(slot: number): GpuNode {
+    return this.#gpuNodes[slot] ?? gpuless;
+  }
+
+  /** The slot to write to; -1 where nothing is left to write. */
+  #update(name: string, change: Partial<Sources>): number {
+    const known = this.#slots.of(name);
+    const sources = { ...(this.#sources[known] ?? nothing), ...change };
+    if (!sources.hasTwin && sources.hardware === undefined && sources.labels === undefined) {
+      this.#release(name, known);
+      return -1;
+    }
+    const slot = known >= 0 ? known : this.#take(name);
+    this.#sources[slot] = sources;
+    return slot;
+  }
+
+  #take(name: string): number {
+    const slot = this.#slots.take(name);
+    if (slot >= this.#capacity) {
+      this.twins.grow();
+      this.hardware.grow();
+      this.#capacity = this.twins.updatedAt.length;
+    }
+    this.#clear(slot);
+    return slot;
+  }
+
+  /** A free slot reads like a node without a twin: it adds nothing to a batch. */
+  #release(name: string, slot: number): void {
+    if (slot < 0) return;
+    this.#slots.release(name);
+    this.#clear(slot);
+  }
+
+  #clear(slot: number): void {
+    this.#sources[slot] = nothing;
+    this.twins.write(slot, undefined, this.#facilityMetrics);
+    this.#writeHardware(slot);
+  }
+
+  #writeHardware(slot: number): void {
+    if (slot < 0) return;
+    const { hardware, labels } = this.#sources[slot] ?? nothing;
+    const gpuNode = gpuNodeOf(hardware, labels);
+    this.#gpuNodes[slot] = gpuNode;
+    this.hardware.write(slot, marginalHardwareOf(hardware), gpuNode);
+  }
+}

@@ -1,0 +1,131 @@
+import type { Labels } from "../api/index.ts";
+import {
+  gpuBoardsOn,
+  type MarginalWatts,
+  marginalWatts,
+  type PodDemand,
+  pueWeighted,
+  type WorkloadClass,
+} from "../demand/index.ts";
+import type { HardwareView } from "../inventory/index.ts";
+import { type Percent, type Watts, wattsPerMinute } from "../units/index.ts";
+import { type Batch, isFresh } from "./batch.ts";
+import {
+  clampScore,
+  coolingTerm,
+  drainingPenalty,
+  headroomScore,
+  headroomTerm,
+  isBurst,
+  NEUTRAL_SCORE,
+  pressureRelief,
+  profileBonus,
+  publishedScore,
+  trendBonus,
+} from "./formula.ts";
+import { gpuNodeOf, marginalHardwareOf } from "./node-hardware.ts";
+import type { ScoringSettings } from "./settings.ts";
+import type { TwinState } from "./twin-state.ts";
+
+/** The pod as scoring sees it. */
+export interface ScoredPod {
+  readonly demand: PodDemand;
+  readonly workloadClass: WorkloadClass;
+}
+
+/** A candidate as the extender knows it. */
+export interface NodeState {
+  readonly twin?: TwinState | undefined;
+  readonly hardware?: HardwareView | undefined;
+  readonly labels?: Labels | undefined;
+}
+
+/** Why a node is not scored but gets the neutral score. */
+export type NeutralReason = "no twin" | "no class" | "stale" | "no headroom";
+
+export interface NeutralBreakdown {
+  readonly neutral: NeutralReason;
+  readonly score: number;
+}
+
+/** How a score came about, in points that add up to `raw`. */
+export interface ScoredBreakdown {
+  readonly neutral?: undefined;
+  /** What the pod would add to the node, weighted with the PUE where that is on. */
+  readonly marginal: MarginalWatts;
+  /** Share of the budget left with the pod in place; 0.7 of it counts. */
+  readonly headroomScore: Percent;
+  readonly coolingTerm: number;
+  readonly trendBonus: number;
+  readonly profileBonus: number;
+  readonly pressureRelief: number;
+  readonly drainingPenalty: number;
+  readonly raw: number;
+  readonly clamped: number;
+  readonly score: number;
+}
+
+export type Breakdown = NeutralBreakdown | ScoredBreakdown;
+
+/** The formula as it is written, for one pod on one node. `kernel.ts` does the same fast; this one can be read and explains itself. */
+export function scoreNode(pod: ScoredPod, node: NodeState, batch: Batch, settings: ScoringSettings): Breakdown {
+  const { twin } = node;
+  if (twin === undefined) return neutral("no twin", settings);
+  if (twin.schedulableClass === undefined) return neutral("no class", settings);
+  if (!isFresh(twin, batch.now, settings.stalenessThreshold)) return neutral("stale", settings);
+
+  const marginal = marginalOn(pod, node, settings);
+  const headroom = headroomWith(twin, marginal.total);
+  if (headroom === undefined) return neutral("no headroom", settings);
+
+  const terms = {
+    coolingTerm: coolingTerm(twin.coolingStress),
+    trendBonus: trendBonus(twin.power?.trend ?? FLAT, isBurst(batch.clusterTrend)),
+    profileBonus: profileBonus(pod.workloadClass, twin.schedulableClass),
+    pressureRelief: pressureRelief(pod.workloadClass, twin.schedulableClass, batch.perfPressure),
+    drainingPenalty: drainingPenalty(pod.workloadClass, twin.schedulableClass, settings.drainingPenalty),
+  };
+  const raw =
+    headroomTerm(headroom) +
+    terms.coolingTerm +
+    terms.trendBonus +
+    terms.profileBonus +
+    terms.pressureRelief +
+    terms.drainingPenalty;
+  const clamped = clampScore(raw);
+  return {
+    marginal,
+    headroomScore: headroom,
+    ...terms,
+    raw,
+    clamped,
+    score: publishedScore(clamped, settings.scoreMax),
+  };
+}
+
+/** What the pod would add to this node. */
+export function marginalOn(
+  { demand, workloadClass }: ScoredPod,
+  node: NodeState,
+  settings: ScoringSettings,
+): MarginalWatts {
+  const gpuBoards = gpuBoardsOn(demand.gpus, gpuNodeOf(node.hardware, node.labels));
+  const marginal = marginalWatts(
+    { cpuCores: demand.cpuCores, gpuBoards },
+    marginalHardwareOf(node.hardware),
+    settings.coefficients,
+    workloadClass,
+  );
+  return pueWeighted(marginal, node.twin?.pue, settings.facilityMetrics);
+}
+
+/** A prediction is made for the node as it is; only a measurement can tell what is left with the pod on top. */
+const headroomWith = ({ power, predictedHeadroom }: TwinState, added: Watts): Percent | undefined =>
+  power === undefined ? predictedHeadroom : headroomScore(power.budget, power.drawn, added);
+
+const FLAT = wattsPerMinute(0);
+
+const neutral = (reason: NeutralReason, settings: ScoringSettings): NeutralBreakdown => ({
+  neutral: reason,
+  score: publishedScore(NEUTRAL_SCORE, settings.scoreMax),
+});

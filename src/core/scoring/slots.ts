@@ -1,0 +1,35 @@
+/** Small dense numbers for node names, given back when a node leaves: the index into every column of the kernel. */
+export class Slots {
+  readonly #slots = new Map<string, number>();
+  readonly #free: number[] = [];
+  #end = 0;
+
+  /** One past the highest slot ever in use: what a loop over all slots runs to. */
+  get end(): number {
+    return this.#end;
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** -1 for a name without a slot. */
+  of(name: string): number {
+    return this.#slots.get(name) ?? -1;
+  }
+
+  take(name: string): number {
+    const known = this.#slots.get(name);
+    if (known !== undefined) return known;
+    const slot = this.#free.pop() ?? this.#end++;
+    this.#slots.set(name, slot);
+    return slot;
+  }
+
+  release(name: string): void {
+    const slot = this.#slots.get(name);
+    if (slot === undefined) return;
+    this.#slots.delete(name);
+    this.#free.push(slot);
+  }
+}

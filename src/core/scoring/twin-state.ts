@@ -1,0 +1,69 @@
+import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
+import {
+  type Instant,
+  instant,
+  type Percent,
+  percent,
+  type Watts,
+  type WattsPerMinute,
+  watts,
+  wattsPerMinute,
+} from "../units/index.ts";
+
+/** A class that says something; `unknown` does not. */
+export type KnownClass = Exclude<SchedulableClass, "unknown">;
+
+/** A measurement that scores: what the node draws, what it may draw, and where that is going. */
+export interface MeasuredPower {
+  readonly drawn: Watts;
+  readonly budget: Watts;
+  /** Flat where no trend is known. */
+  readonly trend: WattsPerMinute;
+}
+
+/** What scoring reads of a twin, checked once: from here on a figure is usable or undefined, never NaN and never a stand-in 0. */
+export interface TwinState {
+  readonly schedulableClass: KnownClass | undefined;
+  readonly updatedAt: Instant | undefined;
+  readonly power: MeasuredPower | undefined;
+  readonly predictedHeadroom: Percent | undefined;
+  readonly coolingStress: Percent | undefined;
+  readonly pue: number | undefined;
+}
+
+const knownClasses: ReadonlySet<unknown> = new Set<KnownClass>(["performance", "eco", "draining"]);
+
+export function readTwin(status: NodeTwinStatus): TwinState {
+  return {
+    schedulableClass: knownClasses.has(status.schedulableClass) ? (status.schedulableClass as KnownClass) : undefined,
+    updatedAt: instantOf(status.lastUpdated),
+    power: measuredPower(status.powerMeasurement),
+    predictedHeadroom: share(status.predictedPowerHeadroomScore),
+    coolingStress: share(status.predictedCoolingStressScore),
+    pue: finite(status.estimatedPUE),
+  };
+}
+
+/**
+ * Without a positive budget there is nothing to measure against, and without a draw nothing to measure: either way the node
+ * counts as unmeasured, its trend included.
+ */
+function measuredPower(block: NodeTwinStatus["powerMeasurement"]): MeasuredPower | undefined {
+  const drawn = finite(block?.measuredNodePowerW);
+  const budget = finite(block?.nodeCappedPowerW);
+  if (drawn === undefined || drawn < 0 || budget === undefined || budget <= 0) return undefined;
+  return { drawn: watts(drawn), budget: watts(budget), trend: wattsPerMinute(finite(block?.powerTrendWPerMin) ?? 0) };
+}
+
+/** Types promise numbers; JSON holds null, and arithmetic makes NaN. */
+const finite = (value: unknown): number | undefined => (Number.isFinite(value) ? (value as number) : undefined);
+
+function share(value: unknown): Percent | undefined {
+  const known = finite(value);
+  return known === undefined || known < 0 || known > 100 ? undefined : percent(known);
+}
+
+function instantOf(text: string | undefined): Instant | undefined {
+  const parsed = finite(Date.parse(text ?? ""));
+  return parsed === undefined ? undefined : instant(parsed);
+}
