@@ -28,7 +28,7 @@ const EPYC_7003 = cpuTable(
     threadsPerCore: 2,
     from: ["vendor", SOURCES.amdProductExport],
     curve: idleToFull(0.233, "assumed", SOURCES.specPowerFamily),
-    also: singleSocket("7713", "7663", "7643", "7543", "7443", "7313", "7303", "7203"),
+    also: singleSocket("7713", "7663", "7643", "7543", "7443", "7313"),
   },
   [
     ["7773X", 64, 2.2, 3.5, 280, 225, 280],

@@ -2,21 +2,27 @@ import { boards } from "./board-table.ts";
 import { figure, type GpuEntry, type Proxy } from "./entry.ts";
 import { SOURCES } from "./sources.ts";
 
-const INSTINCT = boards({ vendor: "amd", sheet: SOURCES.amdInstinct, limits: SOURCES.amdLimits }, [
-  ["amd-mi355x", [0, 1400, 1400], 180, 2516, ["MI355X", "MI355X OAM"]],
-  ["amd-mi350x", [0, 1000, 1000], 170, 2309, ["MI350X", "MI350X OAM"]],
-  ["amd-mi325x", [0, 1000, 1000], 150, 1307, ["MI325X", "MI325X OAM", "MI325X O"]],
-  ["amd-mi300x", [0, 750, 750], 140, 1307, ["MI300X", "MI300X OAM", "MI300X O", "MI300X 192GB"]],
-  ["amd-mi300a", [0, 550, 760], 120, 981, ["MI300A", "MI300A APU"]],
-  ["amd-mi250x", [100, 500, 560], 90, 383, ["MI250X", "MI250X OAM", "MI250X MI250", "MI250X 128GB"]],
-  ["amd-mi250", [100, 500, 560], 90, 362, ["MI250", "MI250 OAM"]],
-  ["amd-mi210", [0, 300, 300], 41, 181, ["MI210", "MI210 64GB", "MI210 PCIe"]],
-  ["amd-mi100", [0, 300, 300], 35, 184.6, ["MI100", "MI100 32GB"]],
-]);
+const UNCHECKED = new Set(["amd-mi350x", "amd-mi300a", "amd-mi250", "amd-mi210", "amd-w7900"]);
 
-const RADEON_PRO = boards({ vendor: "amd", sheet: SOURCES.amdRadeonPro, limits: SOURCES.amdLimits }, [
-  ["amd-w7900", [241, 295, 295], 20, 122.6, ["Radeon PRO W7900", "W7900"]],
-]);
+const INSTINCT = boards(
+  { vendor: "amd", sheet: SOURCES.amdInstinct, limits: SOURCES.amdLimits, unchecked: UNCHECKED },
+  [
+    ["amd-mi355x", [0, 1400, 1400], 180, 2516, ["MI355X", "MI355X OAM"]],
+    ["amd-mi350x", [0, 1000, 1000], 170, 2309, ["MI350X", "MI350X OAM"]],
+    ["amd-mi325x", [0, 1000, 1000], 150, 1307, ["MI325X", "MI325X OAM", "MI325X O"]],
+    ["amd-mi300x", [0, 750, 750], 140, 1307, ["MI300X", "MI300X OAM", "MI300X O", "MI300X 192GB"]],
+    ["amd-mi300a", [0, 550, 760], 120, 981, ["MI300A", "MI300A APU"]],
+    ["amd-mi250x", [100, 500, 560], 90, 383, ["MI250X", "MI250X OAM", "MI250X MI250", "MI250X 128GB"]],
+    ["amd-mi250", [100, 500, 560], 90, 362, ["MI250", "MI250 OAM"]],
+    ["amd-mi210", [0, 300, 300], 41, 181, ["MI210", "MI210 64GB", "MI210 PCIe"]],
+    ["amd-mi100", [0, 300, 300], 35, 184.6, ["MI100", "MI100 32GB"]],
+  ],
+);
+
+const RADEON_PRO = boards(
+  { vendor: "amd", sheet: SOURCES.amdRadeonPro, limits: SOURCES.amdLimits, unchecked: UNCHECKED },
+  [["amd-w7900", [241, 295, 295], 20, 122.6, ["Radeon PRO W7900", "W7900"]]],
+);
 
 const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   "amd-mi300x": (entry) => ({
@@ -33,9 +39,9 @@ export const AMD_GPUS: readonly GpuEntry[] = [...INSTINCT, ...RADEON_PRO].map(
 
 export const AMD_GPU_PROXIES: readonly Proxy[] = [
   {
-    names: ["MI300", "MI308X"],
+    names: ["MI300"],
     standsFor: "amd-mi300x",
-    because: "it is of the MI300 generation and the X is its common accelerator",
+    because: "only the generation is named and the X is its strongest accelerator",
   },
   {
     names: ["MI200"],

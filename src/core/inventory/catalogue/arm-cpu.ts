@@ -14,7 +14,6 @@ const ALTRA = cpuTable(
   },
   // The clock is one fixed maximum: base and boost are the same figure.
   [
-    ["Q80-33", 80, 3.3, 3.3, 250],
     ["Q80-30", 80, 3.0, 3.0, 210],
     ["Q80-28", 80, 2.8, 2.8, 190],
     ["Q80-26", 80, 2.6, 2.6, 175],
@@ -23,6 +22,18 @@ const ALTRA = cpuTable(
     ["Q64-22", 64, 2.2, 2.2, 95],
     ["Q32-17", 32, 1.7, 1.7, 58],
   ],
+);
+
+const ALTRA_UNCHECKED = cpuTable(
+  {
+    vendor: "ampere",
+    family: "Ampere Altra",
+    keyPrefix: "ampere-altra-",
+    threadsPerCore: 1,
+    from: ["assumed", SOURCES.ampereLaunch],
+    also: (model) => [`Altra ${model}`],
+  },
+  [["Q80-33", 80, 3.3, 3.3, 250]],
 );
 
 const ALTRA_MAX = cpuTable(
@@ -50,8 +61,7 @@ const GRACE = cpuTable(
     family: "Grace",
     keyPrefix: "nvidia-",
     threadsPerCore: 1,
-    from: ["vendor", SOURCES.nvidiaGrace],
-    boostFrom: ["assumed", SOURCES.nvidiaGrace],
+    from: ["assumed", SOURCES.nvidiaGrace],
     also: () => ["Grace Superchip", "Grace CPU Superchip"],
   },
   [["Grace", 72, 3.1, 3.4, 250]],
@@ -63,8 +73,7 @@ const GRAVITON = cpuTable(
     family: "Graviton",
     keyPrefix: "aws-",
     threadsPerCore: 1,
-    from: ["assumed", SOURCES.gravitonEstimate],
-    boostFrom: ["vendor", SOURCES.awsGraviton],
+    from: ["assumed", SOURCES.awsGraviton],
     also: (model) => [model.replace("Graviton", "Graviton ")],
   },
   [
@@ -74,7 +83,7 @@ const GRAVITON = cpuTable(
   ],
 );
 
-export const ARM_CPUS: readonly CpuEntry[] = [...ALTRA, ...ALTRA_MAX, ...GRACE, ...GRAVITON];
+export const ARM_CPUS: readonly CpuEntry[] = [...ALTRA, ...ALTRA_UNCHECKED, ...ALTRA_MAX, ...GRACE, ...GRAVITON];
 
 /** ARM's /proc/cpuinfo has no model name, only implementer 0x41 and a part that several makers license. */
 export const ARM_CPU_PROXIES: readonly Proxy[] = [

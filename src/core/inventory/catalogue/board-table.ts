@@ -18,18 +18,23 @@ interface BoardTable {
   readonly sheet: Source;
   /** Where the range comes from; no vendor prints it on a data sheet. */
   readonly limits: Source;
+  /** Boards whose data sheet could not be compared with a second publication. */
+  readonly unchecked: ReadonlySet<string>;
 }
 
 /** Default watts and TFLOPS are the vendor's, limits and idle watts assumed until somebody publishes a reading. */
 export function boards(table: BoardTable, rows: readonly BoardRow[]): GpuEntry[] {
-  return rows.map(([key, [min, normal, max], idle, perf, aliases]) => ({
-    key,
-    vendor: table.vendor,
-    aliases,
-    minWatts: figure(watts(min), "assumed", table.limits),
-    defaultWatts: figure(watts(normal), "vendor", table.sheet),
-    maxWatts: max === normal ? figure(watts(max), "vendor", table.sheet) : figure(watts(max), "assumed", table.limits),
-    idleWatts: figure(watts(idle), "assumed", SOURCES.gpuIdleEstimate),
-    perf: figure(perf, "vendor", table.sheet),
-  }));
+  return rows.map(([key, [min, normal, max], idle, perf, aliases]) => {
+    const sheet = table.unchecked.has(key) ? "assumed" : "vendor";
+    return {
+      key,
+      vendor: table.vendor,
+      aliases,
+      minWatts: figure(watts(min), "assumed", table.limits),
+      defaultWatts: figure(watts(normal), sheet, table.sheet),
+      maxWatts: max === normal ? figure(watts(max), sheet, table.sheet) : figure(watts(max), "assumed", table.limits),
+      idleWatts: figure(watts(idle), "assumed", SOURCES.gpuIdleEstimate),
+      perf: figure(perf, sheet, table.sheet),
+    };
+  });
 }

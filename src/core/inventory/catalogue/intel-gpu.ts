@@ -6,7 +6,7 @@ import { SOURCES } from "./sources.ts";
 const DERIVED = new Set(["intel-max-1100", "intel-flex-170"]);
 
 export const INTEL_GPUS: readonly GpuEntry[] = boards(
-  { vendor: "intel", sheet: SOURCES.intelGpu, limits: SOURCES.intelGpu },
+  { vendor: "intel", sheet: SOURCES.intelGpu, limits: SOURCES.intelGpu, unchecked: DERIVED },
   [
     ["intel-max-1550", [0, 600, 600], 160, 839, ["Data Center GPU Max 1550"]],
     ["intel-max-1100", [0, 300, 300], 100, 355, ["Data Center GPU Max 1100"]],

@@ -53,6 +53,8 @@ const ROWS: readonly BoardRow[] = [
   ["nvidia-v100-pcie-16gb", [100, 250, 250], 27, 112, ["V100 PCIe 16GB", "V100 16GB PCIe"]],
 ];
 
+const UNCHECKED = new Set(["nvidia-gb200", "nvidia-h200-nvl", "nvidia-a40", "nvidia-l4", "nvidia-rtx-6000-ada"]);
+
 /** Boards whose limits or idle power somebody read off and published. */
 const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   "nvidia-h100-sxm": (entry) => ({
@@ -76,7 +78,7 @@ const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
 };
 
 export const NVIDIA_GPUS: readonly GpuEntry[] = boards(
-  { vendor: "nvidia", sheet: SOURCES.nvidiaDataSheet, limits: SOURCES.nvidiaLimits },
+  { vendor: "nvidia", sheet: SOURCES.nvidiaDataSheet, limits: SOURCES.nvidiaLimits, unchecked: UNCHECKED },
   ROWS,
 ).map((entry) => MEASURED[entry.key]?.(entry) ?? entry);
 

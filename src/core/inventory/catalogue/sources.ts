@@ -7,12 +7,25 @@ export interface Source {
 const source = (title: string, where: string): Source => ({ title, where });
 
 export const SOURCES = {
-  amdProductExport: source("AMD product specifications, EPYC 7003", "AMD processor specifications page, CSV export"),
-  amdEpyc9004: source("AMD EPYC 9004 series specifications", "AMD processor specifications page"),
+  amdProductExport: source(
+    "AMD product specifications, EPYC 7003",
+    "github.com/felixsteinke/cpu-spec-dataset (CSV export of the specifications page)",
+  ),
+  amdEpyc9004: source(
+    "AMD EPYC 9004 series specifications, as copied by quattor",
+    "github.com/quattor/template-library-standard",
+  ),
   amdEpyc9004Sheet: source("AMD EPYC 9004 series data sheet, not re-checked", "AMD EPYC 9004 series data sheet"),
-  amdEpyc9005: source("AMD EPYC 9005 series specifications", "AMD processor specifications page"),
+  amdEpyc9005: source(
+    "AMD EPYC 9005 series specifications, as copied by quattor",
+    "github.com/quattor/template-library-standard",
+  ),
   amdEpyc9005Sheet: source("AMD EPYC 9005 series data sheet, not re-checked", "AMD EPYC 9005 series data sheet"),
-  intelArk: source("Intel product specifications", "ark.intel.com"),
+  intelArk: source("Intel product specifications", "github.com/felixsteinke/cpu-spec-dataset (copy of ark.intel.com)"),
+  intelArkCopies: source(
+    "Intel product specifications, as copied by quattor and Dell",
+    "github.com/quattor/template-library-standard",
+  ),
   intelArkUnchecked: source("Intel product specifications, not re-checked", "ark.intel.com"),
   ampereLaunch: source(
     "Ampere Altra launch list (TDP; the family brief's usage power is lower)",
@@ -23,11 +36,13 @@ export const SOURCES = {
     "amperecomputing.com/briefs/ampere-altra-family-product-brief",
   ),
   nvidiaGrace: source(
-    "NVIDIA Grace CPU data sheet; half of the 500 W superchip",
+    "NVIDIA Grace CPU data sheet, not re-checked; half of the 500 W superchip",
     "NVIDIA Grace CPU Superchip data sheet",
   ),
-  awsGraviton: source("AWS instance type pages; AWS publishes no power", "aws.amazon.com/ec2/graviton"),
-  gravitonEstimate: source("Estimate from core count and process", "no publication"),
+  awsGraviton: source(
+    "AWS instance type pages, not re-checked; AWS publishes no power, the TDP is an estimate",
+    "aws.amazon.com/ec2/graviton",
+  ),
   specPower: source("SPECpower_ssj2008: watts at active idle over watts at 100 %", "spec.org/power_ssj2008/results"),
   specPowerFamily: source(
     "SPECpower_ssj2008 means per CPU generation, of other models of the family",
