@@ -1,0 +1,8 @@
+export { type CapHardware, type CapIntents, type CapSettings, capIntents, type ModelCaps } from "./caps.ts";
+export { type Eligibility, type EligibilitySettings, eligibilityOf, keptProfile } from "./eligibility.ts";
+export { type GuardDecision, type GuardInput, type GuardMemory, type GuardOptions, guard } from "./guard.ts";
+export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
+export type { PlanNode, PlannedNode } from "./plan-node.ts";
+export { memoryFromTwin, type Published, published } from "./published.ts";
+export type { PolicySettings, PolicyType, QueueSettings } from "./settings.ts";
+export { type NodeState, type Transition, transitions } from "./transitions.ts";

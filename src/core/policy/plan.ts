@@ -1,0 +1,43 @@
+import type { Instant } from "../units/index.ts";
+import { assign } from "./assign.ts";
+import { inDensityOrder, type PlanNode, type PlannedNode } from "./plan-node.ts";
+import { queueAware } from "./queue-aware.ts";
+import { ruleSwap, swapPhase } from "./rule-swap.ts";
+import type { PolicySettings, PolicyType } from "./settings.ts";
+import { staticPartition } from "./static-partition.ts";
+
+export interface Plan {
+  /** How many performance nodes the policy asks for; pins may make it more or fewer. */
+  readonly hpCount: number;
+  /** In density order, each name once. */
+  readonly nodes: readonly PlannedNode[];
+}
+
+/** What a plan depends on beside the nodes. It has no memory: the same state gives the same plan. */
+export interface PlanInput {
+  /** Active performance-sensitive pods cluster-wide, pending ones included. */
+  readonly performancePods: number;
+  readonly now: Instant;
+}
+
+export const planProfiles = (nodes: readonly PlanNode[], settings: PolicySettings, input: PlanInput): Plan =>
+  policies[settings.type](inDensityOrder(nodes), settings, input);
+
+type Policy = (ordered: readonly PlanNode[], settings: PolicySettings, input: PlanInput) => Plan;
+
+/** A policy of this kind sets how many; density and family set which. */
+const byCount =
+  (count: (nodes: number, settings: PolicySettings, input: PlanInput) => number): Policy =>
+  (ordered, settings, input) => {
+    const hpCount = count(ordered.length, settings, input);
+    return { hpCount, nodes: assign(ordered, hpCount) };
+  };
+
+const policies: Readonly<Record<PolicyType, Policy>> = {
+  static_partition: byCount((nodes, { staticHpFrac }) => staticPartition(nodes, staticHpFrac)),
+  queue_aware_v1: byCount((nodes, { queue }, { performancePods }) => queueAware(nodes, performancePods, queue)),
+  rule_swap_v1: (ordered, { reconcileInterval }, { now }) => {
+    const nodes = ruleSwap(ordered, swapPhase(now, reconcileInterval));
+    return { hpCount: nodes.filter(({ profile }) => profile === "performance").length, nodes };
+  },
+};

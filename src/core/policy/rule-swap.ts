@@ -1,0 +1,20 @@
+import type { Instant, Milliseconds } from "../units/index.ts";
+import { asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
+
+/** Every interval the other of the two phases. An interval that is no length of time stays in the first. */
+export function swapPhase(now: Instant, interval: Milliseconds): 0 | 1 {
+  const passed = Math.floor(now / interval);
+  return Math.abs(passed % 2) === 1 ? 1 : 0;
+}
+
+/** In phase 0 the densest node is eco, in phase 1 the next one; pinned nodes are passed over. No family is kept. */
+export function ruleSwap(ordered: readonly PlanNode[], phase: 0 | 1): PlannedNode[] {
+  let free = 0;
+  return ordered.map(({ name, pin }) => {
+    if (pin !== undefined) return asPinned(name, pin);
+    const isEco = free++ === phase;
+    return isEco
+      ? { name, profile: "eco", reason: `its turn in phase ${phase} of rule_swap_v1` }
+      : { name, profile: "performance", reason: `not its turn in phase ${phase} of rule_swap_v1` };
+  });
+}
