@@ -5,6 +5,8 @@ export interface ApiRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** The answer goes on for minutes, as a watch does: it must not take a place that short calls wait for. */
+  readonly longLived?: boolean;
   /** Ends the call, whatever it waits for. */
   readonly signal: AbortSignal;
 }
