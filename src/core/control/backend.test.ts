@@ -1,0 +1,328 @@
+import { describe, expect, it } from "vitest";
+import { percent, watts } from "../units/index.ts";
+import { type CpuControl, controlModes, planCpu } from "./backend.ts";
+
+const control = (over: Partial<CpuControl> = {}): CpuControl => ({
+  mode: "auto",
+  cap: { kind: "watts", watts: watts(240) },
+  packages: 2,
+  raplAvailable: true,
+  dvfsAvailable: true,
+  powerKnown: true,
+  inForce: { throttlePct: percent(0) },
+  ...over,
+});
+const throttled = (pct: number, raplCap?: number): Partial<CpuControl> => ({
+  inForce: { throttlePct: percent(pct), raplCap: raplCap === undefined ? undefined : watts(raplCap) },
+});
+const applied = { result: "applied" } as const;
+const refused = { result: "blocked", message: "locked by the BIOS" } as const;
+const broken = { result: "error", message: "EIO" } as const;
+
+describe("RAPL first", () => {
+  it.each(["auto", "rapl"] as const)("AGT-15 AGT-16 sets the cap per package by RAPL in mode %s", (mode) => {
+    expect(planCpu(control({ mode }))).toEqual({
+      backend: "rapl",
+      actions: [{ kind: "setRaplCap", wattsPerPackage: 240 }],
+    });
+  });
+
+  it("AGT-15 AGT-21 reports it applied once it was written", () => {
+    expect(planCpu(control({ raplWrite: applied }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: { result: "applied", message: "240 W per package" },
+    });
+  });
+
+  it("X-88 says when the cap was clamped, and what the write said", () => {
+    const cap = { kind: "watts", watts: watts(400), clamped: "5000 W asked for, clamped to 400 W: …" } as const;
+    const raplWrite = { result: "applied", message: "not yet tested by load" } as const;
+    expect(planCpu(control({ cap, raplWrite })).report?.message).toBe(
+      "400 W per package; 5000 W asked for, clamped to 400 W: …; not yet tested by load",
+    );
+  });
+});
+
+describe("DVFS in RAPL's place", () => {
+  it("AGT-17 AGT-21 X-35 runs the DVFS loop where RAPL is absent, for all packages", () => {
+    expect(planCpu(control({ raplAvailable: false }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "regulate", target: 480 }],
+      report: { result: "applied", message: "RAPL is not available on this node; DVFS aims at 480 W" },
+    });
+  });
+
+  it.each([
+    [broken, "RAPL failed; EIO; DVFS aims at 480 W"],
+    [refused, "RAPL failed; locked by the BIOS; DVFS aims at 480 W"],
+  ])("AGT-18 runs it where the RAPL write ended in %j", (raplWrite, message) => {
+    expect(planCpu(control({ raplWrite }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "regulate", target: 480 }],
+      report: { result: "applied", message },
+    });
+  });
+
+  it("AGT-18 keeps the throttle while RAPL goes on failing", () => {
+    expect(planCpu(control({ ...throttled(30), raplWrite: broken })).actions).toEqual([
+      { kind: "regulate", target: 480 },
+    ]);
+  });
+
+  it("AGT-20 AGT-21 restores the throttle once RAPL holds again, and not before", () => {
+    expect(planCpu(control(throttled(30)))).toEqual({
+      backend: "rapl",
+      actions: [{ kind: "setRaplCap", wattsPerPackage: 240 }],
+    });
+    expect(planCpu(control({ ...throttled(30), raplWrite: applied }))).toEqual({
+      backend: "rapl",
+      actions: [{ kind: "restoreThrottle" }],
+      report: { result: "applied", message: "240 W per package" },
+    });
+  });
+
+  it("AGT-20 reports a throttle that could not be restored, and does not try it again in the same tick", () => {
+    expect(planCpu(control({ ...throttled(30), raplWrite: applied, throttleWrite: broken }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: { result: "error", message: "240 W per package; a write failed; EIO" },
+    });
+  });
+
+  it("AGT-17 AGT-21 is blocked with neither, and an error where RAPL failed", () => {
+    expect(planCpu(control({ raplAvailable: false, dvfsAvailable: false }))).toEqual({
+      backend: "none",
+      actions: [],
+      report: {
+        result: "blocked",
+        message: "RAPL is not available on this node; cpufreq is not available on this node",
+      },
+    });
+    expect(planCpu(control({ dvfsAvailable: false, raplWrite: broken }))).toEqual({
+      backend: "none",
+      actions: [],
+      report: { result: "error", message: "cpufreq is not available on this node; a write failed; EIO" },
+    });
+    expect(planCpu(control({ dvfsAvailable: false, raplWrite: refused })).report?.result).toBe("blocked");
+  });
+
+  it("X-52 is not applied without a power reading", () => {
+    const { report, actions } = planCpu(control({ raplAvailable: false, powerKnown: false }));
+    expect(report).toEqual({
+      result: "blocked",
+      message: "RAPL is not available on this node; no power reading: the throttle stays",
+    });
+    expect(actions).toEqual([{ kind: "regulate", target: 480 }]);
+  });
+
+  it.each([broken, refused])("X-52 is not applied when the throttle write ended in %j", (throttleWrite) => {
+    const plan = planCpu(control({ raplAvailable: false, throttleWrite }));
+    expect(plan.report?.result).toBe(throttleWrite.result);
+    expect(plan.report?.message).toContain(throttleWrite.message);
+    expect(plan.actions).toEqual([]);
+  });
+
+  it("is applied when the throttle was written", () => {
+    expect(planCpu(control({ raplAvailable: false, throttleWrite: applied })).report?.result).toBe("applied");
+  });
+
+  it("X-35 is blocked while nobody knows how many packages there are", () => {
+    expect(planCpu(control({ raplAvailable: false, packages: 0 }))).toEqual({
+      backend: "dvfs",
+      actions: [],
+      report: {
+        result: "blocked",
+        message: "RAPL is not available on this node; the number of CPU packages is unknown",
+      },
+    });
+  });
+});
+
+describe("mode rapl", () => {
+  it("X-38 X-70 is blocked where RAPL is absent, though DVFS is there", () => {
+    expect(planCpu(control({ mode: "rapl", raplAvailable: false }))).toEqual({
+      backend: "none",
+      actions: [],
+      report: {
+        result: "blocked",
+        message: "RAPL is not available on this node; the control mode allows RAPL only",
+      },
+    });
+  });
+
+  it("X-38 X-70 is an error where the write failed, and blocked where it was refused", () => {
+    expect(planCpu(control({ mode: "rapl", raplWrite: broken }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: { result: "error", message: "240 W per package; a write failed; EIO" },
+    });
+    expect(planCpu(control({ mode: "rapl", raplWrite: refused })).report?.result).toBe("blocked");
+  });
+
+  it("X-38 lets go of a throttle from before, whatever becomes of RAPL", () => {
+    const restore = [{ kind: "restoreThrottle" }];
+    expect(planCpu(control({ mode: "rapl", ...throttled(20), raplAvailable: false })).actions).toEqual(restore);
+    expect(planCpu(control({ mode: "rapl", ...throttled(20), raplWrite: broken })).actions).toEqual(restore);
+    const cap = { kind: "percent", pctOfMax: percent(60) } as const;
+    expect(planCpu(control({ mode: "rapl", ...throttled(20), cap })).actions).toEqual(restore);
+  });
+
+  it("X-70 AGT-19 is blocked for a percentage of an unknown maximum", () => {
+    expect(planCpu(control({ mode: "rapl", cap: { kind: "percent", pctOfMax: percent(60) } }))).toEqual({
+      backend: "none",
+      actions: [],
+      report: {
+        result: "blocked",
+        message: "60 % of an unknown maximum is not known in watts; the control mode allows RAPL only",
+      },
+    });
+  });
+});
+
+describe("mode dvfs", () => {
+  it("X-38 uses DVFS only, and lifts a RAPL cap from before", () => {
+    expect(planCpu(control({ mode: "dvfs" }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "regulate", target: 480 }],
+      report: { result: "applied", message: "DVFS aims at 480 W" },
+    });
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240) })).actions).toEqual([
+      { kind: "liftRaplCap" },
+      { kind: "regulate", target: 480 },
+    ]);
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplAvailable: false })).actions).toEqual([
+      { kind: "regulate", target: 480 },
+    ]);
+  });
+
+  it("X-38 reports a RAPL cap that could not be lifted", () => {
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplWrite: broken }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "regulate", target: 480 }],
+      report: { result: "error", message: "DVFS aims at 480 W; a write failed; EIO" },
+    });
+  });
+
+  it("X-38 is blocked without cpufreq, and passes on that the cap was clamped", () => {
+    const cap = { kind: "watts", watts: watts(240), clamped: "clamped" } as const;
+    expect(planCpu(control({ mode: "dvfs", dvfsAvailable: false, cap }))).toEqual({
+      backend: "none",
+      actions: [],
+      report: { result: "blocked", message: "clamped; cpufreq is not available on this node" },
+    });
+  });
+});
+
+describe("the percent path", () => {
+  const cap = { kind: "percent", pctOfMax: percent(60) } as const;
+
+  it.each(["auto", "dvfs"] as const)("AGT-19 X-87 throttles by what is left to 100 %% in mode %s", (mode) => {
+    expect(planCpu(control({ mode, cap }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "setThrottle", throttlePct: 40 }],
+      report: {
+        result: "applied",
+        message: "60 % of an unknown maximum is not known in watts; throttled by 40 %",
+      },
+    });
+  });
+
+  it("X-87 writes nothing where the throttle is as it should be, or was just tried", () => {
+    expect(planCpu(control({ cap, ...throttled(40) })).actions).toEqual([]);
+    expect(planCpu(control({ cap, throttleWrite: broken }))).toMatchObject({
+      actions: [],
+      report: { result: "error" },
+    });
+  });
+
+  it("X-87 lifts a RAPL cap from before", () => {
+    expect(planCpu(control({ cap, ...throttled(40, 300) })).actions).toEqual([{ kind: "liftRaplCap" }]);
+  });
+
+  it("X-87 closes the loop once a maximum is known", () => {
+    expect(planCpu(control({ mode: "dvfs", ...throttled(40) })).actions).toEqual([{ kind: "regulate", target: 480 }]);
+  });
+
+  it("AGT-19 is blocked without cpufreq", () => {
+    expect(planCpu(control({ cap, dvfsAvailable: false }))).toEqual({
+      backend: "none",
+      actions: [],
+      report: {
+        result: "blocked",
+        message: "60 % of an unknown maximum is not known in watts; cpufreq is not available on this node",
+      },
+    });
+  });
+});
+
+describe("no cap", () => {
+  const full = { kind: "uncapped", asked: true } as const;
+  const nothing = { kind: "uncapped", asked: false } as const;
+
+  it("X-88 writes no limit at 100 %", () => {
+    expect(planCpu(control({ cap: full }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: { result: "applied", message: "100 % of the maximum: no limit is written" },
+    });
+  });
+
+  it.each([full, nothing])("X-88 X-40 lifts whatever is in force for %j", (cap) => {
+    expect(planCpu(control({ cap, ...throttled(30, 240) })).actions).toEqual([
+      { kind: "liftRaplCap" },
+      { kind: "restoreThrottle" },
+    ]);
+    expect(
+      planCpu(control({ cap, ...throttled(30, 240), raplAvailable: false, dvfsAvailable: false })).actions,
+    ).toEqual([]);
+  });
+
+  it("reports none where nothing was asked for", () => {
+    expect(planCpu(control({ cap: nothing })).report).toEqual({ result: "none", message: "no cap is asked for" });
+  });
+
+  it("X-88 reports a cap that could not be lifted", () => {
+    expect(planCpu(control({ cap: full, ...throttled(0, 240), raplWrite: broken }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: { result: "error", message: "100 % of the maximum: no limit is written; a write failed; EIO" },
+    });
+  });
+
+  it.each([
+    ["auto", true, true, "rapl"],
+    ["auto", false, true, "dvfs"],
+    ["auto", false, false, "none"],
+    ["rapl", true, true, "rapl"],
+    ["rapl", false, true, "none"],
+    ["dvfs", true, true, "dvfs"],
+    ["dvfs", true, false, "none"],
+  ] as const)(
+    "AGT-21 in mode %s, RAPL %s, DVFS %s, names the backend %s",
+    (mode, raplAvailable, dvfsAvailable, backend) => {
+      expect(planCpu(control({ mode, raplAvailable, dvfsAvailable, cap: full })).backend).toBe(backend);
+    },
+  );
+});
+
+describe("mode none", () => {
+  it("X-38 AGT-21 touches nothing, whatever is available, asked for or in force", () => {
+    const caps = [
+      { kind: "uncapped", asked: true },
+      { kind: "percent", pctOfMax: percent(60) },
+      control().cap,
+    ] as const;
+    for (const cap of caps) {
+      expect(planCpu(control({ mode: "none", cap, ...throttled(30, 240) }))).toEqual({
+        backend: "none",
+        actions: [],
+        report: { result: "none", message: "CPU control is off" },
+      });
+    }
+  });
+
+  it("X-38 is one of four modes", () => {
+    expect(controlModes).toEqual(["auto", "rapl", "dvfs", "none"]);
+  });
+});

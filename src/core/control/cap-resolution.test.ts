@@ -1,0 +1,180 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { percent, watts } from "../units/index.ts";
+import {
+  type CapDevice,
+  cpuCapIntent,
+  gpuCapIntent,
+  pooledTarget,
+  raplRegisterMost,
+  raplStep,
+  resolveCap,
+} from "./cap-resolution.ts";
+
+const device = (over: Record<string, number> = {}) => over as unknown as CapDevice;
+const asWatts = (value: number) => ({ watts: watts(value) });
+const asPercent = (value: number) => ({ pctOfMax: percent(value) });
+
+describe("intents", () => {
+  it("AGT-13 AGT-14 reads the CPU cap of a target", () => {
+    expect(cpuCapIntent({ packagePowerCapWatts: watts(200), packagePowerCapPctOfMax: percent(60) })).toEqual({
+      watts: 200,
+      pctOfMax: 60,
+    });
+    expect(cpuCapIntent(undefined)).toEqual({});
+  });
+
+  it("AGT-41 reads the GPU cap of a target", () => {
+    expect(gpuCapIntent({ capWattsPerGpu: watts(300), capPctOfMax: percent(70) })).toEqual({
+      watts: 300,
+      pctOfMax: 70,
+    });
+    expect(gpuCapIntent(undefined)).toEqual({});
+  });
+});
+
+describe("resolveCap", () => {
+  it("AGT-13 prefers watts to a percentage", () => {
+    expect(resolveCap({ watts: watts(200), pctOfMax: percent(60) }, device({ max: 400 }))).toEqual({
+      kind: "watts",
+      watts: 200,
+    });
+  });
+
+  it("AGT-14 takes a percentage of the maximum: 60 % of 400 W is 240 W", () => {
+    expect(resolveCap(asPercent(60), device({ max: 400 }))).toEqual({ kind: "watts", watts: 240 });
+  });
+
+  it("AGT-42 does the same per GPU, each by its own maximum", () => {
+    expect(resolveCap(gpuCapIntent({ capPctOfMax: percent(60) }), device({ max: 700, min: 200 }))).toEqual({
+      kind: "watts",
+      watts: 420,
+    });
+    expect(resolveCap(gpuCapIntent({ capWattsPerGpu: watts(350) }), device({ max: 700 }))).toEqual({
+      kind: "watts",
+      watts: 350,
+    });
+  });
+
+  it.each([undefined, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+    "AGT-19 leaves a percentage of a maximum of %s to the percent path",
+    (max) => {
+      expect(resolveCap(asPercent(60), { max: max as never })).toEqual({ kind: "percent", pctOfMax: 60 });
+    },
+  );
+
+  it("X-88 writes no limit at 100 %, with a known maximum or not", () => {
+    expect(resolveCap(asPercent(100), device({ max: 400 }))).toEqual({ kind: "uncapped", asked: true });
+    expect(resolveCap(asPercent(100), device())).toEqual({ kind: "uncapped", asked: true });
+    expect(resolveCap(asPercent(99), device({ max: 400 }))).toEqual({ kind: "watts", watts: 396 });
+  });
+
+  it.each([{}, asWatts(0), asWatts(-5), asWatts(Number.NaN), asPercent(0), asPercent(Number.NaN)])(
+    "asks for nothing with %j",
+    (intent) => {
+      expect(resolveCap(intent, device({ max: 400 }))).toEqual({ kind: "uncapped", asked: false });
+    },
+  );
+
+  it("falls back on the percentage where the watts are no figure", () => {
+    expect(resolveCap({ watts: watts(0), pctOfMax: percent(50) }, device({ max: 400 }))).toEqual({
+      kind: "watts",
+      watts: 200,
+    });
+  });
+
+  it.each([
+    [5000, { max: 400 }, 400, "5000 W asked for, clamped to 400 W: the device's maximum"],
+    [50, { min: 100, max: 400 }, 100, "50 W asked for, clamped to 100 W: the device's minimum"],
+    [300, { max: 400, original: 250 }, 250, "300 W asked for, clamped to 250 W: the original limit"],
+    [500, { max: 350, original: 400 }, 350, "500 W asked for, clamped to 350 W: the device's maximum"],
+    [
+      5000,
+      { registerMost: 4095.875 },
+      4095.875,
+      "5000 W asked for, clamped to 4095.875 W: the most its register holds",
+    ],
+    [120.12345, { max: 100 }, 100, "120.123 W asked for, clamped to 100 W: the device's maximum"],
+    // A device that contradicts itself: never above the original.
+    [50, { min: 261, max: 400, original: 250 }, 250, "50 W asked for, clamped to 250 W: the original limit"],
+  ])("X-88 clamps %d W on %j to %d W and says so", (asked, range, written, clamped) => {
+    expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: written, clamped });
+  });
+
+  it.each([
+    [400, { max: 400 }],
+    [100, { min: 100 }],
+    [250, { original: 250 }],
+    [200, { min: 100, max: 400, original: 300, registerMost: 4095.875 }],
+    [200, { max: 0, min: 0, original: 0 }],
+    [200, { max: Number.NaN, original: Number.NaN }],
+    [200, {}],
+  ])("X-88 takes %d W on %j as asked and says nothing", (asked, range) => {
+    expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: asked });
+  });
+
+  it("X-88 holds a percentage to the same bounds", () => {
+    expect(resolveCap(asPercent(83), device({ min: 150, max: 180 }))).toEqual({
+      kind: "watts",
+      watts: 150,
+      clamped: "149.4 W asked for, clamped to 150 W: the device's minimum",
+    });
+    expect(resolveCap(asPercent(90), device({ max: 400, original: 300 }))).toMatchObject({ watts: 300 });
+  });
+
+  it("AGT-42 rounds down to the device's step, but never below its minimum nor to 0", () => {
+    expect(resolveCap(asWatts(150.9), device({ step: 1 }))).toEqual({ kind: "watts", watts: 150 });
+    expect(resolveCap(asWatts(150.9), device({ step: 1, min: 150.5 }))).toEqual({ kind: "watts", watts: 151 });
+    expect(resolveCap(asWatts(100), device({ step: 1, min: 150.5 }))).toMatchObject({ watts: 151 });
+    expect(resolveCap(asWatts(0.4), device({ step: 1 }))).toEqual({ kind: "watts", watts: 1 });
+    expect(resolveCap(asWatts(240.2), device({ step: raplStep }))).toEqual({ kind: "watts", watts: 240.125 });
+    expect(resolveCap(asWatts(500), device({ step: 1, max: 300.7, min: 300.5 }))).toMatchObject({ watts: 300 });
+  });
+
+  it("takes a figure a hair below a step for that step", () => {
+    expect(resolveCap(asWatts(0.1 + 0.7), device({ step: 0.1 }))).toMatchObject({ watts: 0.8 });
+    expect(resolveCap(asWatts(419.99999999999994), device({ step: 1 }))).toEqual({ kind: "watts", watts: 420 });
+    expect(resolveCap(asWatts(419.999), device({ step: 1 }))).toEqual({ kind: "watts", watts: 419 });
+  });
+
+  it("X-88 never yields what RAPL's register would mask, whatever is asked", () => {
+    const registers = device({ registerMost: raplRegisterMost, step: raplStep });
+    fc.assert(
+      fc.property(fc.double({ min: 0.1, max: 1e308, noNaN: true }), (asked) => {
+        const cap = resolveCap(asWatts(asked), registers);
+        expect(cap.kind === "watts" && cap.watts > 0 && cap.watts < 4096).toBe(true);
+      }),
+    );
+  });
+
+  it("X-88 stays within the device and under the original, and says so exactly when it moved the figure", () => {
+    const bound = fc.option(fc.integer({ min: 1, max: 1000 }), { nil: undefined });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 6000 }), bound, bound, bound, (asked, min, max, original) => {
+        const cap = resolveCap(asWatts(asked), { min, max, original } as CapDevice);
+        if (cap.kind !== "watts") throw new Error("watts were asked for");
+        expect(cap.watts).toBeLessThanOrEqual(Math.min(max ?? 6000, original ?? 6000));
+        expect(cap.watts).toBeGreaterThanOrEqual(Math.min(min ?? 0, max ?? 6000, original ?? 6000));
+        expect(cap.clamped !== undefined).toBe(cap.watts !== asked || (min ?? 0) > asked);
+      }),
+    );
+  });
+});
+
+describe("RAPL's register", () => {
+  it("holds 15 bits of 1/8 W", () => {
+    expect(raplStep).toBe(0.125);
+    expect(raplRegisterMost).toBe(4095.875);
+  });
+});
+
+describe("pooledTarget", () => {
+  it("X-35 is the cap of one package times the packages", () => {
+    expect(pooledTarget(watts(240), 2)).toBe(480);
+    expect(pooledTarget(watts(240), 1)).toBe(240);
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("X-35 is unknown with %d packages", (packages) => {
+    expect(pooledTarget(watts(240), packages)).toBeUndefined();
+  });
+});

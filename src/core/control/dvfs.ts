@@ -1,0 +1,112 @@
+import {
+  between,
+  type Instant,
+  type Milliseconds,
+  milliseconds,
+  type Percent,
+  percent,
+  type Watts,
+  watts,
+} from "../units/index.ts";
+
+/** The DVFS_* variables. */
+export interface DvfsSettings {
+  readonly alpha: number;
+  readonly highMargin: Watts;
+  readonly lowMargin: Watts;
+  readonly step: Percent;
+  readonly cooldown: Milliseconds;
+  readonly tripCount: number;
+}
+
+export const defaultDvfsSettings: DvfsSettings = {
+  alpha: 0.3,
+  highMargin: watts(10),
+  lowMargin: watts(15),
+  step: percent(10),
+  cooldown: milliseconds(20_000),
+  tripCount: 2,
+};
+
+export interface DvfsState {
+  /** Smoothed power; absent until the first reading. */
+  readonly ema?: Watts;
+  /** Ticks in a row above, and below, the band. */
+  readonly above: number;
+  readonly below: number;
+  readonly throttlePct: Percent;
+  readonly lastActionAt?: Instant;
+}
+
+export const restingDvfs: DvfsState = { above: 0, below: 0, throttlePct: percent(0) };
+
+export interface DvfsAction {
+  readonly kind: "throttle_up" | "throttle_down";
+  readonly throttlePct: Percent;
+}
+
+export interface DvfsStep {
+  /** The state once the action, if any, has been carried out. */
+  readonly state: DvfsState;
+  readonly action?: DvfsAction;
+  /** The state to go on with when the action's write fails: still tripped, so the next tick tries again. */
+  readonly ifWriteFails: DvfsState;
+}
+
+/** The band around the target in which power causes nothing. */
+export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly upper: Watts; readonly lower: Watts } => ({
+  upper: watts(target + settings.highMargin),
+  lower: watts(target - settings.lowMargin),
+});
+
+/**
+ * One tick of the fallback controller of seed 000. `target` is for all packages together, as is `observed`; `now` comes from
+ * a monotonic clock. Without a reading nothing is known, so nothing moves.
+ */
+export function stepDvfs(
+  state: DvfsState,
+  observed: Watts | undefined,
+  target: Watts,
+  now: Instant,
+  settings: DvfsSettings,
+): DvfsStep {
+  if (observed === undefined || !Number.isFinite(observed) || observed < 0) return { state, ifWriteFails: state };
+  const seen = steadyClock(observe(state, observed, target, settings), now);
+  const action = decide(seen, now, settings);
+  if (action === undefined) return { state: seen, ifWriteFails: seen };
+  const { kind, throttlePct } = action;
+  const acted = { ...seen, throttlePct, lastActionAt: now };
+  return { state: { ...acted, [kind === "throttle_up" ? "above" : "below"]: 0 }, action, ifWriteFails: seen };
+}
+
+/** Smoothing and counting happen every tick, during the cooldown too: only the action waits. */
+function observe(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
+  const { alpha } = settings;
+  const ema = state.ema === undefined ? observed : watts(alpha * observed + (1 - alpha) * state.ema);
+  const { upper, lower } = dvfsBand(target, settings);
+  return { ...state, ema, above: ema > upper ? state.above + 1 : 0, below: ema < lower ? state.below + 1 : 0 };
+}
+
+/** A last action in the future means the clock started over, at a reboot for one: the cooldown starts over with it. */
+const steadyClock = (state: DvfsState, now: Instant): DvfsState =>
+  state.lastActionAt !== undefined && state.lastActionAt > now ? { ...state, lastActionAt: now } : state;
+
+function decide(state: DvfsState, now: Instant, settings: DvfsSettings): DvfsAction | undefined {
+  const { throttlePct, lastActionAt } = state;
+  if (lastActionAt !== undefined && between(lastActionAt, now) < settings.cooldown) return undefined;
+  // A trip count below one would act on power inside the band.
+  const trip = Math.max(1, settings.tripCount);
+  if (state.above >= trip) {
+    const more = percent(Math.min(100, throttlePct + settings.step));
+    return more > throttlePct ? { kind: "throttle_up", throttlePct: more } : undefined;
+  }
+  if (state.below >= trip) {
+    const less = percent(Math.max(0, throttlePct - settings.step));
+    return less < throttlePct ? { kind: "throttle_down", throttlePct: less } : undefined;
+  }
+  return undefined;
+}
+
+/** The open loop for a percentage of an unknown maximum: a cap at 60 % throttles by 40 %. */
+export const percentThrottle = (capPctOfMax: Percent): Percent =>
+  percent(Math.min(100, Math.max(0, Math.round(100 - capPctOfMax) || 0)));

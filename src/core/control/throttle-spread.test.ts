@@ -1,0 +1,129 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { percent } from "../units/index.ts";
+import { type FrequencyPolicy, kilohertz, spreadThrottle, throttledCount } from "./throttle-spread.ts";
+
+const GHZ = 1_000_000;
+const policy = (id: number, socket: number, originalMax = 3.8 * GHZ, min = 0.8 * GHZ): FrequencyPolicy => ({
+  id,
+  socket,
+  min: kilohertz(min),
+  originalMax: kilohertz(originalMax),
+});
+const LOWEST = kilohertz(1.5 * GHZ);
+const twoSockets = [0, 1, 2, 3].flatMap((index) => [policy(index, 0), policy(index + 4, 1)]);
+
+const throttled = (policies: readonly FrequencyPolicy[], pct: number) =>
+  spreadThrottle(policies, percent(pct), LOWEST)
+    .filter(({ max }) => max === LOWEST)
+    .map(({ id }) => id);
+
+describe("throttledCount", () => {
+  it.each([
+    [8, 0, 0],
+    [8, 1, 1],
+    [8, 12.5, 1],
+    [8, 12.6, 2],
+    [10, 30, 3],
+    [128, 10, 13],
+    [7, 100, 7],
+    [0, 50, 0],
+    [8, 250, 8],
+    [8, -10, 0],
+    [8, Number.NaN, 0],
+  ])("X-86 AGT-36 throttles of %d policies, at %d %%, %d", (policies, pct, count) => {
+    expect(throttledCount(policies, percent(pct))).toBe(count);
+  });
+});
+
+describe("spreadThrottle", () => {
+  it("X-86 takes policies from every socket in turn", () => {
+    expect(throttled(twoSockets, 25)).toEqual([0, 4]);
+    expect(throttled(twoSockets, 50)).toEqual([0, 4, 1, 5]);
+    expect(throttled(twoSockets, 51)).toEqual([0, 4, 1, 5, 2]);
+  });
+
+  it("AGT-34 AGT-36 lowers those to DVFS_MIN_FREQ_KHZ and leaves the others at their original maximum", () => {
+    const limits = spreadThrottle([policy(0, 0), policy(1, 0, 3.5 * GHZ)], percent(50), LOWEST);
+    expect(limits).toEqual([
+      { id: 0, max: 1.5 * GHZ },
+      { id: 1, max: 3.5 * GHZ },
+    ]);
+  });
+
+  it("AGT-34 never goes below the hardware's own minimum", () => {
+    const [limit] = spreadThrottle([policy(0, 0, 3.8 * GHZ, 2 * GHZ)], percent(100), LOWEST);
+    expect(limit?.max).toBe(2 * GHZ);
+  });
+
+  it("AGT-34 knows DVFS_MIN_FREQ_KHZ alone where the hardware does not tell its minimum", () => {
+    const [limit] = spreadThrottle([{ id: 0, socket: 0, originalMax: kilohertz(3 * GHZ) }], percent(100), LOWEST);
+    expect(limit?.max).toBe(1.5 * GHZ);
+  });
+
+  it("AGT-34 leaves a policy alone that was slower than the floor, rather than pinning it at its minimum", () => {
+    expect(spreadThrottle([policy(0, 0, 1.2 * GHZ, 0.4 * GHZ)], percent(100), LOWEST)).toEqual([
+      { id: 0, max: 1.2 * GHZ },
+    ]);
+    expect(spreadThrottle([policy(0, 0, 1.2 * GHZ, 1.2 * GHZ)], percent(100), LOWEST)).toEqual([
+      { id: 0, max: 1.2 * GHZ },
+    ]);
+  });
+
+  it("X-86 gives a small and a large socket the same share", () => {
+    const uneven = [...[0, 1, 2, 3, 4, 5].map((id) => policy(id, 0)), ...[6, 7].map((id) => policy(id, 1))];
+    expect(throttled(uneven, 50)).toEqual([0, 1, 6, 2]);
+  });
+
+  it("counts a policy once that is listed twice, and orders by number whatever order they come in", () => {
+    expect(throttled([policy(1, 0), policy(0, 0), policy(1, 0)], 50)).toEqual([0]);
+    expect(throttled(twoSockets.toReversed(), 50)).toEqual([0, 4, 1, 5]);
+  });
+
+  it("has nothing to do without policies", () => {
+    expect(spreadThrottle([], percent(50), LOWEST)).toEqual([]);
+  });
+
+  const machine = fc
+    .array(fc.integer({ min: 0, max: 3 }), { maxLength: 60 })
+    .map((sockets) => sockets.map((socket, id) => policy(id, socket)));
+  const share = fc.double({ min: 0, max: 100, noNaN: true });
+
+  it("X-86 AGT-36 hits exactly ceil(n·pct/100) policies, and raising the percentage only adds some", () => {
+    fc.assert(
+      fc.property(machine, share, share, (policies, a, b) => {
+        const fewer = throttled(policies, Math.min(a, b));
+        const more = throttled(policies, Math.max(a, b));
+        expect(more).toHaveLength(Math.ceil((policies.length * Math.max(a, b)) / 100));
+        expect(more.slice(0, fewer.length)).toEqual(fewer);
+      }),
+    );
+  });
+
+  it("X-86 keeps every socket within two policies of its share, whatever the sizes", () => {
+    fc.assert(
+      fc.property(machine, share, (policies, pct) => {
+        const hit = new Set(throttled(policies, pct));
+        for (const members of Map.groupBy(policies, ({ socket }) => socket).values()) {
+          const taken = members.filter(({ id }) => hit.has(id)).length;
+          const fair = (members.length * hit.size) / policies.length;
+          expect(Math.abs(taken - fair)).toBeLessThanOrEqual(2);
+        }
+      }),
+    );
+  });
+
+  it("X-86 keeps sockets of one size within one policy of each other", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 32 }), share, (sockets, size, pct) => {
+        const policies = Array.from({ length: sockets * size }, (_, id) => policy(id, Math.floor(id / size)));
+        const counts = Array.from({ length: sockets }, () => 0);
+        for (const id of throttled(policies, pct)) {
+          const socket = Math.floor(id / size);
+          counts[socket] = (counts[socket] ?? 0) + 1;
+        }
+        expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
