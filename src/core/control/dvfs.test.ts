@@ -5,14 +5,21 @@ import {
   type DvfsAction,
   type DvfsSettings,
   type DvfsState,
-  defaultDvfsSettings,
   dvfsBand,
   percentThrottle,
   restingDvfs,
   stepDvfs,
 } from "./dvfs.ts";
 
-const settings = defaultDvfsSettings;
+/** The defaults of the DVFS_* variables. */
+const settings: DvfsSettings = {
+  alpha: 0.3,
+  highMargin: watts(10),
+  lowMargin: watts(15),
+  step: percent(10),
+  cooldown: milliseconds(20_000),
+  tripCount: 2,
+};
 const TARGET = watts(480);
 const state = (over: Partial<DvfsState> = {}): DvfsState => ({ ...restingDvfs, ...over });
 const step = (from: DvfsState, observed: number | undefined, atSeconds = 0, using: DvfsSettings = settings) =>
@@ -239,18 +246,5 @@ describe("percentThrottle", () => {
     [Number.NaN, 0],
   ])("X-87 AGT-19 throttles for a cap of %d %% by %d %%", (pct, throttle) => {
     expect(percentThrottle(percent(pct))).toBe(throttle);
-  });
-});
-
-describe("defaultDvfsSettings", () => {
-  it("X-13 are the defaults of the DVFS_* variables", () => {
-    expect(defaultDvfsSettings).toEqual({
-      alpha: 0.3,
-      highMargin: 10,
-      lowMargin: 15,
-      step: 10,
-      cooldown: 20_000,
-      tripCount: 2,
-    });
   });
 });

@@ -1,13 +1,4 @@
-import {
-  between,
-  type Instant,
-  type Milliseconds,
-  milliseconds,
-  type Percent,
-  percent,
-  type Watts,
-  watts,
-} from "../units/index.ts";
+import { between, type Instant, type Milliseconds, type Percent, percent, type Watts, watts } from "../units/index.ts";
 
 /** The DVFS_* variables. */
 export interface DvfsSettings {
@@ -18,15 +9,6 @@ export interface DvfsSettings {
   readonly cooldown: Milliseconds;
   readonly tripCount: number;
 }
-
-export const defaultDvfsSettings: DvfsSettings = {
-  alpha: 0.3,
-  highMargin: watts(10),
-  lowMargin: watts(15),
-  step: percent(10),
-  cooldown: milliseconds(20_000),
-  tripCount: 2,
-};
 
 export interface DvfsState {
   /** Smoothed power; absent until the first reading. */

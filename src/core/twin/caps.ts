@@ -1,0 +1,31 @@
+import type { NodeTwinSpec } from "../api/index.ts";
+import { type Percent, percent, type Watts } from "../units/index.ts";
+import type { PowerEnvelope } from "./envelope.ts";
+
+/** The caps in percent of the maximum, as predictions use them and effectiveCapState shows them; 100 is uncapped. */
+export interface EffectiveCaps {
+  readonly cpuPct: Percent;
+  readonly gpuPct: Percent;
+}
+
+const UNCAPPED = percent(100);
+
+/** Watts win over a percentage, as they do in the agent, and show as percent of the maximum. */
+export function effectiveCaps(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, hardware: PowerEnvelope): EffectiveCaps {
+  const cap = spec.gpu?.powerCap;
+  return {
+    cpuPct: capShare(spec.cpu?.packagePowerCapWatts, spec.cpu?.packagePowerCapPctOfMax, hardware.cpu.maxWattsPerSocket),
+    // Without GPUs a cap on them takes nothing away.
+    gpuPct:
+      (hardware.gpu?.count ?? 0) > 0
+        ? capShare(cap?.capWattsPerGpu, cap?.capPctOfMax, hardware.gpu?.maxWatts)
+        : UNCAPPED,
+  };
+}
+
+function capShare(capWatts: Watts | undefined, pctOfMax: Percent | undefined, max: Watts | undefined): Percent {
+  const share = isPositive(capWatts) && isPositive(max) ? (capWatts * 100) / max : pctOfMax;
+  return isPositive(share) ? percent(Math.min(UNCAPPED, share)) : UNCAPPED;
+}
+
+const isPositive = (value: number | undefined): value is number => value !== undefined && value > 0;

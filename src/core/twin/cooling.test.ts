@@ -1,0 +1,62 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Celsius, celsius, watts } from "../units/index.ts";
+import { ambientOf, baselineAmbient, defaultReferenceNodePower, linearCoolingModel } from "./cooling.ts";
+
+const linear = linearCoolingModel();
+const stress = (power: number, ambient: number) => linear.coolingStress(watts(power), celsius(ambient));
+
+describe("the linear cooling model", () => {
+  it("TWN-15 TWN-18 is nodePower/4000·80 + (temp − 20)·0.5: 1440 W at 25 °C give 31.3", () => {
+    expect(stress(1440, 25)).toBe(31.3);
+    expect(stress(1440, 20)).toBe(28.8);
+  });
+
+  it("TWN-17 gives the reference power 80 at 20 °C and 90 at 40 °C", () => {
+    expect(defaultReferenceNodePower).toBe(4000);
+    expect(stress(4000, 20)).toBe(80);
+    expect(stress(4000, 40)).toBe(90);
+  });
+
+  it.each([19.9, 0, -30, -273])("TWN-17 X-79 gives no credit for %d °C", (ambient) => {
+    expect(stress(4000, ambient)).toBe(80);
+  });
+
+  it("TWN-16 stays in 0–100", () => {
+    expect(stress(5000, 20)).toBe(100);
+    expect(stress(4990, 20)).toBeCloseTo(99.8, 9);
+    expect(stress(0, 20)).toBe(0);
+    expect(stress(0, 1000)).toBe(100);
+    expect(stress(-100, 20)).toBe(0);
+    fc.assert(
+      fc.property(fc.double(), fc.double(), (power, ambient) => {
+        const value = stress(power, ambient);
+        expect(value >= 0 && value <= 100).toBe(true);
+      }),
+    );
+  });
+
+  it("TWN-15 measures against another reference node where one is set", () => {
+    const small = linearCoolingModel({ referenceNodePower: watts(1000) });
+    expect(small.coolingStress(watts(500), celsius(20))).toBe(40);
+    expect(linearCoolingModel({}).coolingStress(watts(2000), celsius(20))).toBe(40);
+  });
+});
+
+describe("ambientOf", () => {
+  it("X-34 is the zone's, else the site's", () => {
+    expect(ambientOf(celsius(30), celsius(22))).toBe(30);
+    expect(ambientOf(undefined, celsius(22))).toBe(22);
+    expect(ambientOf(celsius(Number.NaN), celsius(22))).toBe(22);
+  });
+
+  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY])("X-79 is 20 °C where %s is known", (reading) => {
+    expect(ambientOf(reading as Celsius | undefined, reading as Celsius | undefined)).toBe(20);
+    expect(baselineAmbient).toBe(20);
+  });
+
+  it("X-79 takes sub-zero and zero for temperatures", () => {
+    expect(ambientOf(celsius(-12), celsius(22))).toBe(-12);
+    expect(ambientOf(celsius(0), celsius(22))).toBe(0);
+  });
+});

@@ -1,0 +1,48 @@
+import type { HardwareView, LoadCurve } from "../inventory/index.ts";
+import { type Watts, watts } from "../units/index.ts";
+
+/** What an estimate has to know of the hardware; inventory's view of a node is one. */
+export interface LoadEnvelope {
+  readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "maxWatts"> & {
+    readonly curve?: Pick<LoadCurve, "points"> | undefined;
+  };
+  readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts"> | undefined;
+}
+
+const gpuIdle = ({ gpu }: LoadEnvelope): number => (gpu === undefined ? 0 : gpu.count * gpu.idleWatts);
+
+/** The last resort: what the node draws idle and what the pods bound to it are expected to add, at most the cap. */
+export const staticEstimate = (hardware: LoadEnvelope, pods: Watts, cap: Watts | undefined): Watts | undefined =>
+  atMost(hardware.cpu.idleWatts + gpuIdle(hardware) + pods, cap);
+
+/**
+ * Power by the load curve at the CPUs' utilisation (0 idle, 1 busy), without a curve on the line from idle to full power. CPU
+ * utilisation says nothing about GPUs: they are taken to draw their idle power and what their pods add.
+ */
+export function utilizationEstimate(
+  hardware: LoadEnvelope,
+  utilization: number,
+  gpuPods: Watts,
+  cap: Watts | undefined,
+): Watts | undefined {
+  if (!Number.isFinite(utilization)) return undefined;
+  const load = Math.min(1, Math.max(0, utilization));
+  const { idleWatts, maxWatts, curve } = hardware.cpu;
+  const points = curve?.points ?? [];
+  const cpu = points.length > 0 ? maxWatts * along(points, load) : idleWatts + (maxWatts - idleWatts) * load;
+  return atMost(cpu + gpuIdle(hardware) + gpuPods, cap);
+}
+
+/** Linear between the points, level outside of them. */
+function along(points: LoadCurve["points"], load: number): number {
+  const next = points.findIndex(([at]) => at >= load);
+  // Past the last point `next` is -1, which is the last point again.
+  const [to, high] = points.at(next) ?? [0, 0];
+  const [from, low] = points[next - 1] ?? [to, high];
+  return to > from ? low + ((high - low) * (load - from)) / (to - from) : high;
+}
+
+const atMost = (power: number, cap: Watts | undefined): Watts | undefined => {
+  if (!Number.isFinite(power) || power < 0) return undefined;
+  return watts(cap !== undefined && cap >= 0 ? Math.min(power, cap) : power);
+};

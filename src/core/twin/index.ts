@@ -1,0 +1,10 @@
+export * from "./caps.ts";
+export * from "./cooling.ts";
+export type { DevicePower, PowerEnvelope } from "./envelope.ts";
+export * from "./estimate.ts";
+export * from "./measurement.ts";
+export * from "./power-source.ts";
+export * from "./predict.ts";
+export * from "./psu.ts";
+export * from "./pue.ts";
+export * from "./trend.ts";

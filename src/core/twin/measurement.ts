@@ -1,0 +1,78 @@
+import type { PowerMeasurement } from "../api/index.ts";
+import { type Instant, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
+import type { EffectiveCaps } from "./caps.ts";
+import { type DevicePower, maximaOf, type PowerEnvelope } from "./envelope.ts";
+import type { PowerReading } from "./power-source.ts";
+
+/** The power CPUs and GPUs may draw under their caps: from hardware and target alone, never from a live reading. */
+export function cappedPower(hardware: PowerEnvelope, caps: EffectiveCaps): DevicePower | undefined {
+  const maxima = maximaOf(hardware);
+  if (maxima === undefined) return undefined;
+  const capped = { cpu: percentOf(caps.cpuPct, maxima.cpu), gpu: percentOf(caps.gpuPct, maxima.gpu) };
+  return Number.isFinite(capped.cpu + capped.gpu) ? capped : undefined;
+}
+
+/**
+ * The block the scheduler projects headroom with. Without a budget above 0 W there is nothing to measure against, hence no
+ * block; without a reading there is a budget but no figure, for missing telemetry is missing and not 0 W.
+ */
+export function powerMeasurement(
+  hardware: PowerEnvelope,
+  caps: EffectiveCaps,
+  reading: PowerReading | undefined,
+  trend: WattsPerMinute,
+): PowerMeasurement | undefined {
+  const maxima = maximaOf(hardware);
+  const capped = cappedPower(hardware, caps);
+  if (maxima === undefined || capped === undefined) return undefined;
+  const nodeCapped = capped.cpu + capped.gpu;
+  if (nodeCapped <= 0) return undefined;
+  return {
+    ...measured(reading, trend),
+    cpuCappedPowerW: capped.cpu,
+    gpuCappedPowerW: capped.gpu,
+    nodeCappedPowerW: watts(nodeCapped),
+    cpuTdpW: maxima.cpu,
+    gpuTdpW: maxima.gpu,
+    nodeTdpW: watts(maxima.cpu + maxima.gpu),
+  };
+}
+
+function measured(reading: PowerReading | undefined, trend: WattsPerMinute): PowerMeasurement {
+  if (reading === undefined) return {};
+  return {
+    source: reading.source,
+    ...timestamp(reading.at),
+    measuredNodePowerW: reading.power,
+    powerTrendWPerMin: trend,
+  };
+}
+
+/** A time no calendar knows is left out: the watts are still worth telling. */
+const timestamp = (at: Instant): { measuredAt?: string } =>
+  Math.abs(at) <= LAST_INSTANT ? { measuredAt: new Date(at).toISOString() } : {};
+const LAST_INSTANT = 8.64e15;
+
+const WATTS_THAT_MATTER = 5;
+const SHARE_THAT_MATTERS = 0.01;
+
+const derived = ["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuTdpW", "gpuTdpW", "nodeTdpW"] as const;
+
+/**
+ * Whether the new block is worth a write: another source, budget or maximum, a reading that appeared or vanished, or one that
+ * moved by 1 % or 5 W. A trend counts once it moved by 5 W/min, or a node would go on rising long after it has settled.
+ */
+export function publishWorthy(previous: PowerMeasurement | undefined, next: PowerMeasurement | undefined): boolean {
+  if (previous === undefined || next === undefined) return previous !== next;
+  if (previous.source !== next.source || derived.some((field) => previous[field] !== next[field])) return true;
+  return (
+    moved(previous.measuredNodePowerW, next.measuredNodePowerW) ||
+    Math.abs((next.powerTrendWPerMin ?? 0) - (previous.powerTrendWPerMin ?? 0)) >= WATTS_THAT_MATTER
+  );
+}
+
+function moved(from: Watts | undefined, to: Watts | undefined): boolean {
+  if (from === undefined || to === undefined) return from !== to;
+  const by = Math.abs(to - from);
+  return by > 0 && (by >= WATTS_THAT_MATTER || by >= SHARE_THAT_MATTERS * from);
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import type { PowerSource } from "../api/index.ts";
+import { instant, milliseconds, watts } from "../units/index.ts";
+import { agentReading, choosePower, type PowerReading, powerSourceModes } from "./power-source.ts";
+
+const now = instant(Date.UTC(2026, 2, 1, 12));
+const INTERVAL = milliseconds(20_000);
+const reading = (source: PowerSource, power: number): PowerReading => ({ source, power: watts(power), at: now });
+const agent = reading("agent", 400);
+const utilization = reading("utilization", 300);
+const estimate = reading("static", 200);
+const external = reading("kepler", 500);
+
+describe("choosePower", () => {
+  it("X-97 takes in auto the agent's reading, else utilisation, else the static estimate", () => {
+    expect(choosePower("auto", { agent, utilization, static: estimate, external })).toBe(agent);
+    expect(choosePower("auto", { utilization, static: estimate, external })).toBe(utilization);
+    expect(choosePower("auto", { static: estimate, external })).toBe(estimate);
+    expect(choosePower("auto", { external })).toBeUndefined();
+    expect(choosePower("auto", {})).toBeUndefined();
+  });
+
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("X-97 X-31 passes over a reading of %d W", (power) => {
+    expect(choosePower("auto", { agent: reading("agent", power), static: estimate })).toBe(estimate);
+    expect(choosePower("auto", { agent: reading("agent", 0), static: estimate })?.power).toBe(0);
+  });
+
+  it.each([
+    ["static", estimate],
+    ["utilization", utilization],
+    ["http", external],
+    ["prometheus", external],
+  ] as const)("TWN-04 uses in mode %s that source", (mode, expected) => {
+    expect(choosePower(mode, { agent, utilization, static: estimate, external })).toBe(expected);
+  });
+
+  it.each(["utilization", "http", "prometheus"] as const)(
+    "X-31 replaces a silent source by no other in mode %s",
+    (mode) => {
+      expect(choosePower(mode, { agent, static: estimate })).toBeUndefined();
+    },
+  );
+
+  it("has the modes of OPERATOR_NODE_POWER_SOURCE", () => {
+    expect(powerSourceModes).toEqual(["auto", "static", "utilization", "http", "prometheus"]);
+  });
+});
+
+describe("agentReading", () => {
+  const report = (power: number | undefined, ageMs = 0) => ({
+    ...(power === undefined ? {} : { observedPowerWatts: watts(power) }),
+    updatedAt: new Date(now - ageMs).toISOString(),
+  });
+  const read = (status: Parameters<typeof agentReading>[0], hasGpu = false) =>
+    agentReading(status, hasGpu, now, INTERVAL);
+
+  it("X-97 is the sum of CPUs and GPUs, as old as the older of the two", () => {
+    expect(read({ cpu: report(200, 5000), gpu: report(900, 9000) }, true)).toEqual({
+      power: 1100,
+      source: "agent",
+      at: now - 9000,
+    });
+    expect(read({ cpu: report(200, 9000), gpu: report(900, 5000) }, true)?.at).toBe(now - 9000);
+  });
+
+  it("X-97 is the CPUs' alone on a node without GPUs", () => {
+    expect(read({ cpu: report(200) })).toEqual({ power: 200, source: "agent", at: now });
+    expect(read({ cpu: report(200), gpu: report(900) })?.power).toBe(200);
+    expect(read({ cpu: report(0) })?.power).toBe(0);
+  });
+
+  it("X-97 is missing on a GPU node of which only one of the two is known", () => {
+    expect(read({ cpu: report(200) }, true)).toBeUndefined();
+    expect(read({ gpu: report(900) }, true)).toBeUndefined();
+    expect(read({ cpu: report(200), gpu: report(undefined) }, true)).toBeUndefined();
+  });
+
+  it.each([
+    [60_000, 200],
+    [60_001, undefined],
+    [-60_000, 200],
+    [-60_001, undefined],
+  ])("X-97 is fresh within three agent intervals: %d ms old gives %s", (age, power) => {
+    expect(read({ cpu: report(200, age) })?.power).toBe(power);
+  });
+
+  it("X-97 is missing when one of the two is old", () => {
+    expect(read({ cpu: report(200), gpu: report(900, 60_001) }, true)).toBeUndefined();
+  });
+
+  it.each([undefined, {}, { cpu: {} }, { cpu: { observedPowerWatts: watts(5) } }, { cpu: report(undefined) }])(
+    "X-31 is missing for %j",
+    (status) => {
+      expect(read(status)).toBeUndefined();
+    },
+  );
+
+  it("X-31 is missing where the figure is none", () => {
+    expect(read({ cpu: report(Number.NaN) })).toBeUndefined();
+    expect(read({ cpu: report(-5) })).toBeUndefined();
+    expect(read({ cpu: { observedPowerWatts: watts(5), updatedAt: "soon" } })).toBeUndefined();
+  });
+});

@@ -1,0 +1,69 @@
+import type { NodeTwinStatus, PowerSource, TwinControlReport } from "../api/index.ts";
+import { type Instant, instant, type Milliseconds, type Watts, watts } from "../units/index.ts";
+
+export interface PowerReading {
+  readonly power: Watts;
+  readonly source: PowerSource;
+  readonly at: Instant;
+}
+
+/** OPERATOR_NODE_POWER_SOURCE. */
+export const powerSourceModes = ["auto", "static", "utilization", "http", "prometheus"] as const;
+export type PowerSourceMode = (typeof powerSourceModes)[number];
+
+/** What is known of a node's power this tick, by the way it came to be known. */
+export interface PowerReadings {
+  readonly agent?: PowerReading | undefined;
+  /** From the configured HTTP endpoint or Prometheus. */
+  readonly external?: PowerReading | undefined;
+  readonly utilization?: PowerReading | undefined;
+  readonly static?: PowerReading | undefined;
+}
+
+/** A source somebody named is not replaced behind their back: if it is silent, the node is unmeasured. */
+const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings)[]>> = {
+  auto: ["agent", "utilization", "static"],
+  static: ["static"],
+  utilization: ["utilization"],
+  http: ["external"],
+  prometheus: ["external"],
+};
+
+export function choosePower(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
+  return preference[mode]
+    .map((way) => readings[way])
+    .find((reading) => reading !== undefined && isPower(reading.power));
+}
+
+const isPower = (value: number) => Number.isFinite(value) && value >= 0;
+
+/** Two ticks may fail before a reading is old. */
+const FRESH_INTERVALS = 3;
+
+/**
+ * What the agent itself last saw on the node: CPUs and GPUs together, as old as the older of the two. A GPU node of which it
+ * saw only one of them is unmeasured, for half a node's power is no measure of it.
+ */
+export function agentReading(
+  status: NodeTwinStatus["controlStatus"],
+  hasGpu: boolean,
+  now: Instant,
+  agentInterval: Milliseconds,
+): PowerReading | undefined {
+  const reports = hasGpu ? [status?.cpu, status?.gpu] : [status?.cpu];
+  let power = 0;
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const report of reports) {
+    const at = freshSince(report, now, agentInterval);
+    if (at === undefined || report?.observedPowerWatts === undefined) return undefined;
+    power += report.observedPowerWatts;
+    oldest = Math.min(oldest, at);
+  }
+  return isPower(power) ? { power: watts(power), source: "agent", at: instant(oldest) } : undefined;
+}
+
+/** A report from the future is as doubtful as an old one, but clocks of two machines may differ a little. */
+function freshSince(report: TwinControlReport | undefined, now: Instant, interval: Milliseconds): number | undefined {
+  const at = Date.parse(report?.updatedAt ?? "");
+  return Math.abs(now - at) <= FRESH_INTERVALS * interval ? at : undefined;
+}

@@ -1,0 +1,109 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Watts, watts } from "../units/index.ts";
+import { defaultRackCapacity, psuStress, type RackedNode, supplyTotals } from "./psu.ts";
+
+const node = (name: string, rack: string | undefined, measured?: number, capEstimate?: number): RackedNode => ({
+  name,
+  rack,
+  measured: measured as Watts | undefined,
+  capEstimate: capEstimate as Watts | undefined,
+});
+const totals = (nodes: readonly RackedNode[], readings: Record<string, number> = {}) =>
+  Object.fromEntries(supplyTotals(nodes, new Map(Object.entries(readings) as [string, Watts][])));
+
+describe("psuStress", () => {
+  it("TWN-19 TWN-20 is the total over 50 kW in percent: 30 kW give 60", () => {
+    expect(psuStress(watts(30_000))).toBe(60);
+    expect(defaultRackCapacity).toBe(50_000);
+    expect(psuStress(watts(30_000), watts(120_000))).toBe(25);
+  });
+
+  it("TWN-19 stays in 0–100", () => {
+    expect(psuStress(watts(50_001))).toBe(100);
+    expect(psuStress(watts(0))).toBe(0);
+    expect(psuStress(watts(Number.POSITIVE_INFINITY))).toBe(100);
+    expect(psuStress(watts(0), watts(0))).toBe(0);
+    fc.assert(
+      fc.property(fc.double(), fc.double(), (total, capacity) => {
+        const value = psuStress(watts(total), watts(capacity));
+        expect(value >= 0 && value <= 100).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("supplyTotals", () => {
+  it("TWN-20 X-34 is the cluster's sum where no node names a rack", () => {
+    const nodes = Array.from({ length: 8 }, (_, index) => node(`n${index}`, undefined, 3750));
+    const [first, ...rest] = Object.values(totals(nodes));
+    expect(first).toBe(30_000);
+    expect(rest).toEqual(Array.from({ length: 7 }, () => 30_000));
+  });
+
+  it("TWN-21 X-34 is one figure per rack", () => {
+    expect(totals([node("a", "r1", 100), node("b", "r2", 300), node("c", "r1", 50)])).toEqual({
+      a: 150,
+      b: 300,
+      c: 150,
+    });
+  });
+
+  it("X-34 gives nodes without a rack their own sum, without what other racks carry", () => {
+    expect(totals([node("a", "r1", 100), node("b", undefined, 20), node("c", "", 30)])).toEqual({
+      a: 100,
+      b: 50,
+      c: 50,
+    });
+  });
+
+  it("TWN-19 adds measured watts, and the cap estimate where a node is unmeasured", () => {
+    expect(totals([node("a", "r", 100, 400), node("b", "r", undefined, 400), node("c", "r", Number.NaN, 50)])).toEqual({
+      a: 550,
+      b: 550,
+      c: 550,
+    });
+    expect(totals([node("a", "r", 0, 400)])).toEqual({ a: 0 });
+  });
+
+  it("has no figure where nothing is known, and lets unknown nodes add nothing", () => {
+    expect(totals([node("a", "r", undefined), node("b", "r", -1, Number.POSITIVE_INFINITY)])).toEqual({});
+    expect(totals([node("a", "r", undefined), node("b", "r", 70)])).toEqual({ a: 70, b: 70 });
+    expect(totals([])).toEqual({});
+  });
+
+  it("X-34 lets a rack's own reading replace the sum", () => {
+    const nodes = [node("a", "r1", 100), node("b", "r1", 50), node("c", "r2", 70), node("d", undefined, 5)];
+    expect(totals(nodes, { r1: 9000, "": 1, undefined: 1 })).toEqual({ a: 9000, b: 9000, c: 70, d: 5 });
+    expect(totals([node("a", "r1")], { r1: 9000 })).toEqual({ a: 9000 });
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+    "X-31 takes a rack reading of %d for a dead meter",
+    (reading) => {
+      expect(totals([node("a", "r1", 100)], { r1: reading })).toEqual({ a: 100 });
+    },
+  );
+
+  it("counts a node once that is listed twice", () => {
+    expect(totals([node("a", "r1", 100), node("a", "r1", 100)])).toEqual({ a: 100 });
+  });
+
+  it("TWN-21 gives all nodes of a rack the same figure, in whatever order they come", () => {
+    const cluster = fc.uniqueArray(
+      fc.tuple(fc.string(), fc.constantFrom("r1", "r2", undefined), fc.integer({ min: 0, max: 5000 })),
+      { selector: ([name]) => name, maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(cluster, (drawn) => {
+        const nodes = drawn.map(([name, rack, power]) => node(name, rack, power));
+        const found = supplyTotals(nodes);
+        expect(new Map(supplyTotals(nodes.toReversed()))).toEqual(new Map(found));
+        for (const members of Map.groupBy(nodes, ({ rack }) => rack).values()) {
+          const sum = members.reduce((total, { measured }) => total + (measured ?? 0), 0);
+          for (const { name } of members) expect(found.get(name)).toBe(sum);
+        }
+      }),
+    );
+  });
+});
