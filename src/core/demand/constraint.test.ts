@@ -23,7 +23,8 @@ describe("power constraint", () => {
     expect(powerConstraintOf(requiring(term(onProfile("In", "eco", "performance"))))).toBe("general");
     expect(powerConstraintOf(requiring(term(onProfile("Exists"))))).toBe("general");
     expect(powerConstraintOf(requiring(term(onProfile("NotIn", "turbo"))))).toBe("general");
-    expect(powerConstraintOf(requiring(term({ key: "gen", operator: "Gt", values: ["3"] })))).toBe("general");
+    expect(powerConstraintOf(requiring(term({ key: "gen", operator: "Gt", values: ["10"] })))).toBe("general");
+    expect(powerConstraintOf(pod({ affinity: {} }))).toBe("general");
   });
 
   it("POL-02 is performance-only where required constraints exclude eco", () => {

@@ -53,7 +53,7 @@ describe("marginal watts", () => {
     expect(endless.total).toBe(Number.MAX_VALUE);
   });
 
-  it("SCH-43 never falls as a pod asks for more", () => {
+  it("never falls as a pod asks for more", () => {
     const amount = fc.double({ min: 0, max: 1e6, noNaN: true });
     fc.assert(
       fc.property(amount, amount, amount, (cores, more, boards) => {

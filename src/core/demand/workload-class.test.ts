@@ -8,18 +8,20 @@ const podWith = (annotations?: Record<string, string>) => ({
 
 describe("workload class", () => {
   it("SCH-03 is the annotation's, and standard without one", () => {
-    expect(workloadClassOf(podWith({ "joulie.io/workload-class": "performance" }))).toEqual({
+    expect(workloadClassOf(podWith({ "joulie.io/workload-class": "performance" }))).toStrictEqual({
       workloadClass: "performance",
     });
-    expect(workloadClassOf(podWith({ "joulie.io/workload-class": "standard" }))).toEqual({ workloadClass: "standard" });
-    expect(workloadClassOf(podWith({ other: "performance" }))).toEqual({ workloadClass: "standard" });
-    expect(workloadClassOf(podWith())).toEqual({ workloadClass: "standard" });
+    expect(workloadClassOf(podWith({ "joulie.io/workload-class": "standard" }))).toStrictEqual({
+      workloadClass: "standard",
+    });
+    expect(workloadClassOf(podWith({ other: "performance" }))).toStrictEqual({ workloadClass: "standard" });
+    expect(workloadClassOf(podWith())).toStrictEqual({ workloadClass: "standard" });
   });
 
   it.each(["Performance", " performance", "", "batch", "eco"])(
     "X-12 reads %j as standard and hands the text back for one warning",
     (text) => {
-      expect(workloadClassOf(podWith({ "joulie.io/workload-class": text }))).toEqual({
+      expect(workloadClassOf(podWith({ "joulie.io/workload-class": text }))).toStrictEqual({
         workloadClass: "standard",
         unrecognised: text,
       });

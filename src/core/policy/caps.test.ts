@@ -99,10 +99,10 @@ describe("GPU cap intents", () => {
 
   it("OPR-35 take the configured range of the product first, however its name is written", () => {
     const caps = { minCapWatts: watts(100), maxCapWatts: watts(500) };
-    for (const product of ["NVIDIA-H100-80GB-HBM3", "nvidia h100 80gb hbm3", "nvidia-h100-sxm"]) {
+    for (const product of ["NVIDIA-H100-80GB-HBM3", "nvidia  h100 (80GB) hbm3", "nvidia-h100-sxm"]) {
       expect(watted({}, absolute({ other: { maxCapWatts: watts(1) }, [product]: caps }))).toBe(300);
     }
-    expect(watted({}, absolute({ "NVIDIA-H100-80GB": caps, H100: caps }))).toBe(420);
+    expect(watted({}, absolute({ "NVIDIA-H100-80GB": caps, H100: caps, "AMDXXX-A100-80XX-DDR3": caps }))).toBe(420);
     expect(watted({}, settings({}, { modelCaps: { "nvidia-h100-sxm": caps } }))).toBeUndefined();
     const { model: _, ...nameless } = h100;
     expect(

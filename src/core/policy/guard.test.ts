@@ -21,13 +21,15 @@ const eco = at("ActiveEco", "eco");
 
 describe("transitions", () => {
   it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 are these edges and no other", () => {
-    expect(transitions.map(({ name, from, to, result }) => [name, from, to, result])).toEqual([
-      ["defer", "ActivePerformance", "DrainingPerformance", "deferred"],
-      ["allow", "ActivePerformance", "ActiveEco", "applied"],
-      ["still blocked", "DrainingPerformance", "DrainingPerformance", "deferred"],
-      ["unblocked", "DrainingPerformance", "ActiveEco", "applied"],
-      ["re-plan perf", "DrainingPerformance", "ActivePerformance", "applied"],
-      ["plan perf", "ActiveEco", "ActivePerformance", "applied"],
+    expect(
+      transitions.map(({ name, from, to, planned, blocked, result }) => [name, from, to, planned, blocked, result]),
+    ).toEqual([
+      ["defer", "ActivePerformance", "DrainingPerformance", "eco", true, "deferred"],
+      ["allow", "ActivePerformance", "ActiveEco", "eco", false, "applied"],
+      ["still blocked", "DrainingPerformance", "DrainingPerformance", "eco", true, "deferred"],
+      ["unblocked", "DrainingPerformance", "ActiveEco", "eco", false, "applied"],
+      ["re-plan perf", "DrainingPerformance", "ActivePerformance", "performance", undefined, "applied"],
+      ["plan perf", "ActiveEco", "ActivePerformance", "performance", undefined, "applied"],
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Profile } from "../api/index.ts";
+import { densityOf, hardwareView } from "../inventory/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
 import { type Plan, planProfiles } from "./plan.ts";
 import type { PlanNode } from "./plan-node.ts";
@@ -27,7 +28,7 @@ const performanceNodes = ({ nodes }: Plan) =>
   nodes.filter(({ profile }) => profile === "performance").map(({ name }) => name);
 
 describe("plan", () => {
-  it("POL-05 the policy sets how many, density which, and every node gets a reason", () => {
+  it("POL-05 OPR-12 the policy sets how many, density which, and every node gets a reason", () => {
     const nodes = [node("b", 0.2), node("d", 1.5), node("a", 0.2), node("c", 0.9), node("e", 0.1)];
     expect(keeping(3, nodes)).toEqual({
       hpCount: 3,
@@ -56,7 +57,7 @@ describe("plan", () => {
     expect(count("rule_swap_v1")).toBe(9);
   });
 
-  it("POL-06 POL-07 POL-10 keeps a node of each family, then fills by density", () => {
+  it("POL-06 POL-10 keeps a node of each family, then fills by density", () => {
     const nodes = [
       node("h1", 1.9, "h100"),
       node("h2", 1.8, "h100"),
@@ -73,6 +74,22 @@ describe("plan", () => {
       "densest of family epyc",
       "densest of family xeon",
     ]);
+  });
+
+  it("POL-07 a family is the GPU model on GPU nodes, the CPU model on others", () => {
+    const from = (name: string, labels: Record<string, string>): PlanNode => {
+      const view = hardwareView({ metadata: { name, labels } }, undefined);
+      return { name, density: densityOf(view), family: view.family };
+    };
+    const cpu = (model: string) => ({ "joulie.io/hw.cpu-model": model, "joulie.io/hw.cpu-sockets": "2" });
+    const h100 = { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
+    const nodes = [
+      from("gpu-genoa", { ...cpu("AMD EPYC 9654"), ...h100 }),
+      from("gpu-milan", { ...cpu("AMD EPYC 7763"), ...h100 }),
+      from("genoa", cpu("AMD EPYC 9654")),
+      from("milan", cpu("AMD EPYC 7763")),
+    ];
+    expect(performanceNodes(keeping(3, nodes))).toEqual(["gpu-genoa", "genoa", "milan"]);
   });
 
   it("X-29 the families never raise hp_count: the densest are kept first", () => {

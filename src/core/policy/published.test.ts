@@ -71,6 +71,7 @@ describe("memory read back from a NodeTwin", () => {
     expect(caps({})).toBe("eco");
     expect(caps({}, {})).toBe("performance");
     expect(caps({ gpu: {} }, {})).toBe("performance");
+    expect(caps({}, { gpu: {} })).toBe("performance");
     expect(caps({ profile: "performance" })).toBe("performance");
   });
 });
