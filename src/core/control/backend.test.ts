@@ -70,6 +70,12 @@ describe("DVFS in RAPL's place", () => {
     ]);
   });
 
+  it("AGT-18 does not try to lift the cap of a RAPL that has just failed", () => {
+    expect(planCpu(control({ ...throttled(30, 240), raplWrite: broken })).actions).toEqual([
+      { kind: "regulate", target: 480 },
+    ]);
+  });
+
   it("AGT-20 AGT-21 restores the throttle once RAPL holds again, and not before", () => {
     expect(planCpu(control(throttled(30)))).toEqual({
       backend: "rapl",
@@ -108,7 +114,8 @@ describe("DVFS in RAPL's place", () => {
   });
 
   it("X-52 is not applied without a power reading", () => {
-    const { report, actions } = planCpu(control({ raplAvailable: false, powerKnown: false }));
+    const { backend, report, actions } = planCpu(control({ raplAvailable: false, powerKnown: false }));
+    expect(backend).toBe("dvfs");
     expect(report).toEqual({
       result: "blocked",
       message: "RAPL is not available on this node; no power reading: the throttle stays",

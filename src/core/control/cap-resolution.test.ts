@@ -125,6 +125,7 @@ describe("resolveCap", () => {
   it("AGT-42 rounds down to the device's step, but never below its minimum nor to 0", () => {
     expect(resolveCap(asWatts(150.9), device({ step: 1 }))).toEqual({ kind: "watts", watts: 150 });
     expect(resolveCap(asWatts(150.9), device({ step: 1, min: 150.5 }))).toEqual({ kind: "watts", watts: 151 });
+    expect(resolveCap(asWatts(150.9), device({ step: 1, min: 150 }))).toEqual({ kind: "watts", watts: 150 });
     expect(resolveCap(asWatts(100), device({ step: 1, min: 150.5 }))).toMatchObject({ watts: 151 });
     expect(resolveCap(asWatts(0.4), device({ step: 1 }))).toEqual({ kind: "watts", watts: 1 });
     expect(resolveCap(asWatts(240.2), device({ step: raplStep }))).toEqual({ kind: "watts", watts: 240.125 });

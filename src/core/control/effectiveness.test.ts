@@ -27,6 +27,8 @@ describe("toleratedPower", () => {
 describe("a cap under watch", () => {
   it("is not yet tested while power was never above it", () => {
     expect(verdictAfter(240)).toBe("not yet tested by load");
+    expect(verdictAfter(240, 240)).toBe("not yet tested by load");
+    expect(verdictAfter(240, 240.01)).toBe("effective");
     expect(verdictAfter(240, 100, 239, 240, 240)).toBe("not yet tested by load");
   });
 
@@ -37,7 +39,8 @@ describe("a cap under watch", () => {
   });
 
   it("counts only what is above the tolerance, in a row", () => {
-    expect(verdictAfter(240, 252, 252, 252, 252)).toBe("effective");
+    expect(verdictAfter(240, 252)).toBe("effective");
+    expect(verdictAfter(240, 252.01)).toBe("being tested by load");
     // The smoothed power is 300, 300, then 0.3·100 + 0.7·300 = 240, then 258.
     expect(feed(watchCap(watts(240), readBack), 300, 300, 100).ema).toBe(240);
     expect(verdictAfter(240, 300, 300, 100, 300)).toBe("being tested by load");

@@ -28,6 +28,7 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(9500, 0), sample(500, 10), small)).toEqual({ power: 100 });
     expect(powerBetween(sample(9500, 0), sample(501, 10), small)).toEqual({ dropped: "counter reset" });
     expect(powerBetween(sample(9999, 0), sample(0, 10), small)).toEqual({ power: 0.1 });
+    expect(powerBetween(sample(10_000, 0), sample(0, 10), small)).toEqual({ power: 0 });
   });
 
   it("X-53 drops a counter that went back without a wrap", () => {
@@ -48,6 +49,8 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(0, 0), sample(14_000, 20), xeon)).toEqual({ power: 700 });
     expect(powerBetween(sample(0, 0), sample(14_000.1, 20), xeon)).toEqual({ dropped: "implausible" });
     expect(powerBetween(sample(0, 0), sample(1e9, 20), {})).toEqual({ power: 5e7 });
+    expect(powerBetween(sample(0, 0), sample(200, 20), { range: joules(1000) })).toEqual({ power: 10 });
+    expect(powerBetween(sample(0, 0), sample(200, 20), { mostPower: watts(1000) })).toEqual({ power: 10 });
   });
 
   it("drops a gap in which the counter could have gone all the way round", () => {

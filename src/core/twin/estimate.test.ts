@@ -18,6 +18,7 @@ describe("staticEstimate", () => {
     expect(staticEstimate(cpuOnly, watts(150), undefined)).toBe(250);
     expect(staticEstimate(withGpus, watts(150), undefined)).toBe(490);
     expect(staticEstimate(cpuOnly, none, undefined)).toBe(100);
+    expect(staticEstimate({ cpu: { idleWatts: none, maxWatts: none } }, none, undefined)).toBe(0);
   });
 
   it("X-32 is at most the cap", () => {

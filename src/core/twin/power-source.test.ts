@@ -92,6 +92,7 @@ describe("agentReading", () => {
     "X-31 is missing for %j",
     (status) => {
       expect(read(status)).toBeUndefined();
+      expect(read(status, true)).toBeUndefined();
     },
   );
 

@@ -156,7 +156,7 @@ describe("compute", () => {
 
   it("predicts nothing of hardware whose figures are none", () => {
     const output = compute({ hardware: { cpu: { sockets: 1, maxWattsPerSocket: watts(1e308) } }, caps: eco });
-    expect(output).toEqual({ schedulableClass: "unknown", effectiveCapState: eco, estimatedPUE: 1 });
+    expect(output).toStrictEqual({ schedulableClass: "unknown", effectiveCapState: eco, estimatedPUE: 1 });
   });
 
   it("says 0 W of a node with no sockets, which is no stress at all", () => {

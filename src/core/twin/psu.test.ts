@@ -67,7 +67,7 @@ describe("supplyTotals", () => {
   });
 
   it("has no figure where nothing is known, and lets unknown nodes add nothing", () => {
-    expect(totals([node("a", "r", undefined), node("b", "r", -1, Number.POSITIVE_INFINITY)])).toEqual({});
+    expect(totals([node("a", "r", undefined), node("b", "r", -1, Number.POSITIVE_INFINITY)])).toStrictEqual({});
     expect(totals([node("a", "r", undefined), node("b", "r", 70)])).toEqual({ a: 70, b: 70 });
     expect(totals([])).toEqual({});
   });

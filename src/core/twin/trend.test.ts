@@ -34,6 +34,7 @@ describe("powerTrend", () => {
   });
 
   it("X-81 is 0 with fewer than two samples", () => {
+    expect(noTrend).toEqual([]);
     expect(slope(noTrend)).toBe(0);
     expect(slope(windowOf([0, 300]))).toBe(0);
     expect(slope(windowOf([0, 300], [0, 400]))).toBe(0);
