@@ -4,6 +4,18 @@ import { podlessHeadroom } from "./batch.ts";
 import { coolingTerm, trendBonus } from "./formula.ts";
 import type { KnownClass, TwinState } from "./twin-state.ts";
 
+/** Class 0 is none: no twin, or one that names no class. */
+export const NO_CLASS = 0;
+export const classCodes: Readonly<Record<KnownClass, number>> = { performance: 1, eco: 2, draining: 3 };
+export const classesByCode: readonly (KnownClass | undefined)[] = [undefined, "performance", "eco", "draining"];
+
+/** Resources whose units get a column; requests for any other (MIG slices, shared boards) are worked out node by node. */
+export const columnResources: readonly string[] = Object.values(gpuResources);
+const oneUnit = columnResources.map((resource) => new Map([[resource, 1]]));
+/** Two columns more: all 0 for pods without GPUs, and one for what had to be asked of each node. */
+export const noneColumn = columnResources.length;
+export const askedColumn = columnResources.length + 1;
+
 const FIRST_CAPACITY = 64;
 const numbers = () => new Float64Array(FIRST_CAPACITY);
 
@@ -14,16 +26,11 @@ function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
   return longer;
 }
 
-/** Class 0 is none: no twin, or one that names no class. */
-export const NO_CLASS = 0;
-export const classCodes: Readonly<Record<KnownClass, number>> = { performance: 1, eco: 2, draining: 3 };
-export const classesByCode: readonly (KnownClass | undefined)[] = [undefined, "performance", "eco", "draining"];
-
 /**
- * What twins say, one typed array per figure and one place per slot. Whatever neither the pod nor the moment can change is
- * worked out when the twin changes: scores are read far more often than twins are written.
+ * One typed array per figure and one place per slot. Whatever neither the pod nor the moment can change is worked out when an
+ * event writes it: scores are read far more often than twins are written.
  */
-export class TwinColumns {
+export class Columns {
   /** NaN where there is no date: no comparison with it holds, so it is never fresh. */
   updatedAt = numbers();
   classCode = numbers();
@@ -38,19 +45,15 @@ export class TwinColumns {
   headroom = numbers();
   /** The factor on the pod's watts: 1 unless facility metrics are on and the site needs more. */
   pue = numbers();
+  totalCores = numbers();
+  maxCpuWatts = numbers();
+  gpuCount = numbers();
+  maxGpuWatts = numbers();
+  /** Boards one unit of each resource stands for: 1, or less where the node cuts or shares its boards. */
+  boardsPerUnit = Array.from({ length: columnResources.length + 2 }, numbers);
 
-  write(slot: number, twin: TwinState | undefined, facilityMetrics: boolean): void {
-    const { power } = twin ?? {};
-    this.updatedAt[slot] = twin?.updatedAt ?? Number.NaN;
-    this.classCode[slot] = twin?.schedulableClass === undefined ? NO_CLASS : classCodes[twin.schedulableClass];
-    this.budget[slot] = power?.budget ?? 0;
-    this.drawn[slot] = power?.drawn ?? 0;
-    this.trend[slot] = power?.trend ?? 0;
-    this.calmBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, false);
-    this.burstBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, true);
-    this.cooling[slot] = coolingTerm(twin?.coolingStress);
-    this.headroom[slot] = (twin && podlessHeadroom(twin)) ?? Number.NaN;
-    this.pue[slot] = facilityMetrics ? Math.max(1, twin?.pue ?? 1) : 1;
+  get capacity(): number {
+    return this.updatedAt.length;
   }
 
   grow(): void {
@@ -64,38 +67,35 @@ export class TwinColumns {
     this.cooling = doubled(this.cooling);
     this.headroom = doubled(this.headroom);
     this.pue = doubled(this.pue);
-  }
-}
-
-/** Resources whose units get a column; requests for any other (MIG slices, shared boards) are worked out node by node. */
-export const columnResources: readonly string[] = Object.values(gpuResources);
-const oneUnit = columnResources.map((resource) => new Map([[resource, 1]]));
-
-/** What nodes are made of, like the twins' columns. */
-export class HardwareColumns {
-  totalCores = numbers();
-  maxCpuWatts = numbers();
-  gpuCount = numbers();
-  maxGpuWatts = numbers();
-  /** Boards one unit of each resource stands for: 1, or less where the node cuts or shares its boards. */
-  boardsPerUnit = columnResources.map(numbers);
-
-  write(slot: number, hardware: MarginalHardware, gpuNode: GpuNode): void {
-    this.totalCores[slot] = hardware.totalCores;
-    this.maxCpuWatts[slot] = hardware.maxCpuWatts;
-    this.gpuCount[slot] = hardware.gpuCount;
-    this.maxGpuWatts[slot] = hardware.maxGpuWatts;
-    // Asked of one board, so that the node's size does not hide what a unit is.
-    for (const [index, unit] of oneUnit.entries()) {
-      (this.boardsPerUnit[index] as Float64Array)[slot] = gpuBoardsOn(unit, { ...gpuNode, boards: 1 });
-    }
-  }
-
-  grow(): void {
     this.totalCores = doubled(this.totalCores);
     this.maxCpuWatts = doubled(this.maxCpuWatts);
     this.gpuCount = doubled(this.gpuCount);
     this.maxGpuWatts = doubled(this.maxGpuWatts);
     this.boardsPerUnit = this.boardsPerUnit.map(doubled);
+  }
+
+  writeTwin(slot: number, twin: TwinState | undefined, facilityMetrics: boolean): void {
+    const { power } = twin ?? {};
+    this.updatedAt[slot] = twin?.updatedAt ?? Number.NaN;
+    this.classCode[slot] = twin?.schedulableClass === undefined ? NO_CLASS : classCodes[twin.schedulableClass];
+    this.budget[slot] = power?.budget ?? 0;
+    this.drawn[slot] = power?.drawn ?? 0;
+    this.trend[slot] = power?.trend ?? 0;
+    this.calmBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, false);
+    this.burstBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, true);
+    this.cooling[slot] = coolingTerm(twin?.coolingStress);
+    this.headroom[slot] = (twin && podlessHeadroom(twin)) ?? Number.NaN;
+    this.pue[slot] = facilityMetrics ? Math.max(1, twin?.pue ?? 1) : 1;
+  }
+
+  writeHardware(slot: number, hardware: MarginalHardware, gpuNode: GpuNode): void {
+    this.totalCores[slot] = hardware.totalCores;
+    this.maxCpuWatts[slot] = hardware.maxCpuWatts;
+    this.gpuCount[slot] = hardware.gpuCount;
+    this.maxGpuWatts[slot] = hardware.maxGpuWatts;
+    // Asked of one board, so that the node's size does not hide what a unit is.
+    for (const [column, unit] of oneUnit.entries()) {
+      (this.boardsPerUnit[column] as Float64Array)[slot] = gpuBoardsOn(unit, { ...gpuNode, boards: 1 });
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
 import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
-import { classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
+import { askedColumn, classCodes, classesByCode, columnResources, NO_CLASS, noneColumn } from "./columns.ts";
 import { type RejectionCode, rejectionCode } from "./filter.ts";
 import {
   clampScore,
@@ -50,7 +50,7 @@ export class ScoringKernel extends NodeTable {
 
   /** Looks at the whole cluster once; the scores that follow are of this moment. Sums run in slot order. */
   beginBatch(now: Instant): Batch {
-    const { updatedAt, classCode, trend, headroom } = this.twins;
+    const { updatedAt, classCode, trend, headroom } = this.columns;
     const { stalenessThreshold } = this.#settings;
     let clusterTrend = 0;
     let congestion = 0;
@@ -70,7 +70,11 @@ export class ScoringKernel extends NodeTable {
 
   /** 0: the pod may run there; else the position of the reason in `rejections`. */
   filter(slot: number, workloadClass: WorkloadClass): RejectionCode {
-    return rejectionCode(workloadClass, classesByCode[this.twins.classCode[slot] ?? NO_CLASS], this.profileLabel(slot));
+    return rejectionCode(
+      workloadClass,
+      classesByCode[this.columns.classCode[slot] ?? NO_CLASS],
+      this.profileLabel(slot),
+    );
   }
 
   score(slot: number, demand: PodDemand, workloadClass: WorkloadClass): number {
@@ -84,8 +88,8 @@ export class ScoringKernel extends NodeTable {
    * for slices of GPUs or for two kinds of them: how many boards that is, each node has to be asked.
    */
   scoreMany(slots: Int32Array, demand: PodDemand, workloadClass: WorkloadClass, out: Int16Array): void {
-    const { updatedAt, classCode, budget, drawn, cooling, calmBonus, burstBonus, headroom, pue } = this.twins;
-    const { totalCores, maxCpuWatts, gpuCount, maxGpuWatts } = this.hardware;
+    const { updatedAt, classCode, budget, drawn, cooling, calmBonus, burstBonus, headroom, pue } = this.columns;
+    const { totalCores, maxCpuWatts, gpuCount, maxGpuWatts } = this.columns;
     const { stalenessThreshold, coefficients, scoreMax } = this.#settings;
     const { now, clusterTrend } = this.#batch;
     const trendPoints = isBurst(clusterTrend) ? burstBonus : calmBonus;
@@ -93,9 +97,9 @@ export class ScoringKernel extends NodeTable {
     const gpuCoefficient = workloadClass === "performance" ? coefficients.gpuPerformance : coefficients.gpuStandard;
     const { cpuCores, gpus } = demand;
     const column = columnOf(gpus);
-    const askNode = column < 0 && gpus.size > 0;
-    const units = gpus.get(columnResources[column] ?? "") ?? 0;
-    const boardsPerUnit = this.hardware.boardsPerUnit[Math.max(column, 0)] as Float64Array;
+    if (column === askedColumn) this.#askNodes(slots, gpus);
+    const units = gpus.get(columnResources[column] ?? "") ?? 1;
+    const boardsPerUnit = this.columns.boardsPerUnit[column] as Float64Array;
 
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i] as number;
@@ -108,9 +112,7 @@ export class ScoringKernel extends NodeTable {
       const cap = budget[slot] as Watts;
       if (cap > 0) {
         const cpu = coefficients.cpu * shareOf(cpuCores, totalCores[slot] as number) * (maxCpuWatts[slot] as number);
-        const boards = askNode
-          ? gpuBoardsOn(gpus, this.gpuNode(slot))
-          : Math.min(units * (boardsPerUnit[slot] as number), gpuCount[slot] as number);
+        const boards = Math.min(units * (boardsPerUnit[slot] as number), gpuCount[slot] as number);
         const gpu = gpuCoefficient * shareOf(boards, gpuCount[slot] as number) * (maxGpuWatts[slot] as number);
         const factor = pue[slot] as number;
         const added = Math.min(cpu * factor + gpu * factor, Number.MAX_VALUE) as Watts;
@@ -120,6 +122,12 @@ export class ScoringKernel extends NodeTable {
         headroomTerm(room) + (cooling[slot] as number) + (trendPoints[slot] as number) + (classPoints[code] as number);
       out[i] = Number.isNaN(raw) ? this.#neutral : publishedScore(clampScore(raw), scoreMax);
     }
+  }
+
+  /** Writes to a column of its own what the scoring loop then reads: a call in that loop would cost it most of its speed. */
+  #askNodes(slots: Int32Array, gpus: PodDemand["gpus"]): void {
+    const asked = this.columns.boardsPerUnit[askedColumn] as Float64Array;
+    for (const slot of slots) asked[slot] = gpuBoardsOn(gpus, this.gpuNode(slot));
   }
 
   #settlePoints(): void {
@@ -135,13 +143,13 @@ export class ScoringKernel extends NodeTable {
   }
 }
 
-/** Which resource's column answers for this pod; -1 where none does. */
+/** The column that tells how many boards a unit of this pod's GPUs is. */
 function columnOf(gpus: PodDemand["gpus"]): number {
-  if (gpus.size !== 1) return -1;
+  if (gpus.size > 1) return askedColumn;
   for (let column = 0; column < columnResources.length; column++) {
     if (gpus.has(columnResources[column] as string)) return column;
   }
-  return -1;
+  return gpus.size === 0 ? noneColumn : askedColumn;
 }
 
 /** As the marginal estimate has it: at most all of a device, and all of one whose size is unknown. */

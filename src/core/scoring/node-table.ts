@@ -1,7 +1,7 @@
 import { type Labels, labels as labelNames, type NodeTwinStatus } from "../api/index.ts";
 import type { GpuNode } from "../demand/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
-import { HardwareColumns, TwinColumns } from "./columns.ts";
+import { Columns } from "./columns.ts";
 import { gpuNodeOf, marginalHardwareOf } from "./node-hardware.ts";
 import { Slots } from "./slots.ts";
 import { readTwin } from "./twin-state.ts";
@@ -21,13 +21,11 @@ const gpuless: GpuNode = { boards: 0 };
  * slot in constant time, and a node whose last part is gone gives its slot back, so late deletions leave nothing behind.
  */
 export class NodeTable {
-  protected readonly twins = new TwinColumns();
-  protected readonly hardware = new HardwareColumns();
+  protected readonly columns = new Columns();
   readonly #facilityMetrics: boolean;
   readonly #slots = new Slots();
   readonly #sources: Sources[] = [];
   readonly #gpuNodes: GpuNode[] = [];
-  #capacity = this.twins.updatedAt.length;
 
   constructor(facilityMetrics: boolean) {
     this.#facilityMetrics = facilityMetrics;
@@ -50,7 +48,7 @@ export class NodeTable {
 
   upsertTwin(name: string, status: NodeTwinStatus | undefined): void {
     const slot = this.#update(name, { hasTwin: status !== undefined });
-    if (slot >= 0) this.twins.write(slot, status && readTwin(status), this.#facilityMetrics);
+    if (slot >= 0) this.columns.writeTwin(slot, status && readTwin(status), this.#facilityMetrics);
   }
 
   upsertHardware(name: string, hardware: HardwareView | undefined): void {
@@ -88,11 +86,7 @@ export class NodeTable {
 
   #take(name: string): number {
     const slot = this.#slots.take(name);
-    if (slot >= this.#capacity) {
-      this.twins.grow();
-      this.hardware.grow();
-      this.#capacity = this.twins.updatedAt.length;
-    }
+    if (slot >= this.columns.capacity) this.columns.grow();
     this.#clear(slot);
     return slot;
   }
@@ -106,7 +100,7 @@ export class NodeTable {
 
   #clear(slot: number): void {
     this.#sources[slot] = nothing;
-    this.twins.write(slot, undefined, this.#facilityMetrics);
+    this.columns.writeTwin(slot, undefined, this.#facilityMetrics);
     this.#writeHardware(slot);
   }
 
@@ -115,6 +109,6 @@ export class NodeTable {
     const { hardware, labels } = this.#sources[slot] ?? nothing;
     const gpuNode = gpuNodeOf(hardware, labels);
     this.#gpuNodes[slot] = gpuNode;
-    this.hardware.write(slot, marginalHardwareOf(hardware), gpuNode);
+    this.columns.writeHardware(slot, marginalHardwareOf(hardware), gpuNode);
   }
 }
