@@ -1,0 +1,258 @@
+// The harness and the chart's CRDs, proven on the real thing: what other cluster tests stand on.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiVersion, kinds } from "../../src/core/api/index.ts";
+import { Api } from "../controlplane/api.ts";
+import { isAlive } from "../controlplane/build.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import { type Crd, numbered } from "../controlplane/objects.ts";
+import { isFree } from "../controlplane/ports.ts";
+
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const twins = `/apis/${apiVersion}/nodetwins`;
+const twin = (name: string, spec: object, metadata: object = {}) => ({
+  apiVersion,
+  kind: "NodeTwin",
+  metadata: { name, ...metadata },
+  spec: { nodeName: name, profile: "eco", ...spec },
+});
+
+/** Looks until the answer is there; the test's own limit bounds it. */
+async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await sleep(50);
+  }
+}
+
+describe("a real control plane", () => {
+  let plane: ControlPlane;
+  beforeAll(async () => {
+    plane = await startControlPlane({ scheduler: {}, controllerManager: true, audit: true });
+  });
+  afterAll(async () => plane.stop());
+
+  it("serves the version it was built from, also to kubectl", async () => {
+    const { gitVersion } = await plane.api.get<{ gitVersion: string }>("/version");
+    expect(gitVersion).toBe(plane.version);
+    const { stdout } = await plane.kubectl(["version"]);
+    expect(stdout).toContain(`Client Version: ${plane.version}`);
+    expect(stdout).toContain(`Server Version: ${plane.version}`);
+  });
+
+  it("accepts every CRD of the chart, without a word against its schema", async () => {
+    const { items } = await plane.api.get<{ items: Crd[] }>(crds);
+    expect(items.map((crd) => crd.spec.names.kind).toSorted()).toEqual(kinds.map(({ kind }) => kind).toSorted());
+    for (const crd of items) {
+      const conditions = Object.fromEntries(crd.status?.conditions?.map(({ type, status }) => [type, status]) ?? []);
+      expect({ name: crd.metadata.name, ...conditions }).toEqual({
+        name: crd.metadata.name,
+        NamesAccepted: "True",
+        Established: "True",
+      });
+    }
+  });
+
+  const refused: [what: string, plural: string, object: object, why: string][] = [
+    [
+      "a NodeTwin of another name than its node's",
+      "nodetwins",
+      { ...twin("one", {}), spec: { nodeName: "two", profile: "eco" } },
+      "expected metadata.name to be spec.nodeName",
+    ],
+    [
+      "a NodeTwin with an empty cpu block",
+      "nodetwins",
+      twin("one", { cpu: {} }),
+      "expected at least one of packagePower",
+    ],
+    [
+      "a TelemetryProfile for one node that does not say which",
+      "telemetryprofiles",
+      { apiVersion, kind: "TelemetryProfile", metadata: { name: "one" }, spec: { target: { scope: "node" } } },
+      "expected nodeName where scope is node",
+    ],
+  ];
+  it.each(refused)("refuses %s", async (_, plural, object, why) => {
+    await expect(plane.api.create(`/apis/${apiVersion}/${plural}`, object)).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringContaining(why),
+    });
+  });
+
+  it("forbids a ServiceAccount what its rules do not name, and the audit log tells who asked", async () => {
+    const reader = await plane.identity([
+      { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
+      { namespace: "rack-a", apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+    ]);
+    const allowed = ["get nodes", "get pods -n rack-a"];
+    const forbidden = ["get pods -n default", "get pods -A", "delete node none", "get nodetwins"];
+    for (const args of allowed) {
+      expect({ args, ...(await plane.kubectl(args.split(" "), { as: reader })) }).toMatchObject({ args, code: 0 });
+    }
+    for (const args of forbidden) {
+      const answer = await plane.kubectl(args.split(" "), { as: reader });
+      expect({ args, ...answer }).toMatchObject({ args, code: 1, stderr: expect.stringContaining("Forbidden") });
+    }
+    const asked = await eventually(async () => {
+      const own = plane.audited().filter(({ user, resource }) => user === reader.user && resource !== "");
+      return own.length >= allowed.length + forbidden.length ? own : undefined;
+    });
+    expect(asked.map(({ verb, resource, namespace, code }) => `${verb} ${resource} ${namespace} ${code}`)).toEqual([
+      "list nodes  200",
+      "list pods rack-a 200",
+      "list pods default 403",
+      "list pods  403",
+      "delete nodes  403",
+      "list nodetwins  403",
+    ]);
+  });
+
+  it("knows the node of a pod whose token it is", async () => {
+    await plane.createNodes(["bound"]);
+    const namespace = "agents";
+    await plane.createPods(["agent"], { namespace, spec: { nodeName: "bound", serviceAccountName: "agent" } });
+    const agent = await plane.identity([], { namespace, name: "agent", pod: "agent" });
+    const own = new Api(agent.server, agent.ca, agent.token);
+    try {
+      const { status } = await own.create<{
+        status: { userInfo: { username: string; extra: Record<string, string[]> } };
+      }>("/apis/authentication.k8s.io/v1/selfsubjectreviews", {});
+      expect(status.userInfo.username).toBe(agent.user);
+      expect(status.userInfo.extra["authentication.kubernetes.io/node-name"]).toEqual(["bound"]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("takes nodes and pods in bulk, and counts the requests it answered", async () => {
+    const nodes = numbered("bulk", 300);
+    const requests = await plane.requestsDuring(async () => {
+      await plane.createNodes(nodes, (_, index) => ({ labels: { "joulie.io/rack": `r${index % 3}` } }));
+      await plane.createPods(numbered("running", 50), { phase: "Running", spec: { nodeName: "bulk-00000" } });
+    });
+    const count = (verb: string, resource: string, subresource: string) =>
+      requests
+        .filter((entry) => entry.verb === verb && entry.resource === resource && entry.subresource === subresource)
+        .reduce((sum, entry) => sum + entry.count, 0);
+    expect(count("POST", "nodes", "")).toBe(300);
+    expect(count("PATCH", "pods", "status")).toBe(50);
+    const { stdout } = await plane.kubectl(["get", "nodes", "-l", "joulie.io/rack=r1", "--no-headers"]);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(100);
+    expect(stdout.match(/ Ready /g)).toHaveLength(100);
+    const running = await plane.kubectl(["get", "pods", "--field-selector", "status.phase=Running", "-o", "name"]);
+    expect(running.stdout.trimEnd().split("\n")).toHaveLength(50);
+  });
+
+  it("prints a NodeTwin's columns", async () => {
+    await plane.api.create(
+      twins,
+      twin("shown", { cpu: { packagePowerCapPctOfMax: 60 }, scheduling: { draining: true } }),
+    );
+    await plane.api.mergePatch(`${twins}/shown/status`, {
+      status: { schedulableClass: "draining", predictedPowerHeadroomScore: 41.5 },
+    });
+    const { stdout } = await plane.kubectl(["get", "nodetwins", "shown"]);
+    const [head = "", row = ""] = stdout.split("\n").map((line) =>
+      line
+        .trim()
+        .split(/\s{2,}/)
+        .join(" | "),
+    );
+    expect(head).toBe("NAME | NODE | PROFILE | CLASS | HEADROOM | COOLING | PSU | CPU-CAP | GPU-CAP | DRAINING | AGE");
+    expect(row).toMatch(/^shown \| shown \| eco \| draining \| 41\.5 \| 60 \| true \| \d+s$/);
+  });
+
+  it("places a pod on the one node it fits", async () => {
+    await plane.createNodes(["gpu-node"], { capacity: { "nvidia.com/gpu": "4" } });
+    await plane.createPods(["wants-gpu"], { requests: { "nvidia.com/gpu": "2" } });
+    const node = await eventually(async () => {
+      const pod = await plane.api.get<{ spec: { nodeName?: string } }>("/api/v1/namespaces/default/pods/wants-gpu");
+      return pod.spec.nodeName;
+    });
+    expect(node).toBe("gpu-node");
+  });
+
+  it("collects a NodeTwin once the Node that owns it is gone, and only that", async () => {
+    await plane.createNodes(["owner"]);
+    const { metadata } = await plane.api.get("/api/v1/nodes/owner");
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "owner", uid: metadata.uid }];
+    await plane.api.create(twins, twin("owner", {}, { ownerReferences }));
+    await plane.api.create(twins, twin("orphan", {}));
+    await plane.api.remove("/api/v1/nodes/owner");
+    await eventually(async () =>
+      plane.api.get(`${twins}/owner`).then(
+        () => undefined,
+        (error: { status?: number }) => error.status === 404 || undefined,
+      ),
+    );
+    await expect(plane.api.get(`${twins}/orphan`)).resolves.toBeDefined();
+  });
+
+  it.each(["apiserver", "etcd"] as const)(
+    "answers nothing while %s is frozen, and all of it afterwards",
+    async (name) => {
+      plane[name].freeze();
+      let answered = false;
+      const answer = plane.api.create("/api/v1/namespaces", { metadata: { name: `during-${name}` } }).then((made) => {
+        answered = true;
+        return made;
+      });
+      await sleep(500);
+      expect(answered).toBe(false);
+      plane[name].thaw();
+      expect((await answer).metadata.name).toBe(`during-${name}`);
+    },
+  );
+
+  it("keeps its objects and its identities through restarts", async () => {
+    await plane.createNodes(["kept"]);
+    const before = plane.apiserver.pid;
+    await plane.apiserver.restart();
+    expect(plane.apiserver.pid).not.toBe(before);
+    await plane.apiserver.kill();
+    await plane.etcd.restart();
+    await plane.apiserver.start();
+    const { code, stdout } = await plane.kubectl(["get", "nodes", "kept", "-o", "name"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "node/kept\n" });
+  });
+});
+
+describe("the end of a control plane", () => {
+  it("leaves no process, port or file, even with its storage frozen", async () => {
+    const plane = await startControlPlane({ crds: false });
+    const pids = [plane.etcd.pid, plane.apiserver.pid].map(Number);
+    const port = Number(new URL(plane.server).port);
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    expect(await isFree(port)).toBe(false);
+    plane.etcd.freeze();
+    await plane.stop();
+    expect(pids.map(isAlive)).toEqual([false, false]);
+    expect(await isFree(port)).toBe(true);
+    expect(existsSync(plane.admin.mount)).toBe(false);
+    await plane.stop();
+  });
+
+  it("comes with the death of the process that started it, even if that had frozen it", async () => {
+    const harness = join(import.meta.dirname, "../controlplane/harness.ts");
+    const script = `
+      import { startControlPlane } from ${JSON.stringify(harness)};
+      const plane = await startControlPlane({ crds: false });
+      plane.apiserver.freeze();
+      console.log(JSON.stringify([plane.etcd.pid, plane.apiserver.pid]));
+      setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const pids = await new Promise<number[]>((resolve) =>
+      child.stdout.once("data", (line: Buffer) => resolve(JSON.parse(line.toString()) as number[])),
+    );
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    child.kill("SIGKILL");
+    await eventually(async () => (pids.some(isAlive) ? undefined : true));
+  });
+});

@@ -1,0 +1,87 @@
+import { Pool } from "undici";
+
+export type ObjectOf<Rest = Record<string, unknown>> = Rest & {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly [field: string]: unknown };
+};
+
+/** An answer of the API server that is no success. */
+export class ApiFailure extends Error {
+  override readonly name = "ApiFailure";
+  readonly status: number;
+  constructor(call: string, status: number, message: string) {
+    super(`${call}: ${status} ${message}`);
+    this.status = status;
+  }
+}
+
+/** By which the audit log tells the harness from the programs under test. */
+export const harnessAgent = "joulie-test-harness";
+
+const patchType = "application/merge-patch+json";
+const answerLimitMs = 60_000;
+
+/** The harness's own way to the API server: small, so that the product's client can be tested against something else. */
+export class Api {
+  readonly #pool: Pool;
+  readonly #token: string;
+
+  constructor(server: string, ca: string, token: string) {
+    this.#token = token;
+    this.#pool = new Pool(server, {
+      allowH2: false,
+      connections: 64,
+      connect: { ca },
+      headersTimeout: answerLimitMs,
+      bodyTimeout: answerLimitMs,
+    });
+  }
+
+  async get<T = ObjectOf>(path: string): Promise<T> {
+    return JSON.parse(await this.text("GET", path)) as T;
+  }
+
+  async create<T = ObjectOf>(path: string, object: unknown): Promise<T> {
+    return JSON.parse(await this.text("POST", path, object)) as T;
+  }
+
+  async mergePatch<T = ObjectOf>(path: string, patch: unknown): Promise<T> {
+    return JSON.parse(await this.text("PATCH", path, patch, patchType)) as T;
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.text("DELETE", path);
+  }
+
+  async text(
+    method: "GET" | "POST" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+    type?: string,
+  ): Promise<string> {
+    const answer = await this.#pool.request({
+      method,
+      path,
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        "user-agent": harnessAgent,
+        "content-type": type ?? "application/json",
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode < 300) return text;
+    throw new ApiFailure(`${method} ${path}`, answer.statusCode, messageIn(text));
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+function messageIn(text: string): string {
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,83 @@
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { buildControlPlane, locateControlPlane } from "./build.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "joulie-build-"));
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A `go` that knows its version and "builds" by the given shell lines, with $out as the file asked for. */
+function fakeGo(build: string): void {
+  const script = `#!/bin/sh
+[ "$1" = env ] && { echo go1.99.0; exit 0; }
+echo "$@" >> ${folder}/builds
+out=""; for word in "$@"; do [ "$last" = -o ] && out="$word"; last="$word"; done
+${build}`;
+  writeFileSync(join(folder, "go"), script);
+  chmodSync(join(folder, "go"), 0o755);
+  vi.stubEnv("PATH", `${folder}:/usr/bin:/bin`);
+}
+
+const builds = () => readFileSync(join(folder, "builds"), "utf8").trimEnd().split("\n");
+const quiet = () => {};
+
+describe("the control plane's binary", () => {
+  it("without Go is not available, and says why", async () => {
+    vi.stubEnv("PATH", folder);
+    const result = await buildControlPlane(quiet);
+    expect(result).toEqual({ available: false, reason: expect.stringContaining("no usable Go") });
+  });
+
+  it("is built once for all who ask at the same time, outside the checkout, and said so", async () => {
+    fakeGo('sleep 0.2; echo binary > "$out"');
+    const lines: string[] = [];
+    const results = await Promise.all([1, 2, 3].map(async () => buildControlPlane((line) => void lines.push(line))));
+    for (const result of results) {
+      if (!result.available) throw new Error(result.reason);
+      expect(result.path.startsWith(join(folder, "cache", "joulie", "controlplane-"))).toBe(true);
+      expect(readFileSync(result.path, "utf8")).toBe("binary\n");
+      expect(readdirSync(dirname(result.path))).toEqual(["controlplane"]);
+    }
+    expect(builds()).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("about 6 minutes"))).toHaveLength(1);
+    expect(lines.filter((line) => /^built in \d+ s$/.test(line))).toHaveLength(1);
+    expect(await locateControlPlane()).toMatchObject({ available: true, built: true });
+  });
+
+  it("carries the version of go.mod, which clients parse", async () => {
+    fakeGo('echo binary > "$out"');
+    const result = await buildControlPlane(quiet);
+    expect(result).toMatchObject({ version: expect.stringMatching(/^v1\.\d+\.\d+$/) });
+    expect(builds()[0]).toContain(`component-base/version.gitVersion=${result.available ? result.version : ""}`);
+    expect(builds()[0]).toContain("-trimpath");
+  });
+
+  it("is built by the next one when a builder died", async () => {
+    fakeGo('echo binary > "$out"');
+    const first = await buildControlPlane(quiet);
+    if (!first.available) throw new Error(first.reason);
+    rmSync(first.path);
+    writeFileSync(`${first.path}.unfinished`, "half");
+    // No process has this number: it is above the largest the kernel gives.
+    writeFileSync(join(dirname(first.path), "lock"), String(2 ** 30));
+    await buildControlPlane(quiet);
+    expect(readdirSync(dirname(first.path))).toEqual(["controlplane"]);
+  });
+
+  it("that does not build is an error with the compiler's words, and leaves nothing behind", async () => {
+    fakeGo('echo half > "$out"; echo "main.go:1: no such thing" >&2; exit 1');
+    await expect(buildControlPlane(quiet)).rejects.toThrow("main.go:1: no such thing");
+    const result = await locateControlPlane();
+    if (!result.available) throw new Error(result.reason);
+    expect(result.built).toBe(false);
+    expect(existsSync(dirname(result.path)) && readdirSync(dirname(result.path))).toEqual([]);
+  });
+});

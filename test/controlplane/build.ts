@@ -1,0 +1,152 @@
+// Builds the control plane for tests on first use and keeps it outside the checkout: one binary per state of its sources.
+import { spawn } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export type ControlPlaneBinary =
+  | { readonly available: true; readonly path: string; readonly version: string; readonly built: boolean }
+  | { readonly available: false; readonly reason: string };
+
+const sources = import.meta.dirname;
+/** A builder that holds the lock longer than this is taken for lost. */
+const patienceMs = 30 * 60_000;
+
+/** Where the binary is, or will be; builds nothing. */
+export async function locateControlPlane(): Promise<ControlPlaneBinary> {
+  let go: string;
+  try {
+    go = await run("go", ["env", "GOVERSION", "GOOS", "GOARCH"]);
+  } catch (error) {
+    return {
+      available: false,
+      reason: `no usable Go on this machine (${messageOf(error)}); install Go from go.dev/dl`,
+    };
+  }
+  const version = kubernetesVersion();
+  const hash = createHash("sha256").update(JSON.stringify([go, buildArguments(version)]));
+  for (const file of readdirSync(sources).filter((name) => /\.go$|^go\.(mod|sum)$/.test(name))) {
+    hash.update(file).update(readFileSync(join(sources, file)));
+  }
+  const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "joulie");
+  const path = join(cache, `controlplane-${hash.digest("hex").slice(0, 16)}`, "controlplane");
+  return { available: true, path, version, built: existsSync(path) };
+}
+
+/** The binary, built if it is not there. `say` gets a line before a build and one after it. */
+export async function buildControlPlane(
+  say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
+): Promise<ControlPlaneBinary> {
+  const binary = await locateControlPlane();
+  if (!binary.available || binary.built) return binary;
+  const folder = join(binary.path, "..");
+  mkdirSync(folder, { recursive: true });
+  const release = await takeTurn(join(folder, "lock"), say);
+  try {
+    if (!existsSync(binary.path)) {
+      say(
+        `building etcd and Kubernetes ${binary.version} for tests, once, into ${folder} (about 6 minutes on 2 cores) …`,
+      );
+      const start = performance.now();
+      const unfinished = `${binary.path}.unfinished`;
+      rmSync(unfinished, { force: true });
+      try {
+        await run("go", ["build", ...buildArguments(binary.version), "-o", unfinished, "."]);
+        renameSync(unfinished, binary.path);
+      } finally {
+        rmSync(unfinished, { force: true });
+      }
+      say(`built in ${Math.round((performance.now() - start) / 1000)} s`);
+    }
+  } finally {
+    release();
+  }
+  return { ...binary, built: true };
+}
+
+/** go.mod says it once; the programs report it, and clients refuse to parse a version that nobody set. */
+function kubernetesVersion(): string {
+  const version = /k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/.exec(readFileSync(join(sources, "go.mod"), "utf8"))?.[1];
+  if (version === undefined) throw new Error("test/controlplane/go.mod requires no k8s.io/kubernetes");
+  return version;
+}
+
+function buildArguments(version: string): string[] {
+  const [major, minor] = version.slice(1).split(".");
+  const values = { gitVersion: version, gitMajor: major, gitMinor: minor };
+  const versions = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].flatMap((where) =>
+    Object.entries(values).map(([name, value]) => `-X ${where}.${name}=${value}`),
+  );
+  return ["-trimpath", "-ldflags", ["-s", "-w", ...versions].join(" ")];
+}
+
+/**
+ * One builder at a time, over all processes: a link is made whole or not at all, so the lock always names its holder.
+ * Should two ever build at once, the binary is still whole: it appears by a rename.
+ */
+async function takeTurn(lock: string, say: (line: string) => void): Promise<() => void> {
+  const mine = `${lock}.${randomUUID()}`;
+  writeFileSync(mine, String(process.pid));
+  const deadline = performance.now() + patienceMs;
+  let told = false;
+  try {
+    for (;;) {
+      try {
+        linkSync(mine, lock);
+        return () => rmSync(lock, { force: true });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      if (!isAlive(holderOf(lock)) || performance.now() > deadline) rmSync(lock, { force: true });
+      else {
+        if (!told) say(`another process builds the control plane; waiting for it (${lock})`);
+        told = true;
+        await sleep(500);
+      }
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+function holderOf(lock: string): number {
+  try {
+    return Number(readFileSync(lock, "utf8"));
+  } catch {
+    return Number.NaN;
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+async function run(command: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: sources, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    let errors = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    child.on("error", reject);
+    child.on("close", (code) => {
+      if (code === 0) resolve(output);
+      else
+        reject(
+          new Error(`${command} ${args[0]} in test/controlplane ended with ${code}: ${errors.trim().slice(-2000)}`),
+        );
+    });
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

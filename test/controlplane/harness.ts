@@ -1,0 +1,162 @@
+// A real Kubernetes control plane for one test file: started in seconds on loopback, gone when the tests are.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Api } from "./api.ts";
+import { buildControlPlane, isAlive } from "./build.ts";
+import { createIdentity, type Identity, type IdentityOptions, type Rule, writeIdentity } from "./identities.ts";
+import { type KubectlOptions, type KubectlResult, runKubectl } from "./kubectl.ts";
+import { createNodes, createPods, installCrds } from "./objects.ts";
+import { freePorts } from "./ports.ts";
+import { Program } from "./program.ts";
+import {
+  apiserver,
+  controllerManager,
+  etcd,
+  type Layout,
+  prepare,
+  type SchedulerConfig,
+  scheduler,
+} from "./programs.ts";
+import { type AuditedRequest, newRequests, type RequestCount, readAudit, requestCounts } from "./requests.ts";
+
+export interface ControlPlaneOptions {
+  /** A KubeSchedulerConfiguration, or part of one (`{}` for the defaults); false, the default, for no scheduler. */
+  readonly scheduler?: SchedulerConfig | false;
+  /** With garbage collection and the end of namespaces; no controller that would miss kubelets. Default false. */
+  readonly controllerManager?: boolean;
+  /** Whether Joulie's CRDs are installed. Default true. */
+  readonly crds?: boolean;
+  /** Whether `audited` knows who asked for what. Default false. */
+  readonly audit?: boolean;
+}
+
+export interface ControlPlane {
+  /** Of Kubernetes, for example v1.36.3. */
+  readonly version: string;
+  readonly server: string;
+  /** May do everything; for the test's own hand, never for a program under test. */
+  readonly admin: Identity;
+  /** The test's own hand. */
+  readonly api: Api;
+  readonly etcd: Program;
+  readonly apiserver: Program;
+  readonly scheduler: Program | undefined;
+  readonly controllerManager: Program | undefined;
+  /** A new ServiceAccount that may do what the rules say and nothing else. */
+  identity(rules: readonly Rule[], options?: IdentityOptions): Promise<Identity>;
+  createNodes(names: readonly string[], options?: Parameters<typeof createNodes>[2]): Promise<void>;
+  createPods(names: readonly string[], options?: Parameters<typeof createPods>[2]): Promise<void>;
+  /** The real kubectl, as admin unless told otherwise. */
+  kubectl(args: readonly string[], options?: KubectlOptions & { as?: Identity }): Promise<KubectlResult>;
+  /** Requests that the API server answered during the work, whoever asked. */
+  requestsDuring(work: () => Promise<void>): Promise<RequestCount[]>;
+  /** Requests so far, with who asked, but for the harness's own; only with `audit`. */
+  audited(): AuditedRequest[];
+  /** Ends every program and removes every file; a second call does nothing. */
+  stop(): Promise<void>;
+}
+
+const folderPrefix = "joulie-controlplane-";
+
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const binary = await buildControlPlane();
+  if (!binary.available) throw new Error(`there is no control plane to test on: ${binary.reason}`);
+  removeFoldersOfTheDead();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(binary.path, binary.version, options);
+    } catch (error) {
+      // Somebody took a port between our look and the program's.
+      if (attempt === 3 || !/address already in use/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startOnce(binary: string, version: string, options: ControlPlaneOptions): Promise<ControlPlane> {
+  const folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`));
+  const programs: Program[] = [];
+  let api: Api | undefined;
+
+  const stop = async () => {
+    // Clients before their server: an apiserver without its etcd ignores SIGTERM.
+    for (const program of programs.splice(0).toReversed()) await program.stop();
+    await api?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const start = async (spec: ConstructorParameters<typeof Program>[2]) => {
+    const program = new Program(binary, folder, spec);
+    programs.push(program);
+    await program.start();
+    return program;
+  };
+
+  try {
+    const layout = prepare(folder, await ports());
+    const storage = await start(etcd(layout));
+    // The certificate is there only once the API server has made it.
+    const hand = () =>
+      (api ??= new Api(layout.server, readFileSync(layout.files.certificate, "utf8"), layout.tokens.admin));
+    const server = await start(apiserver(layout, options.audit === true, async () => isServing(hand())));
+    const adminApi = hand();
+    const ca = readFileSync(layout.files.certificate, "utf8");
+    const master = (user: keyof Layout["tokens"]) =>
+      writeIdentity(folder, { user, server: layout.server, ca, token: layout.tokens[user] }, "default");
+    const admin = master("admin");
+    // Before the controllers: their garbage collector looks for new kinds only every 30 s.
+    if (options.crds !== false) await installCrds(adminApi);
+    const [controllers, placing] = await Promise.all([
+      options.controllerManager === true
+        ? start(controllerManager(layout, master("kube-controller-manager").kubeconfig))
+        : undefined,
+      options.scheduler ? start(scheduler(layout, master("kube-scheduler").kubeconfig, options.scheduler)) : undefined,
+    ]);
+    const counts = async () => requestCounts(await adminApi.text("GET", "/metrics"));
+
+    return {
+      version,
+      server: layout.server,
+      admin,
+      api: adminApi,
+      etcd: storage,
+      apiserver: server,
+      scheduler: placing,
+      controllerManager: controllers,
+      identity: async (rules, how = {}) => createIdentity(adminApi, { folder, server: layout.server, ca }, rules, how),
+      createNodes: async (names, how) => createNodes(adminApi, names, how),
+      createPods: async (names, how) => createPods(adminApi, names, how),
+      kubectl: async (args, { as = admin, ...how } = {}) =>
+        runKubectl(binary, { folder, kubeconfig: as.kubeconfig }, args, how),
+      requestsDuring: async (work) => {
+        const before = await counts();
+        await work();
+        return newRequests(before, await counts());
+      },
+      audited: () => readAudit(layout.files.audit),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function ports(): Promise<Layout["ports"]> {
+  const [etcd = 0, etcdPeer = 0, apiserver = 0, scheduler = 0, controllers = 0] = await freePorts(5);
+  return { etcd, etcdPeer, apiserver, scheduler, controllers };
+}
+
+/** Ready, and with the namespace everybody takes for granted. */
+async function isServing(api: Api): Promise<boolean> {
+  await api.text("GET", "/readyz");
+  await api.get("/api/v1/namespaces/default");
+  return true;
+}
+
+/** A killed test process takes its programs with it, but not their files. */
+function removeFoldersOfTheDead(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = name.startsWith(folderPrefix) ? Number(name.slice(folderPrefix.length).split("-")[0]) : Number.NaN;
+    if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}

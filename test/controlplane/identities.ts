@@ -1,0 +1,145 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Api } from "./api.ts";
+import { ensureNamespace } from "./objects.ts";
+
+/** Who a program is to the API server, in every form in which a program may be told. */
+export interface Identity {
+  /** `system:serviceaccount:NAMESPACE:NAME` for ServiceAccounts. */
+  readonly user: string;
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  readonly token: string;
+  /** File for KUBECONFIG. */
+  readonly kubeconfig: string;
+  /** Folder with token, ca.crt and namespace, as a pod finds them mounted. */
+  readonly mount: string;
+}
+
+/** A rule of RBAC; with a namespace it goes into a Role there, without into a ClusterRole. */
+export interface Rule {
+  readonly namespace?: string;
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export interface IdentityOptions {
+  /** Name of the ServiceAccount. */
+  readonly name?: string;
+  readonly namespace?: string;
+  /** A pod of the namespace to bind the token to: the server then knows the pod's node, and ends the token with the pod. */
+  readonly pod?: string;
+}
+
+export const joulieNamespace = "joulie-system";
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const visibleWithinMs = 30_000;
+
+export function writeIdentity(
+  folder: string,
+  who: Pick<Identity, "user" | "server" | "ca" | "token">,
+  namespace: string,
+): Identity {
+  const mount = join(folder, "identities", who.user.replaceAll(":", "_"));
+  const kubeconfig = join(mount, "kubeconfig");
+  mkdirSync(mount, { recursive: true, mode: 0o700 });
+  const files = {
+    token: who.token,
+    "ca.crt": who.ca,
+    namespace,
+    kubeconfig: JSON.stringify(kubeconfigOf(who, namespace)),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(mount, name), text, { mode: 0o600 });
+  return { ...who, kubeconfig, mount };
+}
+
+function kubeconfigOf(
+  { user, server, ca, token }: Pick<Identity, "user" | "server" | "ca" | "token">,
+  namespace: string,
+) {
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "test",
+    contexts: [{ name: "test", context: { cluster: "test", user, namespace } }],
+    clusters: [{ name: "test", cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") } }],
+    users: [{ name: user, user: { token } }],
+  };
+}
+
+/** A new ServiceAccount that may do what the rules say and nothing else; resolves when the server knows them. */
+export async function createIdentity(
+  admin: Api,
+  at: { readonly folder: string; readonly server: string; readonly ca: string },
+  rules: readonly Rule[],
+  { name = `joulie-test-${++created}`, namespace = joulieNamespace, pod }: IdentityOptions,
+): Promise<Identity> {
+  await ensureNamespace(admin, namespace);
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await admin.create(accounts, { metadata: { name } });
+  const subject = { kind: "ServiceAccount", name, namespace };
+  const places = [...new Set(rules.map((rule) => rule.namespace))];
+  for (const place of places) {
+    if (place !== undefined) await ensureNamespace(admin, place);
+    const [prefix, kind] = place === undefined ? [rbac, "ClusterRole"] : [`${rbac}/namespaces/${place}`, "Role"];
+    const role = `${namespace}-${name}`;
+    const own = rules.filter((rule) => rule.namespace === place).map((rule) => ({ ...rule, namespace: undefined }));
+    await admin.create(`${prefix}/${kind.toLowerCase()}s`, { metadata: { name: role }, rules: own });
+    await admin.create(`${prefix}/${kind.toLowerCase()}bindings`, {
+      metadata: { name: role },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: role },
+      subjects: [subject],
+    });
+  }
+  const boundObjectRef = pod === undefined ? undefined : { apiVersion: "v1", kind: "Pod", name: pod };
+  const { status } = await admin.create<{ status: { token: string } }>(`${accounts}/${name}/token`, {
+    spec: { expirationSeconds: 86_400, boundObjectRef },
+  });
+  const user = `system:serviceaccount:${namespace}:${name}`;
+  const identity = writeIdentity(at.folder, { user, server: at.server, ca: at.ca, token: status.token }, namespace);
+  const api = new Api(at.server, at.ca, status.token);
+  try {
+    for (const place of places) await rulesInForce(api, place, rules);
+  } finally {
+    await api.close();
+  }
+  return identity;
+}
+
+let created = 0;
+
+/** The authoriser learns of roles by a watch, a moment after they are written. */
+async function rulesInForce(api: Api, namespace: string | undefined, rules: readonly Rule[]): Promise<void> {
+  const rule = rules.find((candidate) => candidate.namespace === namespace);
+  const verb = rule?.verbs[0];
+  if (rule === undefined || verb === undefined) return;
+  const [resource, subresource] = (rule.resources?.[0] ?? "").split("/");
+  const question =
+    rule.nonResourceURLs === undefined
+      ? {
+          resourceAttributes: {
+            verb,
+            group: rule.apiGroups?.[0] ?? "",
+            resource,
+            subresource,
+            name: rule.resourceNames?.[0],
+            namespace,
+          },
+        }
+      : { nonResourceAttributes: { verb, path: rule.nonResourceURLs[0] } };
+  const deadline = performance.now() + visibleWithinMs;
+  for (;;) {
+    const { status } = await api.create<{ status: { allowed: boolean } }>(
+      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      { spec: question },
+    );
+    if (status.allowed) return;
+    if (performance.now() > deadline) throw new Error(`the API server does not apply the rule ${JSON.stringify(rule)}`);
+    await sleep(10);
+  }
+}

@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+
+export interface KubectlResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface KubectlOptions {
+  /** Text for standard input, for `-f -`. */
+  readonly input?: string;
+  readonly limitMs?: number;
+}
+
+/** Runs the real kubectl as the one the kubeconfig names; never throws for what kubectl says. */
+export async function runKubectl(
+  binary: string,
+  at: { readonly folder: string; readonly kubeconfig: string },
+  args: readonly string[],
+  { input, limitMs = 60_000 }: KubectlOptions = {},
+): Promise<KubectlResult> {
+  return new Promise((resolve, reject) => {
+    // HOME: kubectl keeps what it learns about a server there, and this server's port may be another's tomorrow.
+    const child = spawn(binary, ["kubectl", ...args], {
+      env: { ...process.env, HOME: at.folder, KUBECONFIG: at.kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
+    });
+    const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    child.on("error", reject);
+    child.on("close", (code) => {
+      clearTimeout(limit);
+      resolve({ code, stdout, stderr });
+    });
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+  });
+}

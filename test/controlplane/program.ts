@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const startLimitMs = 120_000;
+const stopLimitMs = 10_000;
+
+export interface ProgramSpec {
+  readonly name: "etcd" | "kube-apiserver" | "kube-scheduler" | "kube-controller-manager";
+  readonly args: readonly string[];
+  /** Resolves to true once the program serves; may reject while it does not. */
+  readonly ready: () => Promise<boolean>;
+}
+
+/** One program of the control plane, as a child of this process. */
+export class Program {
+  readonly name: string;
+  /** File with all it ever wrote, over restarts. */
+  readonly log: string;
+  readonly #binary: string;
+  readonly #spec: ProgramSpec;
+  #child: ChildProcess | undefined;
+
+  constructor(binary: string, folder: string, spec: ProgramSpec) {
+    this.#binary = binary;
+    this.#spec = spec;
+    this.name = spec.name;
+    this.log = `${folder}/${spec.name}.txt`;
+  }
+
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#running?.pid;
+  }
+
+  get #running(): ChildProcess | undefined {
+    const child = this.#child;
+    return child?.exitCode === null && child.signalCode === null ? child : undefined;
+  }
+
+  /** Resolves when it serves; rejects, with the end of its log, when it ends or takes too long. */
+  async start(): Promise<void> {
+    if (this.#running !== undefined) throw new Error(`${this.name} runs already`);
+    const log = openSync(this.log, "a");
+    const child = spawn(this.#binary, [this.name, ...this.#spec.args], {
+      stdio: ["ignore", log, log],
+      env: { ...process.env, CONTROLPLANE_PARENT: String(process.pid) },
+    });
+    closeSync(log);
+    this.#child = child;
+    let failure: Error | undefined;
+    child.once("error", (error) => (failure = error));
+    const deadline = performance.now() + startLimitMs;
+    while (!(await this.#spec.ready().catch(() => false))) {
+      if (failure !== undefined || this.#running === undefined) {
+        throw new Error(`${this.name} did not start: ${failure?.message ?? this.lastWords()}`);
+      }
+      if (performance.now() > deadline) {
+        throw new Error(`${this.name} does not serve after ${startLimitMs / 1000} s: ${this.lastWords()}`);
+      }
+      await sleep(20);
+    }
+  }
+
+  /** Stops the process where it stands: connections stay open, nothing answers. */
+  freeze(): void {
+    this.#signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#signal("SIGCONT");
+  }
+
+  /** Ends it politely, then surely: an apiserver without its etcd ignores SIGTERM. */
+  async stop(): Promise<void> {
+    await this.#end("SIGTERM");
+  }
+
+  /** Ends it as a crash would. */
+  async kill(): Promise<void> {
+    await this.#end("SIGKILL");
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** The end of its log, or the panic it ended with. */
+  lastWords(): string {
+    const lines = readFileSync(this.log, "utf8").trimEnd().split("\n");
+    const panic = lines.findLastIndex((line) => line.startsWith("panic:"));
+    return (panic < 0 ? lines.slice(-20) : lines.slice(panic, panic + 20)).join("\n");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#running;
+    if (child === undefined) return;
+    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const limit = setTimeout(() => child.kill("SIGKILL"), stopLimitMs);
+    child.kill(signal);
+    // A frozen program hears of the signal once it is thawed.
+    child.kill("SIGCONT");
+    await ended;
+    clearTimeout(limit);
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#running?.kill(signal) !== true) throw new Error(`${this.name} does not run`);
+  }
+}

@@ -1,0 +1,149 @@
+// The command lines of the control plane: what makes the real programs quick, quiet and content without kubelets.
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { existsSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
+import { request } from "undici";
+import type { ProgramSpec } from "./program.ts";
+import { auditPolicy } from "./requests.ts";
+
+/** Everybody the API server knows by a fixed token. All are masters; ServiceAccounts are for the programs under test. */
+const masters = ["admin", "kube-scheduler", "kube-controller-manager"] as const;
+type Master = (typeof masters)[number];
+
+export interface Layout {
+  readonly folder: string;
+  readonly ports: Readonly<Record<"etcd" | "etcdPeer" | "apiserver" | "scheduler" | "controllers", number>>;
+  readonly server: string;
+  readonly tokens: Readonly<Record<Master, string>>;
+  readonly files: Readonly<Record<"certificate" | "key" | "tokens" | "auditPolicy" | "audit", string>>;
+}
+
+/** Lays the folder out: keys, tokens, the place of every file. */
+export function prepare(folder: string, ports: Layout["ports"]): Layout {
+  const secret = () => randomBytes(24).toString("base64url");
+  const tokens = { admin: secret(), "kube-scheduler": secret(), "kube-controller-manager": secret() };
+  const files = {
+    // Written by the API server itself, good for 127.0.0.1; it holds the authority's certificate as well.
+    certificate: `${folder}/certificates/apiserver.crt`,
+    key: `${folder}/service-accounts.pem`,
+    tokens: `${folder}/tokens.csv`,
+    auditPolicy: `${folder}/audit-policy.json`,
+    audit: `${folder}/audit.jsonl`,
+  };
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  writeFileSync(files.key, privateKey.export({ type: "sec1", format: "pem" }), { mode: 0o600 });
+  const lines = masters.map((name) => `${tokens[name]},${name},${name},system:masters\n`);
+  writeFileSync(files.tokens, lines.join(""), { mode: 0o600 });
+  writeFileSync(files.auditPolicy, JSON.stringify(auditPolicy));
+  return { folder, ports, server: `https://127.0.0.1:${ports.apiserver}`, tokens, files };
+}
+
+export function etcd({ folder, ports }: Layout): ProgramSpec {
+  const client = `http://127.0.0.1:${ports.etcd}`;
+  const peer = `http://127.0.0.1:${ports.etcdPeer}`;
+  return {
+    name: "etcd",
+    args: flags({
+      "data-dir": `${folder}/etcd`,
+      "unsafe-no-fsync": true,
+      "listen-client-urls": client,
+      "advertise-client-urls": client,
+      "listen-peer-urls": peer,
+      "initial-advertise-peer-urls": peer,
+      "initial-cluster": `default=${peer}`,
+      "quota-backend-bytes": 4 * 2 ** 30,
+    }),
+    ready: async () => {
+      const { statusCode, body } = await request(`${client}/health`, { headersTimeout: 5000 });
+      await body.dump();
+      return statusCode === 200;
+    },
+  };
+}
+
+export function apiserver({ folder, ports, files }: Layout, audit: boolean, ready: ProgramSpec["ready"]): ProgramSpec {
+  return {
+    name: "kube-apiserver",
+    args: flags({
+      "etcd-servers": `http://127.0.0.1:${ports.etcd}`,
+      "bind-address": "127.0.0.1",
+      "secure-port": ports.apiserver,
+      "cert-dir": `${folder}/certificates`,
+      "service-account-issuer": "https://kubernetes.default",
+      "service-account-key-file": files.key,
+      "service-account-signing-key-file": files.key,
+      "token-auth-file": files.tokens,
+      "authorization-mode": "RBAC",
+      "service-cluster-ip-range": "10.0.0.0/24",
+      "allow-privileged": true,
+      // Nobody would ever take the not-ready taint off a new node, nor make the ServiceAccounts pods are checked for.
+      "disable-admission-plugins": "ServiceAccount,TaintNodesByCondition",
+      // No API server but this one: without it, leaving would wait for a Service nobody uses.
+      "endpoint-reconciler-type": "none",
+      ...(audit ? { "audit-policy-file": files.auditPolicy, "audit-log-path": files.audit } : {}),
+    }),
+    // The key is written after the certificate, so the certificate is whole.
+    ready: async () => existsSync(files.certificate.replace(/crt$/, "key")) && (await ready()),
+  };
+}
+
+export type SchedulerConfig = Readonly<Record<string, unknown>>;
+
+export function scheduler({ folder, ports }: Layout, kubeconfig: string, config: SchedulerConfig): ProgramSpec {
+  const file = `${folder}/kube-scheduler.json`;
+  const base = {
+    apiVersion: "kubescheduler.config.k8s.io/v1",
+    kind: "KubeSchedulerConfiguration",
+    leaderElection: { leaderElect: false },
+    // The default of 50 requests a second is what would be measured otherwise.
+    clientConnection: { kubeconfig, qps: 5000, burst: 10_000 },
+  };
+  writeFileSync(file, JSON.stringify({ ...base, ...config }));
+  return {
+    name: "kube-scheduler",
+    args: flags({ config: file, ...servingFlags(folder, ports.scheduler) }),
+    ready: async () => answersOk(`https://127.0.0.1:${ports.scheduler}/readyz`),
+  };
+}
+
+export function controllerManager({ folder, ports }: Layout, kubeconfig: string): ProgramSpec {
+  return {
+    name: "kube-controller-manager",
+    args: flags({
+      kubeconfig,
+      // Without node-lifecycle: it would mark nodes whose kubelet is silent, and these have none.
+      controllers: "garbage-collector-controller,namespace-controller",
+      "leader-elect": false,
+      "kube-api-qps": 5000,
+      "kube-api-burst": 10_000,
+      ...servingFlags(folder, ports.controllers),
+    }),
+    ready: async () => answersOk(`https://127.0.0.1:${ports.controllers}/healthz`),
+  };
+}
+
+function servingFlags(folder: string, port: number) {
+  return {
+    "bind-address": "127.0.0.1",
+    "secure-port": port,
+    "cert-dir": `${folder}/certificates-${port}`,
+    "authentication-skip-lookup": true,
+    "authorization-always-allow-paths": "/metrics,/healthz,/livez,/readyz",
+  };
+}
+
+/** Of a program that signs its own certificate on loopback, which there is nothing to check against. */
+async function answersOk(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    get(url, { rejectUnauthorized: false, agent: false, timeout: 5000 }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    })
+      .on("timeout", () => resolve(false))
+      .on("error", () => resolve(false));
+  });
+}
+
+function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
+  return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { newRequests, requestCounts } from "./requests.ts";
+
+const line = (verb: string, code: string, dryRun: string, count: string) =>
+  `apiserver_request_total{code="${code}",component="apiserver",dry_run="${dryRun}",group="joulie.io",resource="nodetwins",scope="resource",subresource="status",verb="${verb}",version="v1alpha1"} ${count}`;
+const entry = { group: "joulie.io", resource: "nodetwins", subresource: "status" };
+
+describe("counts of requests", () => {
+  it("are summed over labels nobody asks for, and other series are none of them", () => {
+    const text = ["# HELP x", line("APPLY", "200", "", "3"), line("APPLY", "200", "All", "1e+01"), "up 1"].join("\n");
+    expect(requestCounts(text)).toEqual([{ ...entry, verb: "APPLY", code: "200", count: 13 }]);
+    expect(requestCounts("")).toEqual([]);
+  });
+
+  it("are told as what came in between", () => {
+    const before = requestCounts([line("APPLY", "200", "", "3"), line("GET", "200", "", "5")].join("\n"));
+    const after = requestCounts(
+      [line("APPLY", "200", "", "4"), line("GET", "200", "", "5"), line("GET", "404", "", "2")].join("\n"),
+    );
+    expect(newRequests(before, after)).toEqual([
+      { ...entry, verb: "APPLY", code: "200", count: 1 },
+      { ...entry, verb: "GET", code: "404", count: 2 },
+    ]);
+  });
+});

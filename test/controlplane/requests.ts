@@ -1,0 +1,91 @@
+import { existsSync, readFileSync } from "node:fs";
+import { harnessAgent } from "./api.ts";
+
+/** Requests the API server answered, of one kind. Long ones (WATCH) count when they end. */
+export interface RequestCount {
+  /** GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE … */
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly code: string;
+  readonly count: number;
+}
+
+/** Counts from the text of /metrics: the series of apiserver_request_total, summed over labels nobody asks for. */
+export function requestCounts(metrics: string): RequestCount[] {
+  const sums = new Map<string, RequestCount>();
+  for (const [, text = "", value] of metrics.matchAll(/^apiserver_request_total\{(.*)\} (\S+)$/gm)) {
+    const labels = Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, label]) => [name, label]));
+    const { verb = "", group = "", resource = "", subresource = "", code = "" } = labels as Record<string, string>;
+    const key = JSON.stringify([verb, group, resource, subresource, code]);
+    const count = (sums.get(key)?.count ?? 0) + Number(value);
+    sums.set(key, { verb, group, resource, subresource, code, count });
+  }
+  return [...sums.values()];
+}
+
+/** What came between two readings. */
+export function newRequests(before: readonly RequestCount[], after: readonly RequestCount[]): RequestCount[] {
+  const keyOf = (entry: RequestCount) => JSON.stringify({ ...entry, count: undefined });
+  const old = new Map(before.map((entry) => [keyOf(entry), entry.count]));
+  return after
+    .map((entry) => ({ ...entry, count: entry.count - (old.get(keyOf(entry)) ?? 0) }))
+    .filter(({ count }) => count > 0);
+}
+
+/** One request of the audit log: who asked for what. */
+export interface AuditedRequest {
+  readonly user: string;
+  readonly userAgent: string;
+  /** As RBAC names it: get, list, watch, create, update, patch, delete … */
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly path: string;
+  readonly code: number;
+}
+
+interface AuditEvent {
+  readonly user: { readonly username: string };
+  readonly userAgent?: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly objectRef?: { apiGroup?: string; resource?: string; subresource?: string; namespace?: string };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** Every request once, when it is answered: watches too, as soon as they begin. */
+export const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "Metadata" }],
+};
+
+/** All that the log tells, but for what the harness did itself. */
+export function readAudit(file: string): AuditedRequest[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, "utf8").split("\n");
+  // The last line may still be in the writing.
+  return lines.slice(0, -1).flatMap((line) => {
+    const { stage, ...event } = JSON.parse(line) as AuditEvent & { stage: string };
+    if (event.verb === "watch" ? stage !== "ResponseStarted" : stage !== "ResponseComplete") return [];
+    if (event.userAgent === harnessAgent) return [];
+    return [
+      {
+        user: event.user.username,
+        userAgent: event.userAgent ?? "",
+        verb: event.verb,
+        group: event.objectRef?.apiGroup ?? "",
+        resource: event.objectRef?.resource ?? "",
+        subresource: event.objectRef?.subresource ?? "",
+        namespace: event.objectRef?.namespace ?? "",
+        path: event.requestURI,
+        code: event.responseStatus?.code ?? 0,
+      },
+    ];
+  });
+}
