@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
+import { dnsSubdomain, longestObjectName, objectNamePattern } from "./object-name.ts";
 import { isPlainObject } from "./plain-object.ts";
 
 /**
@@ -43,17 +44,20 @@ function patterned(pattern: RegExp, longest: number, wanted: string, description
   return schema;
 }
 
-const dnsName = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-
 export const objectName = (description: string) =>
-  patterned(new RegExp(`^${dnsName}$`), 253, "a DNS name in lower case, at most 253 characters", description);
+  patterned(
+    objectNamePattern,
+    longestObjectName,
+    `a DNS name in lower case, at most ${longestObjectName} characters`,
+    description,
+  );
 
 export const httpEndpoint = (description: string) =>
   patterned(/^https?:\/\/[^\s/]/, 2048, "an http:// or https:// address, at most 2048 characters", description);
 
 export const conditionType = (description: string) =>
   patterned(
-    new RegExp(`^(${dnsName}/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`),
+    new RegExp(`^(${dnsSubdomain}/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`),
     316,
     "a CamelCase word, at most 316 characters",
     description,

@@ -1,4 +1,5 @@
 import { type BadText, badText, ok, type Result } from "../units/index.ts";
+import { isObjectName } from "./object-name.ts";
 
 /** One condition on one label. The operators are those of Kubernetes' matchExpressions. */
 export interface LabelRequirement {
@@ -12,13 +13,12 @@ export interface LabelRequirement {
 export type LabelSelector = readonly LabelRequirement[];
 
 const labelName = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
-const labelPrefix = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 export function isLabelKey(key: string): boolean {
   const slash = key.indexOf("/");
   const name = key.slice(slash + 1);
   if (name.length > 63 || !labelName.test(name)) return false;
-  return slash === -1 || (slash <= 253 && labelPrefix.test(key.slice(0, slash)));
+  return slash === -1 || isObjectName(key.slice(0, slash));
 }
 
 export const isLabelValue = (value: string): boolean => value === "" || (value.length <= 63 && labelName.test(value));

@@ -1,0 +1,67 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { objectName } from "./fields.ts";
+import { nodeTwinKind } from "./kinds.ts";
+import { isObjectName } from "./object-name.ts";
+import { read } from "./read.ts";
+import { isLabelKey } from "./selector.ts";
+import { checked } from "./write.ts";
+
+const longLabel = "a".repeat(70);
+
+const legal = [
+  "a",
+  "0",
+  "worker-1",
+  "worker-1.example",
+  "a--b",
+  longLabel,
+  `${longLabel}.${longLabel}`,
+  "x".repeat(253),
+];
+const illegal = [
+  "",
+  "A",
+  "a_b",
+  "-a",
+  "a-",
+  ".a",
+  "a.",
+  "a..b",
+  "a.-b",
+  "a-.b",
+  "a b",
+  "a\n",
+  "ü",
+  "a/b",
+  "x".repeat(254),
+];
+
+describe("isObjectName", () => {
+  it.each(legal)("takes %j, as Kubernetes does", (name) => {
+    expect(isObjectName(name)).toBe(true);
+  });
+
+  it.each(illegal)("refuses %j", (name) => {
+    expect(isObjectName(name)).toBe(false);
+  });
+
+  it("is the one rule of schemas and label prefixes", () => {
+    const schema = objectName("A name.");
+    const near = fc.string({ unit: fc.constantFrom("a", "z", "0", "-", ".", "A", "_"), maxLength: 8 });
+    const text = fc.oneof(near, fc.constantFrom(...legal, ...illegal));
+    fc.assert(
+      fc.property(text, (name) => {
+        expect(schema.safeParse(name).success).toBe(isObjectName(name));
+        expect(isLabelKey(`${name}/key`)).toBe(isObjectName(name));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("lets a node with a label longer than the DNS allows be read and written", () => {
+    const twin = { metadata: { name: longLabel }, spec: { nodeName: longLabel, profile: "eco" as const } };
+    expect(read(nodeTwinKind, twin)).toEqual({ ok: true, value: { object: twin, dropped: [] } });
+    expect(checked(nodeTwinKind, twin)).toMatchObject(twin);
+  });
+});
