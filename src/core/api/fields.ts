@@ -23,7 +23,6 @@ export const powerTrend = (description: string) => branded<WattsPerMinute>(z.num
 /** 0 % of the maximum would stop the device, so it is excluded. */
 export const capPercent = (description: string) => branded<Percent>(z.number().gt(0).max(100).describe(description));
 export const percentage = (description: string) => branded<Percent>(z.number().min(0).max(100).describe(description));
-export const score = percentage;
 
 export const decimal = (least: number, most: number | undefined, description: string) => {
   const bounded = z.number().min(least);

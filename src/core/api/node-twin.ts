@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { twinControlReport } from "./control-report.ts";
-import { block, choice, decimal, percentage, power, powerTrend, score, timestamp } from "./fields.ts";
+import { block, choice, decimal, percentage, power, powerTrend, timestamp } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
 import { type PowerTarget, powerTarget } from "./power-target.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
@@ -33,9 +33,9 @@ const status = block(
   "What the twin predicts and what was measured; the agent owns controlStatus, the operator the rest.",
   {
     schedulableClass: choice(schedulableClasses, "What the scheduler may place here.").optional(),
-    predictedPowerHeadroomScore: score("Room for more work, 0 to 100; higher is better.").optional(),
-    predictedCoolingStressScore: score("Share of the cooling capacity in use, 0 to 100.").optional(),
-    predictedPsuStressScore: score("Share of the rack's power supply in use, 0 to 100.").optional(),
+    predictedPowerHeadroomScore: percentage("Room for more work, 0 to 100; higher is better.").optional(),
+    predictedCoolingStressScore: percentage("Share of the cooling capacity in use, 0 to 100.").optional(),
+    predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
     effectiveCapState: block("The caps the predictions were computed with.", {
       cpuPct: percentage("CPU cap in percent of the maximum; 100 is uncapped.").optional(),
       gpuPct: percentage("GPU cap in percent of the maximum; 100 is uncapped or no GPU.").optional(),
