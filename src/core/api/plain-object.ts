@@ -3,3 +3,6 @@ export type PlainObject = Readonly<Record<string, unknown>>;
 
 export const isPlainObject = (value: unknown): value is PlainObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Kubernetes takes null for absent. */
+export const isGiven = (value: unknown): boolean => value !== undefined && value !== null;

@@ -113,6 +113,30 @@ function valueAt(object: unknown, path: readonly (string | number)[]): unknown {
 }
 
 describe("read", () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ["another kind", { kind: "Pod" }, 'kind is "Pod", expected NodeTwin'],
+    ["another kind of our group", { kind: "NodePowerProfile" }, 'kind is "NodePowerProfile", expected NodeTwin'],
+    ["a kind that is no text", { kind: 5 }, "kind is 5, expected NodeTwin"],
+    ["the core group", { apiVersion: "v1" }, 'apiVersion is "v1", expected joulie.io/v1alpha1'],
+    ["another group", { apiVersion: "apps/v1" }, 'apiVersion is "apps/v1", expected joulie.io/v1alpha1'],
+    ["a group that begins like ours", { apiVersion: "joulie.io.evil/v1" }, 'apiVersion is "joulie.io.evil/v1"'],
+    ["a group that ends like ours", { apiVersion: "x.joulie.io/v1" }, 'apiVersion is "x.joulie.io/v1"'],
+    ["our group without a version", { apiVersion: "joulie.io" }, 'apiVersion is "joulie.io"'],
+    ["an apiVersion that is no text", { apiVersion: ["joulie.io/v1alpha1"] }, "apiVersion is a list of 1"],
+  ])("refuses %s, whatever else fits", (_, header, message) => {
+    const reading = read(nodeTwinKind, { ...header, metadata, spec });
+    expect(reading.ok ? "read" : describeProblem(reading.error)).toContain(message);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["no header, as in a list", {}],
+    ["null for a header", { kind: null, apiVersion: null }],
+    ["its kind alone", { kind: "NodeTwin" }],
+    ["another version of our group", { kind: "NodeTwin", apiVersion: "joulie.io/v1" }],
+  ])("reads an object with %s", (_, header) => {
+    expect(readingOf(nodeTwinKind, { ...header, metadata, spec }).object.spec).toEqual(spec);
+  });
+
   it("reads capRange of a GPU as capRangePerGpu, which wins where both are given", () => {
     const withGpu = (gpu: object) => readingOf(nodeHardwareKind, { metadata, spec, status: { gpu } });
     expect(withGpu({ capRange: { maxWatts: 700 } }).object.status?.gpu).toEqual({ capRangePerGpu: { maxWatts: 700 } });

@@ -3,7 +3,8 @@ import { examine, Findings, type Problem, textOf } from "./examine.ts";
 import { expectationOf } from "./expectation.ts";
 import type { Kind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
-import { isPlainObject, type PlainObject } from "./plain-object.ts";
+import { apiGroup, apiVersion } from "./names.ts";
+import { isGiven, isPlainObject, type PlainObject } from "./plain-object.ts";
 
 export interface Reading<Object> {
   readonly object: Object;
@@ -13,7 +14,7 @@ export interface Reading<Object> {
 
 /**
  * Reads an object at the boundary, liberally: unknown fields stay, null is absent, one bad field costs only itself. A
- * valid object comes back as it is, not copied. Only what has no usable name is refused.
+ * valid object comes back as it is, not copied. Only another kind and what has no usable name are refused.
  */
 export function read<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Object>, Problem> {
   const renamed = withoutAliases(kind, value);
@@ -29,6 +30,9 @@ function salvage<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Obj
   const refuse = (path: string, found: unknown, expected: string) => fail({ path, text: textOf(found), expected });
   if (!isPlainObject(value)) return refuse("", value, `a ${kind.kind}`);
   const { metadata } = value;
+  // Items of a list carry neither; another version of our group has the same objects in it.
+  if (isGiven(value.kind) && value.kind !== kind.kind) return refuse("kind", value.kind, kind.kind);
+  if (isGiven(value.apiVersion) && !isOurs(value.apiVersion)) return refuse("apiVersion", value.apiVersion, apiVersion);
   if (!isPlainObject(metadata)) return refuse("metadata", metadata, "an object");
   const nameSchema = objectMetadata.shape.name;
   const name = nameSchema.safeParse(metadata.name);
@@ -41,6 +45,8 @@ function salvage<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Obj
   if (object === undefined && first !== undefined) return fail(first);
   return ok({ object: object as Object, dropped: findings.problems });
 }
+
+const isOurs = (version: unknown) => typeof version === "string" && version.startsWith(`${apiGroup}/`);
 
 /** An object without a spec, or with another node's name in it, is still the object of the node it is named after. */
 function withUsableSpec<Object>(kind: Kind<Object>, value: PlainObject, name: string, findings: Findings): PlainObject {

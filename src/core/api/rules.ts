@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isGiven, isPlainObject, type PlainObject } from "./plain-object.ts";
 
 /**
  * A condition no single field can say. It is built from one piece of data that yields both the check in this process and
@@ -23,8 +23,6 @@ export function withRules<Schema extends z.ZodObject>(schema: Schema, ...added: 
   rules.add(checked, { rules: added });
   return checked;
 }
-
-const isGiven = (value: unknown) => value !== undefined && value !== null;
 
 /** A block in which neither field is given asks for nothing. */
 export function needsOneOf(...fields: readonly [string, string, ...string[]]): Rule {
