@@ -16,7 +16,7 @@ export function marginalHardwareOf(view: HardwareView | undefined): MarginalHard
     totalCores: usable(view?.cpu.totalCores),
     maxCpuWatts: watts(usable(view === undefined ? fallbackCpuWatts(undefined) : view.cpu.maxWatts)),
     gpuCount: boards,
-    maxGpuWatts: watts(usable(usable(view?.gpu?.maxWatts) * boards)),
+    maxGpuWatts: watts(Math.min(usable(view?.gpu?.maxWatts) * boards, Number.MAX_VALUE)),
   };
 }
 
