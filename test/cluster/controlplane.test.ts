@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, kinds } from "../../src/core/api/index.ts";
 import { Api } from "../controlplane/api.ts";
 import { isAlive } from "../controlplane/build.ts";
-import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import { type ControlPlane, removeFoldersOfTheDead, startControlPlane } from "../controlplane/harness.ts";
 import { type Crd, numbered } from "../controlplane/objects.ts";
 import { isFree } from "../controlplane/ports.ts";
 
@@ -211,13 +211,14 @@ describe("a real control plane", () => {
 
   it("keeps its objects and its identities through restarts", async () => {
     await plane.createNodes(["kept"]);
+    const reader = await plane.identity([{ apiGroups: [""], resources: ["nodes"], verbs: ["get"] }]);
     const before = plane.apiserver.pid;
     await plane.apiserver.restart();
     expect(plane.apiserver.pid).not.toBe(before);
     await plane.apiserver.kill();
     await plane.etcd.restart();
     await plane.apiserver.start();
-    const { code, stdout } = await plane.kubectl(["get", "nodes", "kept", "-o", "name"]);
+    const { code, stdout } = await plane.kubectl(["get", "nodes", "kept", "-o", "name"], { as: reader });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "node/kept\n" });
   });
 });
@@ -237,22 +238,25 @@ describe("the end of a control plane", () => {
     await plane.stop();
   });
 
-  it("comes with the death of the process that started it, even if that had frozen it", async () => {
+  it("comes with the death of the process that started it, even if that had frozen it; the next one tidies up", async () => {
     const harness = join(import.meta.dirname, "../controlplane/harness.ts");
     const script = `
       import { startControlPlane } from ${JSON.stringify(harness)};
       const plane = await startControlPlane({ crds: false });
       plane.apiserver.freeze();
-      console.log(JSON.stringify([plane.etcd.pid, plane.apiserver.pid]));
+      console.log(JSON.stringify({ pids: [plane.etcd.pid, plane.apiserver.pid], mount: plane.admin.mount }));
       setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const pids = await new Promise<number[]>((resolve) =>
-      child.stdout.once("data", (line: Buffer) => resolve(JSON.parse(line.toString()) as number[])),
+    const { pids, mount } = await new Promise<{ pids: number[]; mount: string }>((resolve) =>
+      child.stdout.once("data", (line: Buffer) => resolve(JSON.parse(line.toString()))),
     );
     expect(pids.map(isAlive)).toEqual([true, true]);
     child.kill("SIGKILL");
     await eventually(async () => (pids.some(isAlive) ? undefined : true));
+    expect(existsSync(mount)).toBe(true);
+    removeFoldersOfTheDead();
+    expect(existsSync(mount)).toBe(false);
   });
 });

@@ -154,7 +154,7 @@ async function isServing(api: Api): Promise<boolean> {
 }
 
 /** A killed test process takes its programs with it, but not their files. */
-function removeFoldersOfTheDead(): void {
+export function removeFoldersOfTheDead(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = name.startsWith(folderPrefix) ? Number(name.slice(folderPrefix.length).split("-")[0]) : Number.NaN;
     if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });

@@ -36,7 +36,7 @@ export interface IdentityOptions {
   readonly pod?: string;
 }
 
-export const joulieNamespace = "joulie-system";
+const joulieNamespace = "joulie-system";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const visibleWithinMs = 30_000;
 

@@ -19,7 +19,7 @@ export interface NodeOptions {
 }
 
 /** A Node that says it is Ready, without a kubelet behind it. */
-export function fakeNode(name: string, { labels, annotations, capacity, unschedulable }: NodeOptions = {}) {
+function fakeNode(name: string, { labels, annotations, capacity, unschedulable }: NodeOptions = {}) {
   const resources = { cpu: "32", memory: "128Gi", pods: "110", ...capacity };
   const now = new Date().toISOString();
   const ready = { type: "Ready", status: "True", reason: "Fake", message: "no kubelet: a node for tests" };
@@ -47,7 +47,7 @@ export interface PodOptions {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-export function fakePod(name: string, { namespace = "default", labels, annotations, requests, spec }: PodOptions = {}) {
+function fakePod(name: string, { namespace = "default", labels, annotations, requests, spec }: PodOptions = {}) {
   const resources = { requests: { cpu: "100m", memory: "64Mi", ...requests }, limits: extendedResources(requests) };
   return {
     apiVersion: "v1",
@@ -106,7 +106,7 @@ export function numbered(prefix: string, count: number): string[] {
 }
 
 /** Does the work for every item, a bounded number at a time; the first failure ends it. */
-export async function forEach<Item>(
+async function forEach<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<void>,
 ): Promise<void> {

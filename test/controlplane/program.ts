@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const startLimitMs = 120_000;
-const stopLimitMs = 10_000;
+const stopLimitMs = 5_000;
 
 export interface ProgramSpec {
   readonly name: "etcd" | "kube-apiserver" | "kube-scheduler" | "kube-controller-manager";

@@ -80,6 +80,8 @@ export function apiserver({ folder, ports, files }: Layout, audit: boolean, read
       "disable-admission-plugins": "ServiceAccount,TaintNodesByCondition",
       // No API server but this one: without it, leaving would wait for a Service nobody uses.
       "endpoint-reconciler-type": "none",
+      // Otherwise it leaves only when the last watch does.
+      "shutdown-watch-termination-grace-period": "1s",
       ...(audit ? { "audit-policy-file": files.auditPolicy, "audit-log-path": files.audit } : {}),
     }),
     // The key is written after the certificate, so the certificate is whole.
