@@ -1,12 +1,19 @@
 import ts from "typescript";
+import { isDeclaredAround } from "./scope.ts";
 
 /** Where time and chance come from: the only files that may touch them. */
 const TIME_SOURCE = /^src\/platform\/clock\//;
 const CHANCE_SOURCE = /^src\/platform\/random\//;
 
-const TIMERS = new Set(["setTimeout", "setInterval", "setImmediate"]);
+const TIMERS = new Set(["setTimeout", "setInterval", "setImmediate", "performance"]);
 const TIMER_MODULES = /^(node:)?(timers|timers\/promises|perf_hooks)$/;
-const GLOBAL_OBJECTS = new Set(["globalThis", "global", "window", "self"]);
+const GLOBAL_OBJECTS = new Set(["globalThis", "global", "self", "window"]);
+/** Properties that tell the time or wait for it, of globals that are harmless otherwise. */
+const TIMED_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
+  process: ["hrtime", "uptime"],
+  AbortSignal: ["timeout"],
+};
+const TIMELESS_DATE = ["parse", "UTC", "prototype"];
 
 /**
  * Finds what would make a decision depend on the moment or on luck: `Date.now`, `new Date()`, `performance`, timers and
@@ -15,79 +22,86 @@ const GLOBAL_OBJECTS = new Set(["globalThis", "global", "window", "self"]);
 export function timeAndChance(path: string, text: string): string[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];
-  const report = (node: ts.Node, what: string, source: string) => {
+  const report = (node: ts.Node, what: string, chance = false) => {
+    if ((chance ? CHANCE_SOURCE : TIME_SOURCE).test(path)) return;
     const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
-    found.push(`${path}:${line + 1}: ${what} outside ${source}`);
-  };
-  const reportTime = (node: ts.Node, what: string) => {
-    if (!TIME_SOURCE.test(path)) report(node, what, "platform/clock");
-  };
-  const reportChance = (node: ts.Node, what: string) => {
-    if (!CHANCE_SOURCE.test(path)) report(node, what, "platform/random");
+    found.push(`${path}:${line + 1}: ${what} outside ${chance ? "platform/random" : "platform/clock"}`);
   };
 
   const visit = (node: ts.Node): void => {
+    if (ts.isExpressionWithTypeArguments(node)) return visit(node.expression);
     if (ts.isTypeNode(node)) return;
-    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
-      if (TIMER_MODULES.test(node.moduleSpecifier.text)) reportTime(node, `import of ${node.moduleSpecifier.text}`);
-      return;
-    }
-    if (ts.isIdentifier(node) && isValueReference(node)) {
-      if (TIMERS.has(node.text) || node.text === "performance") reportTime(node, node.text);
-      if (node.text === "Date" && !isHarmlessDate(node)) reportTime(node, dateUse(node));
-      if (node.text === "Math" && !isHarmlessMath(node)) reportChance(node, "Math.random");
-    }
+    const specifier = importedModule(node);
+    if (specifier !== undefined && TIMER_MODULES.test(specifier)) report(node, `import of ${specifier}`);
+    if (ts.isImportDeclaration(node)) return;
+    if (ts.isIdentifier(node) && isReference(node) && !isDeclaredAround(node)) judge(node, node.text, node);
     ts.forEachChild(node, visit);
+  };
+
+  /** `use` is the expression that stands for the global called `name`: `Date`, `globalThis.Date`, `globalThis["Date"]`. */
+  const judge = (use: ts.Expression, name: string, at: ts.Node): void => {
+    const property = propertyOf(use);
+    if (GLOBAL_OBJECTS.has(name)) {
+      if (property === undefined) report(at, `${name} as a whole`);
+      else judge(use.parent as ts.Expression, property, at);
+    } else if (TIMERS.has(name)) {
+      report(at, name);
+    } else if (name === "Date") {
+      if (!isHarmlessDate(use, property)) report(at, dateUse(use, property));
+    } else if (name === "Math") {
+      if (property === undefined || property === "random") report(at, "Math.random", true);
+    } else if (TIMED_PROPERTIES[name]?.includes(property ?? "") === true) {
+      report(at, `${name}.${property}`);
+    }
   };
   visit(file);
   return found;
 }
 
-/** True where the name stands for the global itself: `setTimeout(…)`, `globalThis.setTimeout`, not `clock.setTimeout` or `{ setTimeout: … }`. */
-function isValueReference(node: ts.Identifier): boolean {
-  const parent = node.parent;
-  if (ts.isPropertyAccessExpression(parent) && parent.name === node) {
-    return ts.isIdentifier(parent.expression) && GLOBAL_OBJECTS.has(parent.expression.text);
+/** The module that an import declaration, an `import()` or a re-export names. */
+function importedModule(node: ts.Node): string | undefined {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
+    return node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)
+      ? node.moduleSpecifier.text
+      : undefined;
   }
-  if (ts.isBindingElement(parent) && parent.propertyName === node) return isGlobalDestructuring(parent);
-  if (ts.isBindingElement(parent) && parent.name === node) return isGlobalDestructuring(parent);
-  if (ts.isPropertyAssignment(parent) && parent.name === node) return false;
-  if (ts.isTypeElement(parent) || ts.isClassElement(parent) || ts.isMethodDeclaration(parent))
-    return parent.name !== node;
-  if (ts.isParameter(parent) || ts.isFunctionDeclaration(parent)) return parent.name !== node;
+  if (!ts.isCallExpression(node) || node.expression.kind !== ts.SyntaxKind.ImportKeyword) return undefined;
+  const [specifier] = node.arguments;
+  return specifier !== undefined && ts.isStringLiteralLike(specifier) ? specifier.text : undefined;
+}
+
+/** True where the name is looked up, not where it names a property: `clock.setTimeout`, `{ setTimeout: … }`. */
+function isReference(node: ts.Identifier): boolean {
+  const parent = node.parent;
+  if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;
+  if (ts.isBindingElement(parent)) return parent.initializer === node;
+  if (ts.isPropertyAssignment(parent)) return parent.initializer === node;
+  if (ts.isTypeElement(parent) || ts.isClassElement(parent))
+    return "initializer" in parent && parent.initializer === node;
   return true;
 }
 
-function isGlobalDestructuring(element: ts.BindingElement): boolean {
-  const declaration = element.parent.parent;
-  if (!ts.isVariableDeclaration(declaration) || declaration.initializer === undefined) return false;
-  return ts.isIdentifier(declaration.initializer) && GLOBAL_OBJECTS.has(declaration.initializer.text);
+/** The property read from an expression: `now` of `Date.now` and of `Date["now"]`; undefined when it is used as a whole. */
+function propertyOf(use: ts.Expression): string | undefined {
+  const parent = use.parent;
+  if (ts.isPropertyAccessExpression(parent) && parent.expression === use) return parent.name.text;
+  if (!ts.isElementAccessExpression(parent) || parent.expression !== use) return undefined;
+  return ts.isStringLiteralLike(parent.argumentExpression) ? parent.argumentExpression.text : undefined;
 }
 
-/** The property read from a global: `now` of `Date.now` and of `Date["now"]`; undefined when it is used as a whole. */
-function propertyOf(node: ts.Identifier): string | undefined {
-  const whole = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node ? node.parent : node;
-  const parent = whole.parent;
-  if (ts.isPropertyAccessExpression(parent) && parent.expression === whole) return parent.name.text;
-  if (ts.isElementAccessExpression(parent) && parent.expression === whole) {
-    return ts.isStringLiteralLike(parent.argumentExpression) ? parent.argumentExpression.text : undefined;
+function isHarmlessDate(use: ts.Expression, property: string | undefined): boolean {
+  const parent = use.parent;
+  if (ts.isNewExpression(parent) && parent.expression === use) {
+    const [first] = parent.arguments ?? [];
+    return first !== undefined && !ts.isSpreadElement(first);
   }
-  return undefined;
+  if (ts.isBinaryExpression(parent)) {
+    return parent.right === use && parent.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword;
+  }
+  return property !== undefined && TIMELESS_DATE.includes(property);
 }
 
-function isHarmlessDate(node: ts.Identifier): boolean {
-  const parent = node.parent;
-  if (ts.isNewExpression(parent) && parent.expression === node) return (parent.arguments?.length ?? 0) > 0;
-  if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword) return true;
-  return ["parse", "UTC", "prototype"].includes(propertyOf(node) ?? "");
-}
-
-function dateUse(node: ts.Identifier): string {
-  if (ts.isNewExpression(node.parent)) return "new Date()";
-  return propertyOf(node) === "now" ? "Date.now" : "Date";
-}
-
-function isHarmlessMath(node: ts.Identifier): boolean {
-  const property = propertyOf(node);
-  return property !== undefined && property !== "random";
+function dateUse(use: ts.Expression, property: string | undefined): string {
+  if (ts.isNewExpression(use.parent) && use.parent.expression === use) return "new Date()";
+  return property === "now" ? "Date.now" : "Date";
 }

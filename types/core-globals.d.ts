@@ -1,0 +1,5 @@
+// The globals core may use besides those of the language: pure functions of their argument. See tsconfig.core.json.
+declare function structuredClone<Value>(value: Value): Value;
+declare class TextEncoder {
+  encode(text: string): Uint8Array;
+}
