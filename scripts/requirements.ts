@@ -1,11 +1,8 @@
 // npm run requirements [-- ID|SECTION…]: ids of docs/requirements.md that no test names; fails if a test names an unknown one.
-import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { sourceFiles } from "./rules/layers.ts";
-import { ledger, namedIds } from "./rules/ledger.ts";
+import { join } from "node:path";
+import { survey } from "./rules/ledger.ts";
 
-const root = join(import.meta.dirname, "..");
-const required = ledger(readFileSync(join(root, "docs/requirements.md"), "utf8"));
+const { required, tested, unknown } = survey(join(import.meta.dirname, ".."));
 const sections = new Set([...required.keys()].map((id) => id.split("-")[0] ?? ""));
 
 const wanted = process.argv.slice(2);
@@ -17,16 +14,6 @@ if (strangers.length > 0) {
   process.exit(2);
 }
 const isWanted = (id: string) => wanted.length === 0 || wanted.some((word) => id === word || id.startsWith(`${word}-`));
-
-const tested = new Set<string>();
-const unknown: string[] = [];
-for (const file of ["src", "test", "scripts", "bench"].flatMap((folder) => sourceFiles(join(root, folder)))) {
-  if (!file.endsWith(".test.ts")) continue;
-  for (const { id, line } of namedIds(readFileSync(file, "utf8"), sections)) {
-    if (required.has(id)) tested.add(id);
-    else unknown.push(`${relative(root, file)}:${line}: ${id}`);
-  }
-}
 
 const selected = [...required].filter(([id]) => isWanted(id));
 const missing = selected.filter(([id]) => !tested.has(id));

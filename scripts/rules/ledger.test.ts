@@ -1,8 +1,8 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ledger, namedIds } from "./ledger.ts";
+import { ledger, namedIds, survey } from "./ledger.ts";
 
-const sections = new Set(["SCH", "X"]);
-const idsOf = (source: string) => namedIds(source, sections).map(({ id }) => id);
+const idsOf = (source: string) => namedIds(source).map(({ id }) => id);
 
 describe("the requirement ledger", () => {
   it("reads ids and their text", () => {
@@ -22,13 +22,32 @@ describe("the requirement ledger", () => {
     ['it.todo("SCH-07 rejects")', []],
     ['it("rejects as SCH-07 says", f)', []],
     ['it("UTF-8 is kept", f)', []],
+    ['it("SCH-04/SCH-05; X-43 rejects", f)', ["SCH-04", "SCH-05", "X-43"]],
+    ['it("SHC-07 is misspelt", f)', ["SHC-07"]],
+    ['it("x-01 is misspelt", f)', ["x-01"]],
+    ['it("X-01 has no body")', []],
+    ['it.fails("X-01 fails", f)', []],
+    ['it("X-01 is skipped", { skip: true }, f)', []],
+    ['it("X-01 has options", { timeout: 5 }, f)', ["X-01"]],
+    ['describe.skip("all", () => { it("X-01 inside", f) })', []],
+    ['describe("all", () => { it("X-01 inside", f) })', ["X-01"]],
     ['describe("SCH-07", f)', []],
     ['// it("SCH-07 rejects", f)', []],
   ])("finds in `%s`", (source, ids) => {
     expect(idsOf(source)).toEqual(ids);
   });
 
+  it("refuses an id that stands twice", () => {
+    expect(() => ledger("- X-01: a\n- X-01: b\n")).toThrow("X-01 twice");
+  });
+
+  it("no test of this repository names an unknown id", () => {
+    const { required, unknown } = survey(join(import.meta.dirname, "../.."));
+    expect(required.size).toBeGreaterThan(250);
+    expect(unknown).toEqual([]);
+  });
+
   it("says the line", () => {
-    expect(namedIds('\n\nit("X-01 a", f)', sections)).toEqual([{ id: "X-01", line: 3 }]);
+    expect(namedIds('\n\nit("X-01 a", f)')).toEqual([{ id: "X-01", line: 3 }]);
   });
 });
