@@ -13,7 +13,13 @@ const source = join(root, "src", "main.ts");
 const entry = existsSync(source) ? source : join(root, "dist", "joulie.mjs");
 
 if (isNewEnough(process.versions.node)) {
-  await import(pathToFileURL(entry).href);
+  try {
+    await import(pathToFileURL(entry).href);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    console.error(`joulie: a part is missing (${error.message}); run "npm install" in ${root}, then again`);
+    process.exit(2);
+  }
 } else {
   const node = findNode(root);
   if (node === undefined) {
@@ -21,9 +27,10 @@ if (isNewEnough(process.versions.node)) {
     process.exit(2);
   }
   const child = spawn(node, [entry, ...process.argv.slice(2)], { stdio: "inherit" });
-  /** @type {NodeJS.Signals[]} */
-  const passedOn = ["SIGINT", "SIGTERM", "SIGHUP"];
-  for (const signal of passedOn) process.on(signal, () => child.kill(signal));
+  // A terminal sends SIGINT and SIGHUP to the whole group, so the child has its own: here they must only not end us first.
+  // Passed on as well, one Ctrl-C would count as two, and a second one means "now".
+  for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {});
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
   child.on("error", (error) => {
     console.error(`joulie: could not start ${node}: ${error.message}`);
     process.exit(2);

@@ -13,17 +13,12 @@ const installed = join(root, "node_modules", ".package-lock.json");
 
 if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
   console.error("joulie: installing dependencies (about 30 s the first time) …");
-  // npm itself runs on the machine's Node, which may be older than ours: its engine warnings would only alarm.
-  const install = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-  });
-  if (install.status !== 0) {
-    console.error(
-      "joulie: npm ci failed (its message is above); check the network and the npm registry settings, then run again",
-    );
-    process.exit(install.status ?? 1);
-  }
+  // Not `npm ci`: it refuses a lock file made where some platform's optional binaries could not be had. `--no-save` leaves the
+  // lock as it is, and its versions and checksums count. npm runs on the machine's own Node, whose age it would warn about.
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  const install = spawnSync("npm", args, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (install.error !== undefined) fail(`could not run npm (${install.error.message}); install npm, then run again`);
+  if (install.status !== 0) fail(`npm ${args.join(" ")} failed; its message is above`);
   const now = new Date();
   utimesSync(installed, now, now);
 }
@@ -34,9 +29,8 @@ if (node === undefined) {
   process.exit(2);
 }
 const [script, ...rest] = process.argv.slice(2);
-if (script === undefined) {
-  console.error("joulie: usage: node scripts/setup.mjs NAME.ts [ARGUMENT…]");
-  process.exit(2);
+if (script === undefined || !existsSync(join(root, "scripts", script))) {
+  fail(`there is no scripts/${script ?? ""}; usage: node scripts/setup.mjs NAME.ts [ARGUMENT…]`);
 }
 const path = `${dirname(node)}:${join(root, "node_modules", ".bin")}:${process.env["PATH"] ?? ""}`;
 const run = spawnSync(node, [join(root, "scripts", script), ...rest], {
@@ -45,3 +39,9 @@ const run = spawnSync(node, [join(root, "scripts", script), ...rest], {
   env: { ...process.env, PATH: path },
 });
 process.exit(run.status ?? 1);
+
+/** @param {string} message @returns {never} */
+function fail(message) {
+  console.error(`joulie: ${message}`);
+  process.exit(2);
+}

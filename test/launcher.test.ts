@@ -1,7 +1,8 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { findNode } from "../bin/node24.mjs";
 import { bundle } from "../scripts/bundle.ts";
@@ -47,27 +48,29 @@ describe("finding Node 24", () => {
   });
 });
 
-describe("bin/joulie.mjs", () => {
-  const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
-    const version = spawnSync(node, ["-p", "process.versions.node"]).stdout?.toString() ?? "";
-    return Number.parseInt(version, 10) >= 18 && Number.parseInt(version, 10) < 24;
-  });
+const systemNodes = ["/usr/bin/node", "/usr/local/bin/node"];
+const isOlder = (node: string) => {
+  const major = Number.parseInt(spawnSync(node, ["-p", "process.versions.node"]).stdout?.toString() ?? "", 10);
+  return major >= 18 && major < 24;
+};
 
-  it.runIf(oldNode !== undefined)(
-    "starts under an older Node of the system, passing arguments and exit code on",
-    () => {
-      const run = spawnSync(
-        oldNode ?? "",
-        ["bin/joulie.mjs", "operator", "--static-hp-frac", "half", "--print-config"],
-        { cwd: root },
-      );
-      expect(run.stderr.toString()).toContain("half");
-      expect(run.status).toBe(2);
-      expect(execFileSync(oldNode ?? "", ["bin/joulie.mjs", "--version"], { cwd: root }).toString()).toMatch(
-        /^\d+\.\d+\.\d+\n$/,
-      );
-    },
-  );
+describe("bin/joulie.mjs", () => {
+  it("starts under an older Node, passing arguments and exit code on", () => {
+    // Where the machine has none, an older Node is played by a preload that changes the version a program sees.
+    const older = systemNodes.find(isOlder);
+    const preload = join(scratch, "older.cjs");
+    writeFileSync(preload, 'Object.defineProperty(process.versions, "node", { value: "20.0.0" });');
+    const command: [string, ...string[]] = older === undefined ? [process.execPath, "--require", preload] : [older];
+    const joulie = (...args: string[]) => {
+      const [node, ...flags] = command;
+      return spawnSync(node, [...flags, "bin/joulie.mjs", ...args], { cwd: root });
+    };
+    const bad = joulie("operator", "--static-hp-frac", "half", "--print-config");
+    expect(bad.stderr.toString()).toContain("half");
+    expect(bad.status).toBe(2);
+    expect(joulie("--version").stdout.toString()).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(joulie("--help").stdout.toString()).toContain("operator");
+  });
 
   it("runs the bundle where there are no sources and no packages", async () => {
     const installed = join(scratch, "installed");
@@ -77,6 +80,39 @@ describe("bin/joulie.mjs", () => {
     const fromSource = execFileSync(process.execPath, ["bin/joulie.mjs", "--help"], { cwd: root }).toString();
     expect(fromBundle).toBe(fromSource);
     expect(fromBundle).toContain("operator");
+  });
+
+  it("says in one line that packages are missing", () => {
+    const bare = join(scratch, "bare");
+    cpSync(join(root, "bin"), join(bare, "bin"), { recursive: true });
+    const run = spawnSync(process.execPath, ["bin/joulie.mjs", "--help"], { cwd: bare });
+    expect(run.status).toBe(2);
+    expect(run.stderr.toString()).toMatch(/^joulie: a part is missing \(.*\); run "npm install" in .*\n$/);
+  });
+
+  it("lets one Ctrl-C of a terminal count once", async () => {
+    const group = join(scratch, "group");
+    cpSync(join(root, "bin"), join(group, "bin"), { recursive: true });
+    mkdirSync(join(group, "dist"));
+    writeFileSync(
+      join(group, "dist/joulie.mjs"),
+      'let n = 0; process.on("SIGINT", () => n++ || setTimeout(() => { console.log(`${n} SIGINT`); process.exit(5); }, 300)); setInterval(() => {}, 1000); console.log("up");',
+    );
+    writeFileSync(join(group, "older.cjs"), 'Object.defineProperty(process.versions, "node", { value: "20.0.0" });');
+    const child = spawn(process.execPath, ["--require", "./older.cjs", "bin/joulie.mjs"], {
+      cwd: group,
+      env: { PATH: dirname(process.execPath) },
+      detached: true,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output === "up\n") process.kill(-(child.pid ?? 0), "SIGINT");
+    });
+    const [code] = (await once(child, "exit")) as [number];
+    expect(output).toBe("up\n1 SIGINT\n");
+    expect(code).toBe(5);
   });
 
   it("says in one line that no Node 24 can be found", () => {
