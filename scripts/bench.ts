@@ -1,5 +1,5 @@
 // npm run bench -- NAME [--json] [--repeats N]: runs bench/NAME.ts and prints its table.
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,17 +8,15 @@ import { renderReport, summarise } from "./benchmark.ts";
 
 const folder = join(import.meta.dirname, "../bench");
 const names = readdirSync(folder)
-  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== "scenario.ts")
+  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== "scenario.ts" && !file.includes("-"))
   .map((file) => file.slice(0, -3));
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: "boolean", default: false }, repeats: { type: "string" } },
-});
+const usage = `usage: npm run bench -- NAME [--json] [--repeats N]; NAME is one of ${names.join(", ")}`;
+const { values, positionals } = readArguments();
 const name = positionals[0] ?? "";
 const repeatsAsked = Number(values.repeats ?? "NaN");
-if (positionals.length !== 1 || !existsSync(join(folder, `${name}.ts`)) || !names.includes(name)) {
-  console.error(`joulie: usage: npm run bench -- NAME [--json] [--repeats N]; NAME is one of ${names.join(", ")}`);
+if (positionals.length !== 1 || !names.includes(name)) {
+  console.error(`joulie: ${usage}`);
   process.exit(2);
 }
 if (values.repeats !== undefined && !(Number.isInteger(repeatsAsked) && repeatsAsked >= 1 && repeatsAsked <= 1000)) {
@@ -47,3 +45,15 @@ const report = summarise(name, scenario, samples, {
 });
 console.log(renderReport(scenario.about, report));
 if (values.json) console.log(JSON.stringify(report));
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { json: { type: "boolean", default: false }, repeats: { type: "string" } },
+    });
+  } catch (error) {
+    console.error(`joulie: ${error instanceof Error ? error.message : String(error)}; ${usage}`);
+    process.exit(2);
+  }
+}
