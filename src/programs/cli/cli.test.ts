@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
@@ -217,6 +218,36 @@ describe("the real command", () => {
 
   it("prints its version, which is the package's", async () => {
     expect(await command(["--version"])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });
+  });
+
+  /** The exit code and what is said on standard error while standard output goes wrong; "closed" = its reader is gone. */
+  const badlyRead = async (args: string[], stdout: number | "closed") =>
+    new Promise<{ code: number | null; err: string }>((resolve) => {
+      const child = spawn(process.execPath, [bin, ...args], {
+        stdio: ["ignore", stdout === "closed" ? "pipe" : stdout, "pipe"],
+        env: { PATH: process.env["PATH"] },
+      });
+      child.stdout?.destroy();
+      let err = "";
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        err += text;
+      });
+      child.on("close", (code) => resolve({ code, err }));
+    });
+
+  it.each([[["operator", "--print-config"]], [["--help"]]])(
+    "ends quietly when the reader of %j closes early",
+    async (args) => {
+      expect(await badlyRead(args, "closed")).toEqual({ code: 0, err: "" });
+    },
+  );
+
+  it.runIf(existsSync("/dev/full"))("says in one line that the disk is full, and exits 1", async () => {
+    const full = openSync("/dev/full", "w");
+    const { code, err } = await badlyRead(["operator", "--print-config"], full);
+    closeSync(full);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^joulie: could not write to standard output: ENOSPC[^\n]*\n$/);
   });
 
   it("prints its help, which lists the programs", async () => {
