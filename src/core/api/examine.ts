@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { expectationOf } from "./expectation.ts";
-import { readFallbacks } from "./fields.ts";
+import { listBounds, readFallbacks } from "./fields.ts";
 import { objectMetadata } from "./metadata.ts";
 import { isPlainObject } from "./plain-object.ts";
 import { rulesOf } from "./rules.ts";
@@ -109,17 +109,26 @@ function examineObject(
   return usable;
 }
 
+/** Keeps the items that can be used, of each key the first, and no more than fit. */
 function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: Findings) {
   const element = schema.element as z.ZodType;
-  const usable = value
-    .map((item, index) =>
-      item === null && !findings.strict ? undefined : examine(element, item, `${path}[${index}]`, findings),
-    )
-    .filter((item) => item !== undefined);
-  // The items are settled: what can still be wrong is the list itself, too long or with items that are not distinct.
-  if (schema.safeParse(usable).success) return usable;
-  findings.add(path, value, schema);
-  return undefined;
+  const { longest = Number.POSITIVE_INFINITY, distinct } = listBounds.get(schema) ?? {};
+  if (value.length > longest) findings.add(path, value, schema);
+  const usable: unknown[] = [];
+  const keys = new Set<unknown>();
+  for (const [index, item] of value.entries()) {
+    if (item === null && !findings.strict) continue;
+    const read = examine(element, item, `${path}[${index}]`, findings);
+    if (read === undefined || usable.length === longest) continue;
+    const key = distinct?.keyOf(read);
+    if (distinct !== undefined && keys.has(key)) {
+      findings.add(`${path}[${index}]`, key, distinct.wanted);
+      continue;
+    }
+    keys.add(key);
+    usable.push(read);
+  }
+  return usable;
 }
 
 function examineRecord(

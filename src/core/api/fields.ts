@@ -77,20 +77,40 @@ export function orElse<Schema extends z.ZodType>(schema: Schema, value: z.infer<
   return schema;
 }
 
-const distinct = (keys: readonly unknown[]) => new Set(keys).size === keys.length;
-const valueOf = (entry: unknown, key: string) => (isPlainObject(entry) ? entry[key] : undefined);
+interface ListBounds {
+  readonly longest: number;
+  /** What tells two items apart, and how to say so; absent where items may repeat. */
+  readonly distinct?: { readonly keyOf: (item: unknown) => unknown; readonly wanted: string };
+}
+
+/** What a list as a whole has to keep to. A reader keeps the part of the list that does. */
+export const listBounds = z.registry<ListBounds>();
+
+function list<Item extends z.ZodType>(item: Item, bounds: ListBounds, meta: Readonly<Record<string, unknown>>) {
+  const { longest, distinct } = bounds;
+  const bounded = z.array(item).max(longest);
+  const schema = (
+    distinct === undefined
+      ? bounded
+      : bounded.refine((items) => new Set(items.map(distinct.keyOf)).size === items.length, {
+          message: `expected ${distinct.wanted}`,
+        })
+  ).meta(meta);
+  listBounds.add(schema, bounds);
+  return schema;
+}
 
 /** A list that is replaced as a whole. */
 export const atomicList = <Item extends z.ZodType>(item: Item, longest: number, description: string) =>
-  z.array(item).max(longest).meta({ description, "x-kubernetes-list-type": "atomic" });
+  list(item, { longest }, { description, "x-kubernetes-list-type": "atomic" });
 
 /** A list of distinct values. */
 export const setList = <Item extends z.ZodType>(item: Item, longest: number, description: string) =>
-  z
-    .array(item)
-    .max(longest)
-    .refine(distinct, { message: "expected distinct values" })
-    .meta({ description, "x-kubernetes-list-type": "set" });
+  list(
+    item,
+    { longest, distinct: { keyOf: (value) => value, wanted: "a value that no earlier item has" } },
+    { description, "x-kubernetes-list-type": "set" },
+  );
 
 /** A list of objects told apart by one of their fields: each writer owns its own entries. */
 export const mapList = <const Key extends string, Item extends z.ZodObject<Record<Key, z.ZodType<string>>>>(
@@ -99,10 +119,14 @@ export const mapList = <const Key extends string, Item extends z.ZodObject<Recor
   longest: number,
   description: string,
 ) =>
-  z
-    .array(item)
-    .max(longest)
-    .refine((items) => distinct(items.map((entry) => valueOf(entry, key))), {
-      message: `expected distinct values of ${key}`,
-    })
-    .meta({ description, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+  list(
+    item,
+    {
+      longest,
+      distinct: {
+        keyOf: (value) => (isPlainObject(value) ? value[key] : undefined),
+        wanted: `a ${key} that no earlier item has`,
+      },
+    },
+    { description, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] },
+  );

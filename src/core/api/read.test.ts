@@ -188,22 +188,59 @@ describe("read", () => {
     ]);
   });
 
+  const conditionOf = (type: string, message = "") => ({
+    type,
+    status: "True",
+    reason: "Planned",
+    message,
+    lastTransitionTime: "2030-01-31T12:00:00Z",
+  });
+  const withConditions = (conditions: readonly unknown[]) => {
+    const { object, dropped } = readingOf(nodeTwinKind, { metadata, spec, status: { conditions } });
+    return { conditions: object.status?.conditions, problems: dropped.map(describeProblem) };
+  };
+  const withWarnings = (warnings: readonly unknown[]) => {
+    const { object, dropped } = readingOf(nodeHardwareKind, { metadata, spec, status: { quality: { warnings } } });
+    return { warnings: object.status?.quality?.warnings, problems: dropped.map(describeProblem) };
+  };
+
   it("keeps the conditions that can be read", () => {
-    const ready = {
-      type: "Ready",
-      status: "True",
-      reason: "Planned",
-      message: "",
-      lastTransitionTime: "2030-01-31T12:00:00Z",
-    };
-    const { object, dropped } = readingOf(nodeTwinKind, {
-      metadata,
-      spec,
-      status: { conditions: [{ type: "Odd" }, ready, 5] },
+    const ready = conditionOf("Ready");
+    const { conditions, problems } = withConditions([{ type: "Odd" }, ready, 5]);
+    expect(conditions).toEqual([ready]);
+    expect(problems[0]).toContain("status.conditions[0].status is missing");
+    expect(problems.at(-1)).toBe("status.conditions[2] is 5, expected an object");
+  });
+
+  it("keeps the first of two conditions of one type, and the first of two equal values", () => {
+    const [first, other] = [conditionOf("Ready", "first"), conditionOf("Stale")];
+    expect(withConditions([first, conditionOf("Ready", "second"), other])).toEqual({
+      conditions: [first, other],
+      problems: ['status.conditions[1] is "Ready", expected a type that no earlier item has'],
     });
-    expect(object.status?.conditions).toEqual([ready]);
-    expect(dropped[0]?.path).toBe("status.conditions[0].status");
-    expect(dropped.at(-1)).toEqual({ path: "status.conditions[2]", text: "5", expected: "an object" });
+    const status = { gpu: { slicing: { modes: ["mig", "mig", "vgpu"] } } };
+    const { object, dropped } = readingOf(nodeHardwareKind, { metadata, spec, status });
+    expect(object.status?.gpu?.slicing?.modes).toEqual(["mig", "vgpu"]);
+    expect(pathsOf(dropped)).toEqual(["status.gpu.slicing.modes[1]"]);
+    expect(withWarnings(["same", "same"])).toEqual({ warnings: ["same", "same"], problems: [] });
+  });
+
+  it("keeps as many items as a list may have, and reports that there are more", () => {
+    const many = Array.from({ length: 40 }, (_, index) => conditionOf(`C${index}`));
+    expect(withConditions(many)).toEqual({
+      conditions: many.slice(0, 32),
+      problems: ["status.conditions is a list of 40, expected a list of at most 32 distinct items"],
+    });
+    const warnings = Array.from({ length: 65 }, (_, index) => `w${index}`);
+    expect(withWarnings(warnings)).toEqual({
+      warnings: warnings.slice(0, 64),
+      problems: ["status.quality.warnings is a list of 65, expected a list of at most 64 items"],
+    });
+    expect(withWarnings(warnings.slice(0, 64))).toEqual({ warnings: warnings.slice(0, 64), problems: [] });
+    // What is left out makes room for what follows.
+    const twice = [many[0], ...many.slice(0, 32)];
+    expect(withConditions(twice).conditions).toEqual(many.slice(0, 32));
+    expect(withWarnings([7, ...warnings]).warnings).toEqual(warnings.slice(0, 64));
   });
 
   it("is not led astray by prototypes, endless nesting or floods", () => {
@@ -223,7 +260,7 @@ describe("read", () => {
     });
     expect(flood.object.status?.cpu).toEqual({ model: "EPYC", warnings: [] });
     expect(flood.dropped).toHaveLength(51);
-    expect(flood.dropped.at(-1)?.text).toBe("4950 more problems");
+    expect(flood.dropped.at(-1)?.text).toBe("4951 more problems");
 
     const long = readingOf(nodeTwinKind, { metadata, spec: { ...spec, profile: "x".repeat(1e6) } });
     expect(long.dropped[0]?.text).toHaveLength(83);

@@ -159,9 +159,14 @@ describe("checked", () => {
       { metadata, status: { updatedAt: "yesterday" } },
     ],
     [
-      "modes is a list of 2, expected a list of at most 16 distinct items",
+      'modes[1] is "mig", expected a value that no earlier item has',
       nodeHardwareKind,
       { metadata, status: { gpu: { slicing: { modes: ["mig", "mig"] } } } },
+    ],
+    [
+      "status.quality.warnings is a list of 65, expected a list of at most 64 items",
+      nodeHardwareKind,
+      { metadata, status: { quality: { warnings: Array(65).fill("w") } } },
     ],
   ])("says %s", (message, kind, object) => {
     expect(refusal(kind, object)).toContain(message);
