@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { isLabelKey, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
 import { fail, formatDuration, type Milliseconds, ok, parseDuration, type Result } from "../../core/units/index.ts";
-import { redactUrl } from "../log/index.ts";
+import { redactText } from "../log/index.ts";
 import { type Kind, type VariableOptions, variable } from "./variable.ts";
 
 /** A timer of Node longer than this fires at once. */
@@ -98,7 +98,8 @@ export const url = <const Options extends VariableOptions & { placeholder?: "{no
         // URL would also take "http:host" and "http:/host", which are slips.
         return /^https?:\/\//i.test(filled) && URL.canParse(filled) ? ok(text) : fail("is not an http or https URL");
       },
-      redact: redactUrl,
+      // Without its :// a URL is bad, and its message must not show the credentials either.
+      redact: (text) => redactText(text.includes("://") ? text : text.replace(/^.*@/s, "***@")),
     },
     options,
   );

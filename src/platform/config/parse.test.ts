@@ -14,7 +14,7 @@ const config = configOf(
     SHARE: number({ default: "0.5", min: 0, about }),
     SOURCE: choice(["host", "http"], { default: "host", about }),
     ENDPOINT: url({ about }),
-    PASSPHRASE: text({ about, allowed: "four letters", secret: true, contains: "x" }),
+    PHRASE: text({ about, allowed: "four letters", contains: "x" }),
     KEYS: labelKeys({ default: "a,b", about }),
     CAPS: json(z.record(z.string(), z.object({ max: z.number() })), {
       default: '{"H100":{"max":7}}',
@@ -31,7 +31,7 @@ const config = configOf(
       },
     }),
   },
-  [notAbove("LEAST", "MOST"), needs("SOURCE", "http", "ENDPOINT"), goesWith("PASSPHRASE", "ENDPOINT")],
+  [notAbove("LEAST", "MOST"), needs("SOURCE", "http", "ENDPOINT"), goesWith("PHRASE", "ENDPOINT")],
 );
 
 const inputs: ConfigInputs = { env: {}, flags: {}, machine: { isTerminal: false, exists: () => false } };
@@ -117,8 +117,9 @@ describe("problems", () => {
   });
 
   it("hide secrets and credentials", () => {
-    const messages = problems({ env: { PASSPHRASE: "hunter2", ENDPOINT: "htp://me:hunter3@host" } });
-    expect(messages).toHaveLength(2);
+    const env = { ENDPOINT: "htp://me:hunter3@host", SHARE: "http://hunter4@host", KEYS: "a,https://me:hunter5@host" };
+    const messages = problems({ env });
+    expect(messages).toHaveLength(3);
     expect(messages.join()).not.toMatch(/hunter/);
   });
 
@@ -139,16 +140,16 @@ describe("the values", () => {
   });
 
   it("are shown as a person reads them best, without what must not be seen", () => {
-    const env = { ENDPOINT: "http://me:hunter2@host", PASSPHRASE: "xyz" };
-    expect(read({ env }).shown).toMatchObject({ WAIT: "1m", LEAST: "1", PASSPHRASE: "[redacted]" });
-    expect(read({ env }).shown["ENDPOINT"]).not.toContain("hunter2");
+    const env = { ENDPOINT: "http://me:hunter2@host?sig=hunter3", PHRASE: "http://hunter4@xyz" };
+    expect(read({ env }).shown).toMatchObject({ WAIT: "1m", LEAST: "1", ENDPOINT: "http://me:***@host?sig=***" });
+    expect(read({ env }).shown["PHRASE"]).toBe("http://***@xyz");
     expect(read({}).shown).not.toHaveProperty("ENDPOINT");
   });
 
   it("come with a warning for a slip in a name, but not for another program's variable", () => {
-    expect(read({ env: { PASSPHRSAE: "x" } }).warnings).toEqual([
-      "PASSPHRSAE is not a variable of Joulie and has no effect; did you mean PASSPHRASE?",
+    expect(read({ env: { ENDPIONT: "x" } }).warnings).toEqual([
+      "ENDPIONT is not a variable of Joulie and has no effect; did you mean ENDPOINT?",
     ]);
-    expect(read({ env: { PASSPHRSAE: "x" }, known: ["PASSPHRSAE"] }).warnings).toEqual([]);
+    expect(read({ env: { ENDPIONT: "x" }, known: ["ENDPIONT"] }).warnings).toEqual([]);
   });
 });

@@ -94,7 +94,8 @@ function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, assignment: (n
     const why = `and cannot be derived here (default: ${facts.derived?.text ?? "none"})`;
     return { variable: name, message: `${name} is not set ${why}; allowed: ${facts.allowed}` };
   }
-  return { variable: name, message: `${assignment(name)} ${issue.message}; allowed: ${facts.allowed}` };
+  // What a reader says may quote a part of the value.
+  return { variable: name, message: `${assignment(name)} ${facts.redact(issue.message)}; allowed: ${facts.allowed}` };
 }
 
 function quoted(config: ConfigSchema, name: string, text: string): string {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Result } from "../../core/units/index.ts";
+import { redactText } from "../log/index.ts";
 
 /** Texts by variable name, before they are read: what flags, environment and defaults say. */
 export type Texts = Readonly<Record<string, string | undefined>>;
@@ -26,7 +27,7 @@ export interface Kind<Value> {
   read(text: string): Result<Value, string>;
   /** How the value reads best; absent = as it was written. */
   show?(value: Value): string;
-  /** Hides what must not be printed. */
+  /** Hides what must not be printed; absent = what is a secret in any text. */
   redact?(text: string): string;
 }
 
@@ -35,7 +36,6 @@ export interface VariableOptions {
   readonly about: string;
   readonly default?: string;
   readonly derived?: Derived;
-  readonly secret?: boolean;
 }
 
 /** What a person may want to know about a variable; kept in a zod registry beside the schema that reads it. */
@@ -81,7 +81,7 @@ export function variable<Value, const Options extends VariableOptions>(
     return z.NEVER;
   });
   const always = options.default !== undefined || options.derived !== undefined;
-  const redact = (text: string): string => (options.secret ? "[redacted]" : (kind.redact?.(text) ?? text));
+  const redact = kind.redact ?? redactText;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `always` is what the conditional type asks of Options
   const schema = (always ? reader : reader.optional()) as Variable<Value, Options>;
   registry.add(schema, {

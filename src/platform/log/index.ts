@@ -9,4 +9,4 @@ export {
   logFormats,
   logLevels,
 } from "./logger.ts";
-export { redactUrl } from "./redact.ts";
+export { redactText } from "./redact.ts";
