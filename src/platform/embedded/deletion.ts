@@ -1,0 +1,110 @@
+import { after, milliseconds } from "../../core/units/index.ts";
+import type { Collection, Stored } from "./collection.ts";
+import { at, type Fields, textAt } from "./json.ts";
+import { type KubeObject, timestamp } from "./kube-object.ts";
+import { pods } from "./pods.ts";
+import type { ServedResource } from "./served-resource.ts";
+import type { Server } from "./server.ts";
+import { conflict } from "./status.ts";
+
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  /** How long a bound pod has to end; undefined leaves it to the pod. */
+  readonly graceSeconds: number | undefined;
+  /** `Orphan` leaves what the object owns; the others take it along. */
+  readonly propagation: string | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}
+
+export function deleteOptionsOf(query: URLSearchParams, body: Fields): DeleteOptions {
+  const grace = at(body, "gracePeriodSeconds") ?? query.get("gracePeriodSeconds") ?? undefined;
+  const seconds = Number(grace);
+  return {
+    dryRun: query.getAll("dryRun").includes("All") || (Array.isArray(body.dryRun) && body.dryRun.includes("All")),
+    graceSeconds: grace === undefined || Number.isNaN(seconds) ? undefined : Math.max(0, seconds),
+    propagation: textAt(body, "propagationPolicy") || (query.get("propagationPolicy") ?? undefined),
+    uid: textAt(body, "preconditions", "uid") || undefined,
+    resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
+  };
+}
+
+/** A pod that runs somewhere gets its grace; one that was never placed or has ended needs none. */
+function graceOf(resource: ServedResource, object: KubeObject, options: DeleteOptions): number {
+  if (resource.storedAs !== pods.storedAs) return 0;
+  const ended = ["Succeeded", "Failed"].includes(textAt(object, "status", "phase"));
+  if (textAt(object, "spec", "nodeName") === "" || ended) return 0;
+  return options.graceSeconds ?? Number(at(object, "spec", "terminationGracePeriodSeconds") ?? 30);
+}
+
+function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, options: DeleteOptions): void {
+  const checks = [
+    ["UID", options.uid, metadata.uid],
+    ["ResourceVersion", options.resourceVersion, metadata.resourceVersion],
+  ] as const;
+  for (const [what, asked, found] of checks) {
+    if (asked === undefined || asked === found) continue;
+    const why = `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`;
+    throw conflict(resource, metadata.name, why);
+  }
+}
+
+/** What a deletion left: the object marked as going, or nothing (`gone`). */
+export interface Deleted {
+  readonly stored: Stored;
+  readonly gone: boolean;
+}
+
+export function remove(server: Server, resource: ServedResource, stored: Stored, options: DeleteOptions): Deleted {
+  const { object } = stored;
+  checkPreconditions(resource, object, options);
+  const collection = server.store.collection(resource.storedAs);
+  const grace = graceOf(resource, object, options);
+  const finalizers = finalizersAfter(object, options);
+  const held = finalizers.length > 0 || grace > 0;
+  if (options.dryRun) return { stored, gone: !held };
+  if (!held) return { stored: server.store.remove(collection, stored), gone: true };
+  const going = marked(server, object, finalizers, grace);
+  if (going === object) return { stored, gone: false };
+  const left = server.store.put(collection, going);
+  if (grace > 0) removeWhenDue(server, collection, left, grace);
+  return { stored: left, gone: false };
+}
+
+/** Kubernetes keeps an orphaning owner until its dependents are let go; here the collector does both at once. */
+const ORPHAN = "orphan";
+const finalizersAfter = ({ metadata }: KubeObject, { propagation }: DeleteOptions): readonly string[] =>
+  propagation === "Orphan" ? [...new Set([...(metadata.finalizers ?? []), ORPHAN])] : (metadata.finalizers ?? []);
+
+export const isOrphaning = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(ORPHAN);
+
+export const withoutOrphan = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== ORPHAN) },
+});
+
+/** A second deletion may shorten the grace, never lengthen it. */
+function marked({ clock }: Server, object: KubeObject, finalizers: readonly string[], grace: number): KubeObject {
+  const { metadata } = object;
+  const before = metadata.deletionTimestamp;
+  if (before !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) return object;
+  const due = timestamp(after(clock.now(), milliseconds(grace * 1000)));
+  const kept = finalizers.length === 0 ? {} : { finalizers };
+  return {
+    ...object,
+    metadata: { ...metadata, ...kept, deletionTimestamp: due, deletionGracePeriodSeconds: grace },
+  };
+}
+
+/** No kubelet here confirms that a pod has ended: when its grace has passed on the clock, it has. */
+function removeWhenDue({ clock, store }: Server, collection: Collection, left: Stored, grace: number): void {
+  const callback = () => {
+    const now = collection.get(left.key);
+    const { uid } = left.object.metadata;
+    if (now === undefined || now.object.metadata.uid !== uid || (now.object.metadata.finalizers ?? []).length > 0)
+      return;
+    store.remove(collection, now);
+  };
+  clock.after(milliseconds(grace * 1000), callback, { background: true });
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import type { RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import type { ApiRequest, Transport } from "../kube/index.ts";
+import type { WriteOptions } from "./admission.ts";
+import { crds } from "./crds.ts";
+import { create } from "./create.ts";
+import { Faults } from "./faults.ts";
+import { GarbageCollector } from "./garbage.ts";
+import { Handler } from "./handler.ts";
+import { type Listening, type ListenOptions, listen } from "./http.ts";
+import type { Fields } from "./json.ts";
+import { namespaces } from "./plain-kinds.ts";
+import { Registry } from "./registry.ts";
+import type { Server } from "./server.ts";
+import { expired } from "./status.ts";
+import { Store } from "./store.ts";
+import type { WatchStream } from "./watch-stream.ts";
+
+export interface EmbeddedOptions {
+  readonly clock: Clock;
+  /** Makes uids and generated names. */
+  readonly random: RandomSource;
+  /** CustomResourceDefinitions served from the start. */
+  readonly crds?: readonly object[];
+  /** How many changes of each kind a watch can go back over before it gets 410. */
+  readonly historyLimit?: number;
+}
+
+const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
+const itself: WriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
+
+/** A Kubernetes API in this process: everything in memory, nothing survives it. */
+export class EmbeddedApi {
+  readonly faults: Faults;
+  readonly #handler: Handler;
+  readonly #open = new Set<Listening>();
+
+  constructor(options: EmbeddedOptions) {
+    const { clock, random } = options;
+    const store = new Store(options.historyLimit ?? 10_000);
+    const server: Server = { store, registry: new Registry(), clock, random };
+    this.#handler = new Handler(server);
+    this.faults = new Faults(clock, {
+      dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: the watch broke off"))),
+      expire: () => {
+        store.compact();
+        const { status } = expired(`too old resource version: everything up to ${store.version} is compacted`);
+        this.#endWatches((watch) => watch.fail(status));
+      },
+    });
+    serveCrds(server);
+    // After the CRDs: what a CRD's deletion takes along is collected like everything else.
+    void new GarbageCollector(server);
+    for (const name of firstNamespaces) create(server, namespaces, undefined, { metadata: { name } }, itself);
+    for (const crd of options.crds ?? []) create(server, crds, undefined, crd as Fields, itself);
+  }
+
+  /** Straight into the API, without a socket. Whoever holds the object needs no token. */
+  transport(): Transport {
+    const closed = new AbortController();
+    return {
+      request: async (request) => {
+        closed.signal.throwIfAborted();
+        const signal = AbortSignal.any([request.signal, closed.signal]);
+        return this.#answer({ ...request, signal });
+      },
+      close: async () => closed.abort(new Error("the transport is closed")),
+    };
+  }
+
+  /** The same over loopback HTTP, behind a token made for it. It comes from the system's randomness: it is a secret. */
+  async listen(options: ListenOptions = {}): Promise<Listening> {
+    const token = randomBytes(24).toString("base64url");
+    const listening = await listen(async (request) => this.#answer(request), token, options);
+    this.#open.add(listening);
+    return listening;
+  }
+
+  /** Ends every watch and every listener. */
+  async close(): Promise<void> {
+    this.faults.clear();
+    this.#endWatches((watch) => watch.end());
+    await Promise.all([...this.#open].map(async (listening) => listening.close()));
+    this.#open.clear();
+  }
+
+  async #answer(request: ApiRequest) {
+    return this.faults.answer(request, (one) => this.#handler.handle(one));
+  }
+
+  #endWatches(end: (watch: WatchStream) => void): void {
+    for (const watch of [...this.#handler.watches]) end(watch);
+  }
+}
+
+/** A CRD is served while it is there, and takes its objects along when it goes. */
+function serveCrds({ store, registry }: Server): void {
+  store.listen(({ type, current }, collection) => {
+    if (collection.id !== crds.storedAs) return;
+    if (type !== "DELETED") {
+      registry.install(current.object);
+      return;
+    }
+    const gone = registry.uninstall(current.object);
+    if (gone === undefined) return;
+    const objects = store.collection(gone.storedAs);
+    for (const stored of objects.list()) store.remove(objects, stored);
+  });
+}

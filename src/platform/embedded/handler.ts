@@ -1,0 +1,177 @@
+import type { ApiRequest, ApiResponse } from "../kube/index.ts";
+import type { Written } from "./admission.ts";
+import { bind } from "./binding.ts";
+import { create } from "./create.ts";
+import { deleteOptionsOf, remove } from "./deletion.ts";
+import { discover } from "./discovery.ts";
+import { isFields, textAt } from "./json.ts";
+import { apply, isApply, patch } from "./patch.ts";
+import { get, list, objectReply, selected, watch } from "./reads.ts";
+import { errorReply, jsonReply, partsReply, warningHeader } from "./reply.ts";
+import {
+  type Asked,
+  askedOf,
+  isDryRun,
+  mediaTypeOf,
+  objectBody,
+  optionalBody,
+  patchBody,
+  writeOptionsOf,
+} from "./request.ts";
+import { type Route, routeOf, segmentsOf } from "./route.ts";
+import type { Server } from "./server.ts";
+import { formOf, listText } from "./shown.ts";
+import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
+import { update } from "./update.ts";
+import type { WatchStream } from "./watch-stream.ts";
+
+/** Answers requests, whichever way they come in. */
+export class Handler {
+  readonly #server: Server;
+  readonly #watches = new Set<WatchStream>();
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** The watches that are open now. */
+  get watches(): ReadonlySet<WatchStream> {
+    return this.#watches;
+  }
+
+  handle(request: ApiRequest): ApiResponse {
+    try {
+      return this.#answer(askedOf(request), request.signal);
+    } catch (error) {
+      return errorReply(error);
+    }
+  }
+
+  #answer(asked: Asked, signal: AbortSignal): ApiResponse {
+    const { registry } = this.#server;
+    const segments = segmentsOf(asked.path);
+    const known = asked.method === "GET" ? discover(segments, asked.headers.accept ?? "", registry.all) : undefined;
+    if (known !== undefined) return known;
+    const binding = bindingOf(segments, asked);
+    if (binding !== undefined) return this.#bind(binding, asked);
+    const route = routeOf(registry, segments);
+    if (route === undefined || (route.subresource !== undefined && !hasDoor(route))) throw noSuchPath();
+    if (route.name === undefined) return this.#onCollection(route, asked, signal);
+    return this.#onObject(route, route.name, asked);
+  }
+
+  #onCollection(route: Route, asked: Asked, signal: AbortSignal): ApiResponse {
+    const { resource, namespace } = route;
+    const { query } = asked;
+    const form = formOf(asked.headers.accept, query);
+    switch (asked.method) {
+      case "GET": {
+        if (!["true", "1"].includes(query.get("watch") ?? ""))
+          return list(this.#server, resource, namespace, query, form);
+        const { reply, stream } = watch(this.#server, resource, namespace, query, form);
+        this.#keep(stream, signal);
+        return reply;
+      }
+      case "POST": {
+        if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
+        const body = objectBody(asked);
+        return this.#written(
+          route,
+          asked,
+          create(this.#server, resource, namespace, body, writeOptionsOf(asked, undefined, false)),
+        );
+      }
+      case "DELETE": {
+        const options = deleteOptionsOf(query, optionalBody(asked));
+        const gone = selected(this.#server, resource, namespace, query).map(
+          (stored) => remove(this.#server, resource, stored, options).stored,
+        );
+        return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
+      }
+      case "PUT":
+      case "PATCH":
+        throw methodNotAllowed();
+    }
+  }
+
+  #onObject(route: Route, name: string, asked: Asked): ApiResponse {
+    const { resource, namespace, subresource } = route;
+    const form = formOf(asked.headers.accept, asked.query);
+    switch (asked.method) {
+      case "GET":
+        return objectReply(this.#server, resource, get(this.#server, resource, namespace, name), form);
+      case "PUT": {
+        const body = objectBody(asked);
+        const stored = get(this.#server, resource, namespace, name);
+        return this.#written(
+          route,
+          asked,
+          update(this.#server, resource, stored, body, writeOptionsOf(asked, subresource, false)),
+        );
+      }
+      case "PATCH":
+        return this.#written(route, asked, this.#patched(route, name, asked));
+      case "DELETE": {
+        if (subresource !== undefined) throw methodNotAllowed();
+        const stored = get(this.#server, resource, namespace, name);
+        const deleted = remove(this.#server, resource, stored, deleteOptionsOf(asked.query, optionalBody(asked)));
+        if (deleted.gone && resource.storedAs !== "/pods")
+          return jsonReply(200, success(resource, name, stored.object.metadata.uid));
+        return objectReply(this.#server, resource, deleted.stored, form);
+      }
+      case "POST":
+        throw methodNotAllowed();
+    }
+  }
+
+  #patched({ resource, namespace, subresource }: Route, name: string, asked: Asked): Written {
+    const mediaType = mediaTypeOf(asked);
+    const body = patchBody(asked);
+    const options = writeOptionsOf(asked, subresource, isApply(mediaType));
+    if (!isApply(mediaType)) {
+      return patch(this.#server, resource, get(this.#server, resource, namespace, name), mediaType, body, options);
+    }
+    if (!isFields(body)) throw badRequest("the applied configuration is no object");
+    const key = namespace === undefined ? name : `${namespace}/${name}`;
+    const stored = this.#server.store.collection(resource.storedAs).get(key);
+    if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
+    const force = ["true", "1"].includes(asked.query.get("force") ?? "");
+    return apply(this.#server, resource, { namespace, name, stored, force }, body, options);
+  }
+
+  #written({ resource }: Route, asked: Asked, { stored, created, warnings }: Written): ApiResponse {
+    const form = formOf(asked.headers.accept, asked.query);
+    return objectReply(this.#server, resource, stored, form, created ? 201 : 200, warningHeader(warnings));
+  }
+
+  #bind({ namespace, name }: { namespace: string; name: string | undefined }, asked: Asked): ApiResponse {
+    if (asked.method !== "POST") throw methodNotAllowed();
+    const body = objectBody(asked);
+    bind(this.#server, namespace, name ?? textAt(body, "metadata", "name"), body, isDryRun(asked.query));
+    return jsonReply(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+  }
+
+  #keep(stream: WatchStream, signal: AbortSignal): void {
+    const stop = () => stream.end(signal.reason instanceof Error ? signal.reason : new Error("the watch was aborted"));
+    this.#watches.add(stream);
+    stream.onEnd(() => {
+      this.#watches.delete(stream);
+      signal.removeEventListener("abort", stop);
+    });
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  }
+}
+
+const hasDoor = ({ resource, name, subresource }: Route): boolean =>
+  name !== undefined && subresource === "status" && resource.hasStatus;
+
+/** `…/pods/NAME/binding`, or `…/bindings` with the name in the body. */
+function bindingOf(segments: readonly string[], asked: Asked) {
+  const [root, version, namespaces, namespace, plural, name, door, ...more] = segments;
+  if (root !== "api" || version !== "v1" || namespaces !== "namespaces" || namespace === undefined) return undefined;
+  if (plural === "bindings" && name === undefined && asked.method === "POST") return { namespace, name: undefined };
+  return plural === "pods" && door === "binding" && more.length === 0 && name !== undefined
+    ? { namespace, name }
+    : undefined;
+}

@@ -1,0 +1,3 @@
+export { EmbeddedApi, type EmbeddedOptions } from "./embedded-api.ts";
+export type { Fault, FaultRule, Faults } from "./faults.ts";
+export type { Listening, ListenOptions } from "./http.ts";

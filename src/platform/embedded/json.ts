@@ -1,0 +1,57 @@
+// JSON values as the API server handles them. Nothing here changes a value: what is stored is shared by its readers.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const fieldsOr = (value: unknown): Fields => (isFields(value) ? value : {});
+
+/** Deep equality; the order of fields does not count. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
+  }
+  if (!isFields(a) || !isFields(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+}
+
+/** The value with one field set, or without it where `value` is undefined. */
+export function withField(fields: Fields, key: string, value: unknown): Fields {
+  if (value !== undefined) return { ...fields, [key]: value };
+  return Object.hasOwn(fields, key) ? without(fields, [key]) : fields;
+}
+
+export const without = (fields: Fields, keys: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => !keys.includes(key)));
+
+/** What stands at a path of field names; undefined where the path leaves the objects. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  let here = value;
+  for (const key of path) {
+    if (!isFields(here) || !Object.hasOwn(here, key)) return undefined;
+    here = here[key];
+  }
+  return here;
+}
+
+export const textAt = (value: unknown, ...path: readonly string[]): string => {
+  const found = at(value, ...path);
+  return typeof found === "string" ? found : "";
+};
+
+export const listAt = (value: unknown, ...path: readonly string[]): readonly unknown[] => {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : [];
+};
+
+/** A number JSON cannot hold comes out of JSON.parse as Infinity (`1e999`), and would go back out as null. */
+export const mayOverflow = (text: string): boolean => /[eE]\+?\d{3}|\d{300}/.test(text);
+
+export function everyNumberIsFinite(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every(everyNumberIsFinite);
+  return !isFields(value) || Object.values(value).every(everyNumberIsFinite);
+}

@@ -1,0 +1,77 @@
+import { isLabelKey, isLabelValue } from "../../core/api/index.ts";
+import { type Fields, fieldsOr, isFields, listAt } from "./json.ts";
+import type { FieldProblem } from "./status.ts";
+
+const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const LONGEST_ANNOTATIONS = 256 * 1024;
+
+const invalid = (field: string, value: unknown, why: string): FieldProblem => ({
+  field,
+  reason: "FieldValueInvalid",
+  message: `Invalid value: ${JSON.stringify(value) ?? "null"}: ${why}`,
+});
+
+function nameProblems({ name }: Fields): FieldProblem[] {
+  if (typeof name !== "string" || name === "") {
+    const message = "Required value: name or generateName is required";
+    return [{ field: "metadata.name", reason: "FieldValueRequired", message }];
+  }
+  if (name.length <= 253 && SUBDOMAIN.test(name)) return [];
+  const why =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+  return [invalid("metadata.name", name, why)];
+}
+
+function labelProblems({ labels }: Fields): FieldProblem[] {
+  if (labels === undefined) return [];
+  if (!isFields(labels)) return [invalid("metadata.labels", labels, "must be a map")];
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...(isLabelKey(key) ? [] : [invalid("metadata.labels", key, "name part must be a qualified name")]),
+    ...(typeof value === "string" && isLabelValue(value)
+      ? []
+      : [
+          invalid(
+            "metadata.labels",
+            value,
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', at most 63 of them",
+          ),
+        ]),
+  ]);
+}
+
+function annotationProblems({ annotations }: Fields): FieldProblem[] {
+  if (annotations === undefined) return [];
+  if (!isFields(annotations)) return [invalid("metadata.annotations", annotations, "must be a map")];
+  const entries = Object.entries(annotations);
+  const size = entries.reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
+  const tooLong: FieldProblem = {
+    field: "metadata.annotations",
+    reason: "FieldValueTooLong",
+    message: `Too long: may not be more than ${LONGEST_ANNOTATIONS} bytes`,
+  };
+  return [
+    ...entries.flatMap(([key, value]) => [
+      ...(isLabelKey(key.toLowerCase())
+        ? []
+        : [invalid("metadata.annotations", key, "name part must be a qualified name")]),
+      ...(typeof value === "string" ? [] : [invalid(`metadata.annotations.${key}`, value, "must be a string")]),
+    ]),
+    ...(size > LONGEST_ANNOTATIONS ? [tooLong] : []),
+  ];
+}
+
+function ownerProblems(metadata: Fields): FieldProblem[] {
+  return listAt(metadata, "ownerReferences").flatMap((owner, index) =>
+    ["apiVersion", "kind", "name", "uid"]
+      .filter((key) => typeof fieldsOr(owner)[key] !== "string" || fieldsOr(owner)[key] === "")
+      .map((key) => invalid(`metadata.ownerReferences[${index}].${key}`, "", "must not be empty")),
+  );
+}
+
+/** What is wrong with the part every kind shares. */
+export const metadataProblems = (metadata: Fields): FieldProblem[] => [
+  ...nameProblems(metadata),
+  ...labelProblems(metadata),
+  ...annotationProblems(metadata),
+  ...ownerProblems(metadata),
+];
