@@ -287,8 +287,8 @@ describe("a value as a person may see it", () => {
     ["me:hunter2@host/x", "***@host/x"],
     ["http:/hunter2@host", "***@host"],
   ])("has no secret in it: %s", (written, seen) => {
-    const { show, redact } = factsOf(url({ about, placeholder: "{node}" }));
-    expect([show(written), redact(written)]).toEqual([seen, seen]);
+    const facts = factsOf(url({ about, placeholder: "{node}" }));
+    expect([facts.show(written), facts.redact(written)]).toEqual([seen, seen]);
   });
 
   it("has no secret in it where a URL is out of place", () => {

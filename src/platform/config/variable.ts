@@ -81,7 +81,7 @@ export function variable<Value, const Options extends VariableOptions>(
     return z.NEVER;
   });
   const always = options.default !== undefined || options.derived !== undefined;
-  const redact = kind.redact ?? redactText;
+  const redact = (text: string): string => kind.redact?.(text) ?? redactText(text);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `always` is what the conditional type asks of Options
   const schema = (always ? reader : reader.optional()) as Variable<Value, Options>;
   registry.add(schema, {
