@@ -12,9 +12,8 @@ export const classesByCode: readonly (KnownClass | undefined)[] = [undefined, "p
 /** Resources whose units get a column; requests for any other (MIG slices, shared boards) are worked out node by node. */
 export const columnResources: readonly string[] = Object.values(gpuResources);
 const oneUnit = columnResources.map((resource) => new Map([[resource, 1]]));
-/** Two columns more: all 0 for pods without GPUs, and one for what had to be asked of each node. */
-export const noneColumn = columnResources.length;
-export const askedColumn = columnResources.length + 1;
+/** One column more, for what had to be asked of each node. */
+export const askedColumn = columnResources.length;
 
 const FIRST_CAPACITY = 64;
 const numbers = () => new Float64Array(FIRST_CAPACITY);
@@ -50,7 +49,7 @@ export class Columns {
   gpuCount = numbers();
   maxGpuWatts = numbers();
   /** Boards one unit of each resource stands for: 1, or less where the node cuts or shares its boards. */
-  boardsPerUnit = Array.from({ length: columnResources.length + 2 }, numbers);
+  boardsPerUnit = Array.from({ length: columnResources.length + 1 }, numbers);
 
   get capacity(): number {
     return this.updatedAt.length;

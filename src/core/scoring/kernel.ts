@@ -1,7 +1,7 @@
 import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
 import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
-import { askedColumn, classCodes, classesByCode, columnResources, NO_CLASS, noneColumn } from "./columns.ts";
+import { askedColumn, classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
 import { type RejectionCode, rejectionCode } from "./filter.ts";
 import {
   clampScore,
@@ -96,8 +96,9 @@ export class ScoringKernel extends NodeTable {
     const classPoints = this.#points[workloadClass];
     const gpuCoefficient = workloadClass === "performance" ? coefficients.gpuPerformance : coefficients.gpuStandard;
     const { cpuCores, gpus } = demand;
+    const withGpus = gpus.size > 0;
     const column = columnOf(gpus);
-    if (column === askedColumn) this.#askNodes(slots, gpus);
+    if (withGpus && column === askedColumn) this.#askNodes(slots, gpus);
     const units = gpus.get(columnResources[column] ?? "") ?? 1;
     const boardsPerUnit = this.columns.boardsPerUnit[column] as Float64Array;
 
@@ -112,8 +113,11 @@ export class ScoringKernel extends NodeTable {
       const cap = budget[slot] as Watts;
       if (cap > 0) {
         const cpu = coefficients.cpu * shareOf(cpuCores, totalCores[slot] as number) * (maxCpuWatts[slot] as number);
-        const boards = Math.min(units * (boardsPerUnit[slot] as number), gpuCount[slot] as number);
-        const gpu = gpuCoefficient * shareOf(boards, gpuCount[slot] as number) * (maxGpuWatts[slot] as number);
+        let gpu = 0;
+        if (withGpus) {
+          const boards = Math.min(units * (boardsPerUnit[slot] as number), gpuCount[slot] as number);
+          gpu = gpuCoefficient * shareOf(boards, gpuCount[slot] as number) * (maxGpuWatts[slot] as number);
+        }
         const factor = pue[slot] as number;
         const added = Math.min(cpu * factor + gpu * factor, Number.MAX_VALUE) as Watts;
         room = headroomScore(cap, drawn[slot] as Watts, added);
@@ -149,7 +153,7 @@ function columnOf(gpus: PodDemand["gpus"]): number {
   for (let column = 0; column < columnResources.length; column++) {
     if (gpus.has(columnResources[column] as string)) return column;
   }
-  return gpus.size === 0 ? noneColumn : askedColumn;
+  return askedColumn;
 }
 
 /** As the marginal estimate has it: at most all of a device, and all of one whose size is unknown. */
