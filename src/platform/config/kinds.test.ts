@@ -280,6 +280,12 @@ describe("a value as a person may see it", () => {
     expect(factsOf(bytes({ about })).show("64Mi")).toBe("64Mi");
   });
 
+  it("is one line that a terminal does not obey", () => {
+    expect(factsOf(text({ about, allowed: "any" })).show("a\nb\u001b[31m")).toBe("a\\nb\\u001b[31m");
+    const caps = json(z.record(z.string(), z.number()), { about, allowed: "an object" });
+    expect(factsOf(caps).show('{\n  "H100": 700\n}')).toBe('{"H100":700}');
+  });
+
   it.each([
     ["https://me:hunter2@host/x", "https://me:***@host/x"],
     ["http://h/{node}?token=hunter2&watch=1", "http://h/{node}?token=***&watch=1"],

@@ -201,6 +201,8 @@ export const json = <Value, const Options extends VariableOptions & { allowed: s
         const [issue] = checked.error.issues;
         return fail(`is wrong at ${issue?.path.join(".") || "its top"} (${issue?.message ?? "unknown problem"})`);
       },
+      // A chart may hold it over many lines.
+      show: (value) => JSON.stringify(value),
     },
     options,
   );

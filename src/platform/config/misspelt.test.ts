@@ -39,6 +39,10 @@ describe("a slip in a variable's name", () => {
     expect(meant(name)).toBeUndefined();
   });
 
+  it("is told without what a terminal would obey", () => {
+    expect(misspelt(["STATIC_HP_FRAC\u001b"], own, known)[0]).toMatch(/^STATIC_HP_FRAC\\u001b is not /);
+  });
+
   it("tells a name in the environment once each", () => {
     expect(misspelt(["STATIC_HP_FRA", "QUEUE_HP_MI", "HOME"], own, known)).toHaveLength(2);
   });

@@ -1,3 +1,5 @@
+import { printable } from "../log/index.ts";
+
 /** A slip in a long name is a slip; a short name two letters away is most likely another program's own variable. */
 const LONG_NAME = 12;
 const TWO_SLIPS_FROM = 10;
@@ -15,7 +17,7 @@ export function misspelt(environment: Iterable<string>, own: readonly string[], 
     if (known.has(name) || isServiceVariable(name)) continue;
     const meant = nearest(name.toUpperCase(), own);
     if (meant !== undefined)
-      warnings.push(`${name} is not a variable of Joulie and has no effect; did you mean ${meant}?`);
+      warnings.push(`${printable(name)} is not a variable of Joulie and has no effect; did you mean ${meant}?`);
   }
   return warnings;
 }

@@ -112,6 +112,14 @@ describe("problems", () => {
     expect(message.length).toBeLessThan(300);
   });
 
+  it("show what a terminal would obey, also where the reader quotes the value", () => {
+    const CAPS = '{"a\\nb\\u001b":{"max":"7"}}';
+    expect(problems({ env: { SHARE: "\u001b[31m\u009b\u007f", CAPS } })).toEqual([
+      'SHARE="\\u001b[31m\\u009b\\u007f" is not a number; allowed: a number of at least 0',
+      expect.stringMatching(/ is wrong at a\\nb\\u001b\.max \(/),
+    ]);
+  });
+
   it("keep braces of a value as they are", () => {
     expect(problems({ env: { KEYS: "{LEAST}" } })[0]).toContain('has "{LEAST}", which');
   });

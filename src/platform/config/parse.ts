@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { fail, ok, type Result } from "../../core/units/index.ts";
+import { printable } from "../log/index.ts";
 import { misspelt } from "./misspelt.ts";
 import { variableNames } from "./program.ts";
 import { type ConfigSchema, factsOf, flagOf, type Machine, type Texts } from "./variable.ts";
@@ -95,12 +96,13 @@ function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, assignment: (n
     return { variable: name, message: `${name} is not set ${why}; allowed: ${facts.allowed}` };
   }
   // What a reader says may quote a part of the value.
-  return { variable: name, message: `${assignment(name)} ${facts.redact(issue.message)}; allowed: ${facts.allowed}` };
+  const problem = printable(facts.redact(issue.message));
+  return { variable: name, message: `${assignment(name)} ${problem}; allowed: ${facts.allowed}` };
 }
 
 function quoted(config: ConfigSchema, name: string, text: string): string {
   const safe = factsFor(config, name).redact(text);
-  return JSON.stringify(safe.length > LONGEST_SHOWN ? `${safe.slice(0, LONGEST_SHOWN)}…` : safe);
+  return printable(JSON.stringify(safe.length > LONGEST_SHOWN ? `${safe.slice(0, LONGEST_SHOWN)}…` : safe));
 }
 
 function factsFor(config: ConfigSchema, name: string) {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Result } from "../../core/units/index.ts";
-import { redactText } from "../log/index.ts";
+import { printable, redactText } from "../log/index.ts";
 
 /** Texts by variable name, before they are read: what flags, environment and defaults say. */
 export type Texts = Readonly<Record<string, string | undefined>>;
@@ -46,7 +46,7 @@ export interface VariableFacts {
   readonly group: string;
   readonly default: string | undefined;
   readonly derived: Derived | undefined;
-  /** The value as a person may see it: in its best form, secrets and credentials hidden. */
+  /** The value as a person may see it: on one line, in its best form, secrets and credentials hidden. */
   show(text: string): string;
   /** The text as it was written, secrets and credentials hidden. */
   redact(text: string): string;
@@ -94,7 +94,7 @@ export function variable<Value, const Options extends VariableOptions>(
     redact,
     show: (text) => {
       const result = kind.show === undefined ? undefined : kind.read(text);
-      return result?.ok ? redact(kind.show?.(result.value) ?? text) : redact(text);
+      return printable(redact(result?.ok ? (kind.show?.(result.value) ?? text) : text));
     },
   });
   return schema;

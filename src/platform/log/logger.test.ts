@@ -88,6 +88,15 @@ describe("createLogger", () => {
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: agent: pass done \{"nodes":3\}\n$/);
   });
 
+  it("keeps to one line for a person, and shows what a terminal would obey", () => {
+    const { lines, log } = captured({ format: "pretty" });
+    log.info({ node: "n\n1\u001b" }, "done\n[00:00:00.000] FATAL: forged \u001b[31m\u009b");
+    expect(lines.join("")).toMatch(/^[^\p{Cc}]+\n$/u);
+    expect(lines[0]).toContain("agent: done\\n[00:00:00.000] FATAL: forged \\u001b[31m\\u009b ");
+    log.error(new Error("no answer\u001b[31m"), undefined);
+    expect(lines[1]).not.toContain("\u001b");
+  });
+
   it("works from a bundle of one file, on standard output, in both formats", async () => {
     const folder = mkdtempSync(join(tmpdir(), "joulie-log-"));
     try {

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from "pino";
 import { prettyFactory } from "pino-pretty";
+import { printable } from "./printable.ts";
 import { redactLine } from "./redact.ts";
 
 export type { Logger } from "pino";
@@ -50,7 +51,8 @@ function prettyStream(output: LogDestination, colorize: boolean): DestinationStr
     colorize,
     translateTime: "SYS:HH:MM:ss.l",
     ignore: "program",
-    messageFormat: "{program}: {msg}",
+    // pino-pretty keeps line ends in a message; what follows one would look like a line of ours.
+    messageFormat: ({ program, msg }) => printable(`${String(program)}: ${typeof msg === "string" ? msg : ""}`),
     singleLine: true,
   });
   return { write: (line) => void output.write(pretty(line)) };

@@ -109,6 +109,7 @@ describe("a bad command line", () => {
       /^joulie present: unknown option '--static-hp-fra' \(Did you mean --static-hp-frac\?\)[^\n]*\n$/,
     ],
     [["present", "--wait"], /^joulie present: option '--wait <duration>' argument missing[^\n]*\n$/],
+    [["\u001b[31m\nx"], /^joulie: unknown command '[^\p{Cc}]*\n$/u],
     [["present", "extra"], /^joulie present: too many arguments[^\n]*\n$/],
   ])("%j exits 2 with one line", async (args, message) => {
     const { code, out, err } = await joulie(args);
@@ -169,6 +170,12 @@ it("--print-config prints names, values and sources in columns, starts nothing a
     .map((line) => line.search(/(SOURCE|default|flag|environment)$/));
   expect(new Set(columns).size).toBe(1);
   expect(err).toContain("did you mean STATIC_HP_FRAC?");
+});
+
+it("--print-config keeps each value on its row, and shows what a terminal would obey", async () => {
+  const { out } = await joulie(["present", "--print-config"], { ENDPOINT: "http://h/a\nb\u001b[31m" });
+  expect(out.trimEnd().split("\n")).toHaveLength(6);
+  expect(out).toMatch(/^ENDPOINT +http:\/\/h\/a\\nb\\u001b\[31m +environment$/m);
 });
 
 it("no variable of any program hides behind another flag", async () => {

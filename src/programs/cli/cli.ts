@@ -46,7 +46,7 @@ function obey(command: Command, name: string, world: World): void {
         const line = text
           .trim()
           .replace(/^error: /, "")
-          .replaceAll(/\s*\n\s*/g, " ");
+          .replaceAll(/\s*\p{Cc}\s*/gu, " ");
         write(`${name}: ${line}; see ${name} --help\n`);
       },
     });
