@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { expectationOf } from "./expectation.ts";
-import { listBounds, readFallbacks } from "./fields.ts";
+import { listBounds, readFallbacks, texts } from "./fields.ts";
 import { objectMetadata } from "./metadata.ts";
-import { isPlainObject } from "./plain-object.ts";
+import { isPlainObject, type PlainObject } from "./plain-object.ts";
 import { rulesOf } from "./rules.ts";
 
 /** One thing that is wrong with an object: where, what stands there, and what should. */
@@ -24,6 +24,8 @@ export function textOf(value: unknown): string {
   return value === undefined ? "missing" : `a ${typeof value}`;
 }
 
+const mostProblems = 50;
+
 /** What an examination found; it keeps the first problems and counts the rest, so that no input can flood a log. */
 export class Findings {
   /** Whether null values and unknown fields are problems too. */
@@ -36,7 +38,7 @@ export class Findings {
   }
 
   add(path: string, value: unknown, expected: string | z.ZodType): void {
-    if (this.#kept.length >= 50) {
+    if (this.#kept.length >= mostProblems) {
       this.#further++;
       return;
     }
@@ -60,8 +62,8 @@ export function examine(schema: z.ZodType, value: unknown, path: string, finding
     if (isPlainObject(value)) return examineObject(schema, value, path, findings);
   } else if (schema instanceof z.ZodArray) {
     if (Array.isArray(value)) return examineList(schema, value, path, findings);
-  } else if (schema instanceof z.ZodRecord) {
-    if (isPlainObject(value)) return examineRecord(schema, value, path, findings);
+  } else if (schema === texts) {
+    if (isPlainObject(value)) return examineTexts(value, path, findings);
   } else if (schema.safeParse(value).success) {
     return value;
   }
@@ -69,12 +71,7 @@ export function examine(schema: z.ZodType, value: unknown, path: string, finding
   return undefined;
 }
 
-function examineObject(
-  schema: z.ZodObject,
-  value: Readonly<Record<string, unknown>>,
-  path: string,
-  findings: Findings,
-) {
+function examineObject(schema: z.ZodObject, value: PlainObject, path: string, findings: Findings) {
   const usable: Record<string, unknown> = { ...value };
   let complete = true;
   for (const [key, child] of Object.entries(schema.shape) as [string, z.ZodType][]) {
@@ -116,10 +113,14 @@ function examineList(schema: z.ZodArray, value: readonly unknown[], path: string
   if (value.length > longest) findings.add(path, value, schema);
   const usable: unknown[] = [];
   const keys = new Set<unknown>();
+  // Past its bound a list is looked at no further than it takes to fill a report: its length is the sender's choice.
+  let looks = longest + mostProblems;
   for (const [index, item] of value.entries()) {
+    if (usable.length === longest || looks === 0) break;
     if (item === null && !findings.strict) continue;
+    looks--;
     const read = examine(element, item, `${path}[${index}]`, findings);
-    if (read === undefined || usable.length === longest) continue;
+    if (read === undefined) continue;
     const key = distinct?.keyOf(read);
     if (distinct !== undefined && keys.has(key)) {
       findings.add(`${path}[${index}]`, key, distinct.wanted);
@@ -131,15 +132,12 @@ function examineList(schema: z.ZodArray, value: readonly unknown[], path: string
   return usable;
 }
 
-function examineRecord(
-  schema: z.ZodRecord,
-  value: Readonly<Record<string, unknown>>,
-  path: string,
-  findings: Findings,
-) {
-  const valueType = schema.valueType as z.ZodType;
-  const usable = Object.entries(value).filter(
-    ([key, item]) => examine(valueType, item, `${path}[${textOf(key)}]`, findings) !== undefined,
-  );
+/** Thousands of labels may be bad, so none of them costs more than a glance. */
+function examineTexts(value: PlainObject, path: string, findings: Findings) {
+  const usable = Object.entries(value).filter(([key, item]) => {
+    if (typeof item === "string") return true;
+    findings.add(`${path}[${textOf(key)}]`, item, "text");
+    return false;
+  });
   return Object.fromEntries(usable);
 }

@@ -16,6 +16,7 @@ export function expectationOf(schema: z.core.$ZodType): string {
   const own = expectations.get(schema)?.text;
   if (own !== undefined) return own;
   if (schema instanceof z.ZodOptional) return expectationOf(schema.unwrap());
+  if (schema instanceof z.ZodObject) return "an object";
   const json = z.toJSONSchema(schema);
   if (json.enum !== undefined) return `one of ${json.enum.join(", ")}`;
   if (json.const !== undefined) return String(json.const);
@@ -24,7 +25,6 @@ export function expectationOf(schema: z.core.$ZodType): string {
   if (json.type === "boolean") return "true or false";
   if (json.type === "string")
     return json.maxLength === undefined ? "text" : `text of at most ${json.maxLength} characters`;
-  if (json.type !== "array") return "an object";
   const items = json["x-kubernetes-list-type"] === "atomic" ? "items" : "distinct items";
   return json.maxItems === undefined ? "a list" : `a list of at most ${json.maxItems} ${items}`;
 }

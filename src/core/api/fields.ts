@@ -77,6 +77,15 @@ export function orElse<Schema extends z.ZodType>(schema: Schema, value: z.infer<
   return schema;
 }
 
+/**
+ * Labels and annotations. Not a z.record: that one describes every bad entry, and a hundred thousand of them would hold up
+ * the whole program.
+ */
+export const texts = z.custom<Record<string, string>>(
+  (value) => isPlainObject(value) && Object.values(value).every((item) => typeof item === "string"),
+);
+expectations.add(texts, { text: "an object" });
+
 interface ListBounds {
   readonly longest: number;
   /** What tells two items apart, and how to say so; absent where items may repeat. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  atomicList,
   block,
   choice,
   conditionReason,
@@ -7,6 +8,7 @@ import {
   mapList,
   objectName,
   text,
+  texts,
   timestamp,
   whole,
 } from "./fields.ts";
@@ -29,9 +31,9 @@ export const objectMetadata = z.object({
   generation: z.number().optional(),
   creationTimestamp: timestamp("When the object was created.").optional(),
   deletionTimestamp: timestamp("When deletion was asked for.").optional(),
-  labels: z.record(z.string(), z.string()).optional(),
-  annotations: z.record(z.string(), z.string()).optional(),
-  ownerReferences: z.array(ownerReference).optional(),
+  labels: texts.optional(),
+  annotations: texts.optional(),
+  ownerReferences: atomicList(ownerReference, 64, "Objects with which this one is deleted.").optional(),
 });
 export type ObjectMetadata = z.infer<typeof objectMetadata>;
 export type OwnerReference = z.infer<typeof ownerReference>;

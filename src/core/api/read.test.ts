@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeProblem, type Problem } from "./examine.ts";
 import { type AnyKind, type Kind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
+import { objectMetadata } from "./metadata.ts";
 import { type Reading, read } from "./read.ts";
 import { isNumeric, leavesOf, pathText, sampleOf, withValueAt } from "./sample.ts";
 
@@ -260,10 +261,51 @@ describe("read", () => {
     });
     expect(flood.object.status?.cpu).toEqual({ model: "EPYC", warnings: [] });
     expect(flood.dropped).toHaveLength(51);
-    expect(flood.dropped.at(-1)?.text).toBe("4951 more problems");
+    expect(flood.dropped[0]?.text).toBe("a list of 5000");
+    expect(flood.dropped.at(-1)?.path).toBe("(elsewhere)");
 
     const long = readingOf(nodeTwinKind, { metadata, spec: { ...spec, profile: "x".repeat(1e6) } });
     expect(long.dropped[0]?.text).toHaveLength(83);
+  });
+
+  it("looks at no more of a list than it takes to fill it and a report", () => {
+    let looks = 0;
+    const bad = {
+      get type() {
+        looks++;
+        return undefined;
+      },
+    };
+    const { conditions, problems } = withConditions(Array.from({ length: 10_000 }, () => bad));
+    expect(conditions).toEqual([]);
+    expect(problems[0]).toBe("status.conditions is a list of 10000, expected a list of at most 32 distinct items");
+    // A few looks at each of 82 items: 32 the list may have, 50 a report has room for.
+    expect(looks).toBeLessThan(500);
+    looks = 0;
+    withWarnings([...Array(64).fill("w"), ...Array.from({ length: 10_000 }, () => bad)]);
+    expect(looks).toBe(0);
+  });
+
+  it("describes thousands of bad labels once before it looks at them, and keeps the good ones among them", () => {
+    const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`l${index}`, index]));
+    const mixed = { ...labels, "joulie.io/rack": "r1" };
+    const issues = objectMetadata.safeParse({ ...metadata, labels: mixed }).error?.issues;
+    expect(issues).toHaveLength(1);
+    const { object, dropped } = readingOf(nodeTwinKind, { metadata: { ...metadata, labels: mixed }, spec });
+    expect(object.metadata.labels).toEqual({ "joulie.io/rack": "r1" });
+    expect(dropped.at(-1)?.text).toBe("4950 more problems");
+  });
+
+  it("reads no more owners than anything has", () => {
+    const owner = { apiVersion: "v1", kind: "Node", name: "worker-1", uid: "u" };
+    const reading = readingOf(nodeTwinKind, {
+      metadata: { ...metadata, ownerReferences: Array.from({ length: 1000 }, () => owner) },
+      spec,
+    });
+    expect(reading.object.metadata.ownerReferences).toEqual(Array.from({ length: 64 }, () => owner));
+    expect(reading.dropped.map(describeProblem)).toEqual([
+      "metadata.ownerReferences is a list of 1000, expected a list of at most 64 items",
+    ]);
   });
 
   it("drops labels that are no text and keeps the others", () => {
