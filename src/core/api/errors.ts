@@ -22,6 +22,18 @@ export const errorRegistry = {
     remedy:
       "Nothing was written and the next pass tries again. This is a fault in Joulie: report it with the message, which names the object, the field and the value.",
   },
+  JOULIE_E_KUBECONFIG: {
+    cause:
+      "A kubeconfig file is missing, is not valid, names something it does not contain, or asks for what Joulie does not support.",
+    remedy:
+      "Correct the file or the context; the message names both. `kubectl config view` shows what KUBECONFIG adds up to, and `kubectl get nodes` whether it works.",
+  },
+  JOULIE_E_KUBE_IDENTITY: {
+    cause:
+      "Joulie found no way to prove to a cluster who it is: no service account, no kubeconfig, a file that cannot be read, or a plugin that failed.",
+    remedy:
+      "In a pod, leave automountServiceAccountToken on; elsewhere set KUBECONFIG. The message names the file or the plugin.",
+  },
 } as const satisfies Record<`JOULIE_E_${string}`, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorRegistry;

@@ -9,7 +9,10 @@ export interface Resource {
 }
 
 /** `apis/joulie.io/v1alpha1/nodetwins`, with the namespace and name asked for. */
-export function pathOf(resource: Resource, at: { namespace?: string; name?: string; subresource?: string } = {}): string {
+export function pathOf(
+  resource: Resource,
+  at: { namespace?: string; name?: string; subresource?: string } = {},
+): string {
   const base = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const parts = [
     ...(resource.namespaced && at.namespace !== undefined ? ["namespaces", at.namespace] : []),

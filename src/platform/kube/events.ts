@@ -1,0 +1,238 @@
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock, Timer } from "../clock/index.ts";
+import type { Logger } from "../log/index.ts";
+import type { RandomSource } from "../random/index.ts";
+import type { KubeClient } from "./client.ts";
+import { isApiError } from "./errors.ts";
+import { microTime } from "./lease.ts";
+import { CallLimit } from "./limit.ts";
+import type { ObjectName } from "./object.ts";
+import { resources } from "./resources.ts";
+
+/** The object an event is about. */
+export interface EventSubject extends ObjectName {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly uid?: string;
+}
+
+export interface EventNote {
+  readonly regarding: EventSubject;
+  readonly type: "Normal" | "Warning";
+  /** Why, in one CamelCase word. */
+  readonly reason: string;
+  /** What was done or tried, in one CamelCase word. */
+  readonly action: string;
+  /** A sentence for people. */
+  readonly note: string;
+}
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** The program, such as `joulie.io/operator`. */
+  readonly controller: string;
+  /** The pod it runs in. */
+  readonly instance: string;
+  /** How often repetitions are written, and how long after the last one a series is over. */
+  readonly seriesInterval?: Milliseconds;
+  readonly seriesEnd?: Milliseconds;
+  /** Events kept in memory at most; the longest untouched goes first. */
+  readonly capacity?: number;
+  /** Writes per second in the long run, and at once. */
+  readonly perSecond?: number;
+  readonly burst?: number;
+}
+
+/** One event and how often it happened. */
+interface Series {
+  readonly first: EventNote;
+  readonly name: string;
+  count: number;
+  written: number;
+  lastSeen: Milliseconds;
+  lastSeenAt: string;
+  writing: boolean;
+}
+
+/**
+ * Tells people what happened, as events of the cluster. The same thing again is counted, not written: one event becomes a
+ * series. It is best effort by design: what does not fit into its bounds or fails is dropped, and nobody waits for it.
+ */
+export class EventRecorder {
+  readonly #options: Required<EventRecorderOptions>;
+  readonly #series = new Map<string, Series>();
+  readonly #limit: CallLimit;
+  readonly #run: string;
+  #names = 0;
+  #timer: Timer | undefined;
+  #dropped = 0;
+  #complained = false;
+  #stopped = false;
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = {
+      seriesInterval: milliseconds(60_000),
+      seriesEnd: milliseconds(360_000),
+      capacity: 1000,
+      perSecond: 2,
+      burst: 50,
+      ...options,
+    };
+    const { clock, perSecond, burst } = this.#options;
+    this.#limit = new CallLimit({ clock, perSecond, burst, queue: 0 });
+    this.#run = Math.floor(options.random.next() * 2 ** 48).toString(36);
+  }
+
+  /** How many events were not told for lack of room. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  record(note: EventNote): void {
+    if (this.#stopped) return;
+    const { clock, capacity } = this.#options;
+    const { regarding, type, reason, action } = note;
+    const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason, action].join(
+      "\u0000",
+    );
+    const known = this.#series.get(key);
+    const series: Series = known ?? {
+      first: note,
+      name: this.#nameFor(regarding),
+      count: 0,
+      written: 0,
+      lastSeen: clock.monotonic(),
+      lastSeenAt: "",
+      writing: false,
+    };
+    series.count++;
+    series.lastSeen = clock.monotonic();
+    series.lastSeenAt = microTime(clock.now());
+    // Kept in the order of their last time, so that the first one is the longest untouched.
+    this.#series.delete(key);
+    if (this.#series.size >= capacity) this.#evict();
+    this.#series.set(key, series);
+    if (known === undefined) this.#write(series);
+    this.#arm();
+  }
+
+  /** Writes what was only counted so far, then ends; waits no longer than the writes under way take. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    for (const series of this.#series.values()) if (series.count > series.written) this.#write(series);
+    await Promise.all(this.#writes);
+    this.#series.clear();
+  }
+
+  #evict(): void {
+    for (const [key, series] of this.#series) {
+      this.#series.delete(key);
+      if (series.count > series.written) this.#dropped++;
+      return;
+    }
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.#series.size === 0) return;
+    const { clock, seriesInterval } = this.#options;
+    this.#timer = clock.after(
+      seriesInterval,
+      () => {
+        this.#timer = undefined;
+        this.#sweep();
+        this.#arm();
+      },
+      { background: true },
+    );
+  }
+
+  #sweep(): void {
+    const { clock, seriesEnd } = this.#options;
+    const now = clock.monotonic();
+    for (const [key, series] of this.#series) {
+      if (series.count > series.written) this.#write(series);
+      if (now - series.lastSeen >= seriesEnd) this.#series.delete(key);
+    }
+  }
+
+  #write(series: Series): void {
+    // Beyond the limit it waits for the next sweep.
+    if (series.writing || !this.#limit.tryTake()) return;
+    series.writing = true;
+    const count = series.count;
+    const write = this.#send(series, count)
+      .then(() => {
+        series.written = count;
+      })
+      .catch((err: unknown) => {
+        // Once: whoever may not write events should not read about it every minute.
+        this.#options.log[this.#complained ? "debug" : "warn"]({ err }, "an event could not be written");
+        this.#complained = true;
+      })
+      .finally(() => {
+        series.writing = false;
+        this.#writes.delete(write);
+      });
+    this.#writes.add(write);
+  }
+
+  async #send(series: Series, count: number): Promise<void> {
+    const { client } = this.#options;
+    const namespace = namespaceOf(series.first.regarding);
+    if (series.written > 0) {
+      const patch = { series: { count, lastObservedTime: series.lastSeenAt } };
+      try {
+        await client.mergePatch(resources.events, { name: series.name, namespace }, patch, { retries: 0 });
+        return;
+      } catch (error) {
+        // Servers forget events after an hour; what still happens is told anew.
+        if (!isApiError(error, "notFound")) throw error;
+      }
+    }
+    await client.create(resources.events, this.#event(series, count), { namespace, retries: 1 });
+  }
+
+  #event({ first, name, lastSeenAt }: Series, count: number) {
+    const { controller, instance } = this.#options;
+    const { apiVersion, kind, uid, name: about, namespace } = first.regarding;
+    return {
+      metadata: { name, namespace: namespaceOf(first.regarding) },
+      eventTime: lastSeenAt,
+      reportingController: controller.slice(0, 128),
+      reportingInstance: instance.slice(0, 128),
+      action: first.action.slice(0, 128),
+      reason: first.reason.slice(0, 128),
+      type: first.type,
+      note: shortened(first.note),
+      regarding: {
+        apiVersion,
+        kind,
+        name: about,
+        ...(namespace !== undefined && { namespace }),
+        ...(uid !== undefined && { uid }),
+      },
+      ...(count > 1 && { series: { count, lastObservedTime: lastSeenAt } }),
+    };
+  }
+
+  /** Unique over runs; the object's name comes first so that events sort by it. */
+  #nameFor({ name }: EventSubject): string {
+    return `${name.slice(0, 220)}.${this.#run}${(this.#names++).toString(36)}`;
+  }
+}
+
+/** Events about what belongs to no namespace live in `default`; the server insists. */
+const namespaceOf = ({ namespace }: EventSubject): string => namespace ?? "default";
+
+/** The API allows 1 KiB, counted in bytes. */
+function shortened(note: string): string {
+  if (Buffer.byteLength(note) <= 1024) return note;
+  let end = Math.min(note.length, 1021);
+  while (Buffer.byteLength(note.slice(0, end)) > 1021) end--;
+  return `${note.slice(0, end).toWellFormed()}...`;
+}

@@ -1,0 +1,240 @@
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import type { Logger } from "../log/index.ts";
+import type { RandomSource } from "../random/index.ts";
+import type { Selection } from "./call-types.ts";
+import type { KubeClient } from "./client.ts";
+import { ApiError, isApiError } from "./errors.ts";
+import { type Finding, IdleWatchdog } from "./idle-watchdog.ts";
+import { Mirror } from "./mirror.ts";
+import type { KubeObject } from "./object.ts";
+import { readPages } from "./pages.ts";
+import type { Resource } from "./resource.ts";
+import { comesAfter } from "./resource-version.ts";
+import { type Backoff, waitAfterError } from "./retry.ts";
+import { type ChangeListener, type IndexFunctions, Store, type StoreView } from "./store.ts";
+
+export interface ReflectorOptions<Value, Index extends string> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly resource: Resource;
+  readonly selection?: Selection;
+  /** Keeps of an object only what is used. Undefined: it is not of interest. What throws is reported once and passed over. */
+  readonly project: (object: KubeObject) => Value | undefined;
+  readonly indexes?: IndexFunctions<Value, Index>;
+  /** What changed, in order, as many changes at a time as arrived together; the store already shows them. */
+  readonly onChange?: ChangeListener<Value>;
+  /** The longest a watch may be silent before it is doubted. */
+  readonly idleLimit?: Milliseconds;
+  readonly pageSize?: number;
+}
+
+const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
+const LONGEST_RETRY_AFTER = milliseconds(120_000);
+/** A watch that lasted this long was a good one, and may be followed by the next at once. */
+const A_GOOD_WHILE = milliseconds(1000);
+/** After so many watches that failed at the same place, the place itself is in doubt. */
+const FAILURES_UNTIL_LIST = 5;
+const LONGEST_PROBE = 10_000;
+/** As client-go: the server ends watches after 5 to 10 minutes, so that they spread over its replicas again. */
+const SERVER_TIMEOUT = milliseconds(300_000);
+
+/**
+ * Keeps a store equal to the server's objects, for as long as the program runs: lists, watches, and begins again wherever
+ * it must. It never gives up and never goes quiet: a silent connection is tested.
+ */
+export class Reflector<Value, Index extends string = never> {
+  readonly #options: ReflectorOptions<Value, Index>;
+  readonly #store: Store<Value, Index>;
+  readonly #mirror: Mirror<Value, Index>;
+  readonly #idleLimit: Milliseconds;
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+  #hasSynced = false;
+  #lastContact: Milliseconds | undefined;
+  #openedAt: Milliseconds | undefined;
+
+  constructor(options: ReflectorOptions<Value, Index>) {
+    const { idleLimit = milliseconds(60_000), resource, log, onChange } = options;
+    if (!(idleLimit > 0)) throw new RangeError(`an idle limit is longer than 0 ms, got ${idleLimit}`);
+    this.#options = options;
+    this.#idleLimit = idleLimit;
+    this.#store = new Store(options.indexes ?? ({} as IndexFunctions<Value, Index>));
+    this.#mirror = new Mirror({
+      store: this.#store,
+      project: options.project,
+      onUnreadable: (key, err) => log.warn({ kind: resource.kind, object: key, err }, "an object cannot be read"),
+      onChange: (changes) => {
+        try {
+          onChange?.(changes);
+        } catch (err) {
+          log.error({ kind: resource.kind, err }, "a listener failed on a change");
+        }
+      },
+    });
+  }
+
+  get store(): StoreView<Value, Index> {
+    return this.#store;
+  }
+
+  /** Whether the store has shown the whole state of the server at least once. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Since when nothing was heard of the server; undefined before the first time. */
+  get silence(): Milliseconds | undefined {
+    const last = this.#lastContact;
+    return last === undefined ? undefined : milliseconds(this.#options.clock.monotonic() - last);
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Resolves when the store is whole for the first time; never, if the server is never there: give it a signal. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    let stop: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      stop = () => reject(signal?.reason);
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+    await Promise.race([this.#synced.promise, aborted]);
+    if (stop !== undefined) signal?.removeEventListener("abort", stop);
+  }
+
+  /** Ends it; nothing is told after that. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the reflector was stopped"));
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    let placeKnown = false;
+    for (let failures = 0; ; ) {
+      const from = this.#mirror.resourceVersion;
+      this.#openedAt = undefined;
+      let error: unknown;
+      try {
+        if (!placeKnown) await this.#list(signal);
+        placeKnown = true;
+        await this.#watch(signal);
+      } catch (caught) {
+        error = caught;
+      }
+      if (signal.aborted) return;
+      const lasted = this.#openedAt === undefined ? 0 : clock.monotonic() - this.#openedAt;
+      if (this.#mirror.resourceVersion !== from || lasted >= A_GOOD_WHILE) failures = 0;
+      if (error === undefined && lasted >= A_GOOD_WHILE) continue;
+      failures++;
+      if (isPlaceLost(error) || failures % FAILURES_UNTIL_LIST === 0) placeKnown = false;
+      this.#report(error, failures);
+      try {
+        await clock.sleep(waitAfterError(error, failures, BACKOFF, LONGEST_RETRY_AFTER, random), signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, resource, selection, pageSize = 500 } = this.#options;
+    const resourceVersion = await readPages({
+      pageSize,
+      fetch: async (page) => {
+        const answer = await client.list(resource, { ...selection, ...page }, { signal });
+        this.#heard();
+        return answer;
+      },
+      begin: () => this.#mirror.beginList(),
+      page: (items) => this.#mirror.addPage(items),
+    });
+    signal.throwIfAborted();
+    this.#mirror.endList(resourceVersion);
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  /** Returns when the server ends the watch, or when it was silent for too long to be trusted. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, resource, selection } = this.#options;
+    const abort = new AbortController();
+    const stop = () => abort.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    const given: { up?: { error: Error | undefined } } = {};
+    const watchdog = new IdleWatchdog({
+      clock,
+      limit: this.#idleLimit,
+      probe: async () => this.#probe(abort.signal),
+      giveUp: (error) => {
+        given.up = { error };
+        abort.abort(error ?? new Error("the watch was silent for too long"));
+      },
+    });
+    try {
+      const resourceVersion = this.#mirror.resourceVersion;
+      const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
+      const query = { ...selection, resourceVersion, serverTimeout };
+      const events = await client.watch(resource, query, { signal: abort.signal });
+      this.#openedAt = clock.monotonic();
+      this.#heard();
+      watchdog.heard();
+      for await (const batch of events) {
+        if (abort.signal.aborted) break;
+        this.#heard();
+        watchdog.heard();
+        this.#mirror.apply(batch);
+      }
+    } catch (error) {
+      if (given.up === undefined) throw error;
+    } finally {
+      watchdog.stop();
+      signal.removeEventListener("abort", stop);
+      abort.abort();
+    }
+    if (given.up?.error !== undefined) throw given.up.error;
+  }
+
+  /** One object and the moment the server is at: little to ask for, over a connection of its own. */
+  async #probe(signal: AbortSignal): Promise<Finding> {
+    const { client, resource, selection } = this.#options;
+    const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
+    const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0 });
+    if (page.resourceVersion === this.#mirror.resourceVersion) {
+      this.#heard();
+      return "nothing missed";
+    }
+    if (comesAfter(this.#mirror.resourceVersion, page.resourceVersion) === true) {
+      return new ApiError(
+        "gone",
+        `the server is at ${page.resourceVersion}, before what it showed us: it was set back`,
+      );
+    }
+    return "in doubt";
+  }
+
+  #heard(): void {
+    this.#lastContact = this.#options.clock.monotonic();
+  }
+
+  #report(error: unknown, failures: number): void {
+    const { log, resource } = this.#options;
+    const facts = { kind: resource.kind, failures, err: error };
+    // One line when it starts and one now and then: an outage of an hour is not a thousand lines.
+    if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
+      log.debug(facts, "the watch begins again");
+    } else log.warn(facts, "the watch broke off; trying again");
+  }
+}
+
+/** The server no longer knows, or does not yet know, the moment we would go on from. */
+function isPlaceLost(error: unknown): boolean {
+  if (isApiError(error, "gone")) return true;
+  return isApiError(error, "timeout") && /too large resource version/i.test(error.message);
+}

@@ -1,0 +1,53 @@
+import { ApiError } from "./errors.ts";
+
+const NEWLINE = 10;
+/** An object in etcd is at most 1.5 MiB by default; what is much longer is not a watch. */
+const LONGEST_LINE = 16 * 2 ** 20;
+
+/**
+ * Cuts a body into its lines, as many at a time as have arrived. Bytes are cut before they become text, so a character
+ * that is spread over two chunks stays whole. A body that ends within a line was torn: that is an error, after all whole
+ * lines were handed out.
+ */
+export async function* linesOf(
+  body: AsyncIterable<Uint8Array>,
+  longest = LONGEST_LINE,
+): AsyncGenerator<readonly string[], void, undefined> {
+  let begun: Uint8Array[] = [];
+  let begunLength = 0;
+  for await (const chunk of body) {
+    const end = chunk.lastIndexOf(NEWLINE);
+    if (end < 0) {
+      begun.push(chunk);
+      begunLength += chunk.length;
+      if (begunLength > longest) throw new ApiError("garbled", `a line of more than ${longest} bytes`);
+      continue;
+    }
+    const whole = chunk.subarray(0, end);
+    const lines = textOf(begunLength === 0 ? [whole] : [...begun, whole]).split("\n");
+    const rest = chunk.subarray(end + 1);
+    begun = rest.length === 0 ? [] : [rest];
+    begunLength = rest.length;
+    yield lines;
+  }
+  if (begunLength > 0)
+    throw new ApiError("garbled", `the answer ended in the middle of a line of ${begunLength} bytes or more`);
+}
+
+/** All of a body as text, unless it is longer than we are ready to hold. */
+export async function textOfBody(body: AsyncIterable<Uint8Array>, longest: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > longest) throw new ApiError("tooLarge", `the answer is longer than ${longest} bytes`);
+    chunks.push(chunk);
+  }
+  return textOf(chunks);
+}
+
+function textOf(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks;
+  const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}
