@@ -103,6 +103,9 @@ describe("a bad command line", () => {
 
   it.each([
     [["presnt"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
+    [["presnt", "--help"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
+    [["help", "presnt"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
+    [["help", "nothing"], "joulie: unknown command 'nothing'; see joulie --help\n"],
     [["--versoin"], "joulie: unknown option '--versoin' (Did you mean --version?); see joulie --help\n"],
     [
       ["present", "--static-hp-fra", "1"],

@@ -25,7 +25,11 @@ export async function run(args: readonly string[], programs: readonly Program[],
     });
   });
   try {
-    await joulie.parseAsync(args[0] === "help" ? [...args.slice(1), "--help"] : args, { from: "user" });
+    const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;
+    const [first] = asked;
+    // Before `--help` commander forgives a command it does not know; alone it is told, with the nearest one there is.
+    const known = first === undefined || first.startsWith("-") || programs.some(({ name }) => name === first);
+    await joulie.parseAsync(known ? asked : [first], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? exitCodes.done : exitCodes.misused;
