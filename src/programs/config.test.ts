@@ -170,7 +170,7 @@ const badValues: Record<string, Record<string, string>> = {
     TELEMETRY_GPU_HTTP_ENDPOINT: "http://",
   },
   operator: {
-    RECONCILE_INTERVAL: "banana",
+    RECONCILE_INTERVAL: "1ns",
     METRICS_ADDR: ":65536",
     NODE_SELECTOR: "a==b==c",
     RESERVED_LABEL_KEY: "/reserved",
@@ -205,7 +205,7 @@ const badValues: Record<string, Record<string, string>> = {
     WRITE_NODE_POWER_PROFILES: "-",
     DRAINING_CAPS: "none",
     CPU_CAP_GPU_NODES: "never",
-    TWIN_HEARTBEAT: "600h",
+    TWIN_HEARTBEAT: "99ms",
     REFERENCE_NODE_POWER_W: "0",
     REFERENCE_RACK_CAPACITY_W: "-50000",
     LEASE_NAME: "Joulie",

@@ -29,15 +29,18 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
       ["30s", 30_000],
       ["1h30m", 5_400_000],
       ["500ms", 500],
-      ["596h", 2_145_600_000],
+      ["100ms", 100],
+      ["597h", 2_149_200_000],
+      ["2562047h", 9_223_369_200_000],
     ],
     [
       ["30", "is not a duration"],
       ["-1s", "is not a duration"],
       ["", "is not a duration"],
-      ["0", "is 0"],
-      ["0s", "is 0"],
-      ["597h", "is longer than 596h"],
+      ["0", "is shorter than 100ms"],
+      ["1ns", "is shorter than 100ms"],
+      ["99.999999ms", "is shorter than 100ms"],
+      ["2562048h", "is not a duration"],
     ],
   ],
   [
@@ -48,7 +51,10 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
       ["0s", 0],
       ["1s", 1000],
     ],
-    [["off", "is not a duration"]],
+    [
+      ["off", "is not a duration"],
+      ["0.9ms", "is shorter than 100ms"],
+    ],
   ],
   [
     "a number",
@@ -278,6 +284,11 @@ describe("a value as a person may see it", () => {
     expect(factsOf(duration({ about })).show("60s")).toBe("1m");
     expect(factsOf(flag({ about })).show("1")).toBe("true");
     expect(factsOf(bytes({ about })).show("64Mi")).toBe("64Mi");
+  });
+
+  it("says how short a duration may be", () => {
+    expect(factsOf(duration({ about })).allowed).toMatch(/, at least 100ms$/);
+    expect(factsOf(duration({ about, orZero: "off" })).allowed).toMatch(/, at least 100ms, or 0 \(off\)$/);
   });
 
   it("is one line that a terminal does not obey", () => {

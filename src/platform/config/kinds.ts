@@ -1,24 +1,32 @@
 import type * as z from "zod";
 import { isLabelKey, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
-import { fail, formatDuration, type Milliseconds, ok, parseDuration, type Result } from "../../core/units/index.ts";
+import {
+  fail,
+  formatDuration,
+  type Milliseconds,
+  milliseconds,
+  ok,
+  parseDuration,
+  type Result,
+} from "../../core/units/index.ts";
 import { redactText } from "../log/index.ts";
 import { type Kind, type VariableOptions, variable } from "./variable.ts";
 
-/** A timer of Node longer than this fires at once. */
-const LONGEST_TIMER = 2_147_483_647;
-const LONGEST_TIMER_TEXT = "596h";
+/** Whatever is done so often is done all the time: a pass would follow the last without a pause. */
+const SHORTEST = milliseconds(100);
+const SHORTEST_TEXT = formatDuration(SHORTEST);
 
-/** `orZero` says what 0 means where it means something; otherwise a duration is longer than 0. */
+/** `orZero` says what 0 means where it means something. How long a duration may be is the grammar's own limit: clocks take any. */
 export const duration = <const Options extends VariableOptions & { orZero?: string }>(options: Options) =>
   variable<Milliseconds, Options>(
     {
       word: "duration",
-      allowed: `a duration such as 500ms, 30s, 5m or 1h30m, ${options.orZero === undefined ? "longer than 0" : `or 0 (${options.orZero})`}, at most ${LONGEST_TIMER_TEXT}`,
+      allowed: `a duration such as 500ms, 30s, 5m or 1h30m, at least ${SHORTEST_TEXT}${options.orZero === undefined ? "" : `, or 0 (${options.orZero})`}`,
       read: (text) => {
         const parsed = parseDuration(text);
         if (!parsed.ok) return fail("is not a duration");
-        if (parsed.value === 0 && options.orZero === undefined) return fail("is 0");
-        return parsed.value > LONGEST_TIMER ? fail(`is longer than ${LONGEST_TIMER_TEXT}`) : parsed;
+        if (parsed.value === 0 && options.orZero !== undefined) return parsed;
+        return parsed.value < SHORTEST ? fail(`is shorter than ${SHORTEST_TEXT}`) : parsed;
       },
       show: formatDuration,
     },
