@@ -82,6 +82,21 @@ describe("checked", () => {
     expect(checked(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
   });
 
+  it("adds them also where they are given as undefined", () => {
+    const written = checked(nodeTwinKind, {
+      kind: undefined,
+      apiVersion: undefined,
+      metadata,
+      spec,
+    });
+    expect(JSON.parse(JSON.stringify(written))).toEqual({
+      apiVersion: "joulie.io/v1alpha1",
+      kind: "NodeTwin",
+      metadata,
+      spec,
+    });
+  });
+
   it("keeps metadata that is not ours to list, and fields left undefined", () => {
     const whole = { ...metadata, labels: { "joulie.io/managed-by": "operator" }, finalizers: ["x"] };
     expect(checked(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
@@ -131,6 +146,12 @@ describe("checked", () => {
     ['metadata.name is "Worker_1", expected a DNS name', nodeTwinKind, { metadata: { name: "Worker_1" } }],
     ["metadata is missing, expected an object", nodeTwinKind, {}],
     ['kind is "Pod", expected NodeTwin', nodeTwinKind, { kind: "Pod", metadata }],
+    ["kind is null, expected NodeTwin", nodeTwinKind, { kind: null, metadata }],
+    [
+      'apiVersion is "joulie.io/v1", expected joulie.io/v1alpha1',
+      nodeTwinKind,
+      { apiVersion: "joulie.io/v1", kind: "NodeTwin", metadata },
+    ],
     ["expected nodeName where scope is node", telemetryProfileKind, { metadata, spec: { target: { scope: "node" } } }],
     [
       "expected http where type is http",

@@ -30,11 +30,11 @@ export function checked<Object extends { spec: unknown; metadata: { name: string
   kind: Kind<Object>,
   object: Part & Writable<Object>,
 ): Addressed<Part> {
-  const addressed = { apiVersion, kind: kind.kind, ...object };
   const findings = new Findings(true);
-  examine(writableSchemaOf(kind.schema), addressed, "", findings);
+  examine(writableSchemaOf(kind.schema), object, "", findings);
   const { problems } = findings;
-  if (problems.length === 0) return addressed;
+  // Set last: a caller may carry either as undefined.
+  if (problems.length === 0) return { ...object, apiVersion, kind: kind.kind };
   const name = textOf(object.metadata?.name);
   throw new JoulieError(
     "JOULIE_E_UNWRITABLE",
