@@ -38,12 +38,16 @@ export class Findings {
   }
 
   add(path: string, value: unknown, expected: string | z.ZodType): void {
-    if (this.#kept.length >= mostProblems) {
+    if (this.full) {
       this.#further++;
       return;
     }
     const expectation = typeof expected === "string" ? expected : expectationOf(expected);
     this.#kept.push({ path, text: textOf(value), expected: expectation });
+  }
+
+  get full(): boolean {
+    return this.#kept.length >= mostProblems;
   }
 
   get problems(): readonly Problem[] {
@@ -90,11 +94,13 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
     if (fallback === undefined) complete = false;
     else usable[key] = structuredClone(fallback);
   }
-  // Metadata is Kubernetes' own: it has fields we do not list.
-  if (findings.strict && schema !== objectMetadata) {
+  if (findings.strict) {
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(schema.shape, key) || value[key] === undefined) continue;
-      findings.add(path === "" ? key : `${path}.${key}`, value[key], "no such field");
+      const childPath = path === "" ? key : `${path}.${key}`;
+      // Metadata is Kubernetes' own: it has fields we do not list.
+      if (schema === objectMetadata) examineJson(value[key], childPath, findings);
+      else findings.add(childPath, value[key], "no such field");
     }
   }
   if (!complete) return undefined;
@@ -104,6 +110,24 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
     if (rule.onRead === "drop") return undefined;
   }
   return usable;
+}
+
+/** Deeper than the managedFields of any object; a cycle ends there too. */
+const deepestJson = 32;
+
+/** Finds what JSON would falsify without a word: it turns NaN and a hole in a list into null and leaves out a function. */
+function examineJson(value: unknown, path: string, findings: Findings, depth = 0): void {
+  if (findings.full) return;
+  if (depth > deepestJson) return findings.add(path, value, `at most ${deepestJson} levels`);
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) examineJson(item, `${path}[${index}]`, findings, depth + 1);
+  } else if (isPlainObject(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      if (item !== undefined) examineJson(item, `${path}.${key}`, findings, depth + 1);
+    }
+  } else if (value !== null && typeof value !== "string" && typeof value !== "boolean" && !Number.isFinite(value)) {
+    findings.add(path, value, "a JSON value");
+  }
 }
 
 /** Keeps the items that can be used, of each key the first, and no more than fit. */

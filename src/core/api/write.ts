@@ -3,6 +3,7 @@ import { JoulieError } from "./errors.ts";
 import { describeProblem, examine, Findings, textOf } from "./examine.ts";
 import type { Kind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
+import { isPlainObject } from "./plain-object.ts";
 import { rulesOf, withRules } from "./rules.ts";
 
 /** An object to write, whole or the part one field manager applies: spec only, status only. */
@@ -35,7 +36,9 @@ export function checked<Object extends { spec: unknown; metadata: { name: string
   const { problems } = findings;
   // Set last: a caller may carry either as undefined.
   if (problems.length === 0) return { ...object, apiVersion, kind: kind.kind };
-  const name = textOf(object.metadata?.name);
+  // Types may have been lost on the way here: not even an object is certain.
+  const { metadata } = isPlainObject(object) ? object : {};
+  const name = isPlainObject(metadata) ? textOf(metadata.name) : "without metadata";
   throw new JoulieError(
     "JOULIE_E_UNWRITABLE",
     `${kind.kind} ${name} was not written: ${problems.slice(0, 5).map(describeProblem).join("; ")}`,
