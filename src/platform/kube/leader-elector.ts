@@ -118,8 +118,8 @@ export class LeaderElector {
     try {
       while (this.#renewed !== undefined && this.leading) {
         const rest = this.#renewDeadline - this.#sinceRenewal(this.#renewed);
-        // Looking again each period finds a calendar that jumped, which moves no timer.
-        await this.#options.clock.sleep(milliseconds(Math.max(1, Math.min(rest, this.#retryPeriod))), signal);
+        // Looking again now and then finds a calendar that jumped, which moves no timer.
+        await this.#options.clock.sleep(milliseconds(Math.max(1, Math.min(rest, this.#retryPeriod / 4))), signal);
       }
     } catch {
       // Ended: nobody waits for it any more.
