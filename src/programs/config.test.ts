@@ -231,12 +231,12 @@ const parse = (config: ConfigSchema, env: Texts, on: Machine = machine) =>
 /** The messages, or an empty list where all is well. */
 function problems(config: ConfigSchema, env: Texts): string[] {
   const parsed = parse(config, env);
-  return parsed.ok ? [] : parsed.error.map(({ message }) => message);
+  return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
 }
 
 function valuesOf<Config extends ConfigSchema>(config: Config, env: Texts, on: Machine = machine) {
   const parsed = parseConfig(config, { env, flags: {}, machine: on });
-  if (!parsed.ok) throw new Error(parsed.error.map(({ message }) => message).join("\n"));
+  if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
   return parsed.value.values;
 }
 
@@ -267,8 +267,8 @@ describe.each([...programs])("the configuration of joulie $name", (program) => {
       fc.property(fc.constantFrom(...names), fc.string({ unit: "binary", maxLength: 300 }), (name, value) => {
         const parsed = parse(config, { [name]: value });
         if (parsed.ok) return;
-        for (const { message } of parsed.error) expect(message).not.toContain("\n");
-        expect(parsed.error.map(({ message }) => message).join()).toContain(name);
+        for (const { message } of parsed.error.problems) expect(message).not.toContain("\n");
+        expect(parsed.error.problems.map(({ message }) => message).join()).toContain(name);
       }),
       { numRuns: 100 },
     );

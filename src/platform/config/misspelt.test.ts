@@ -2,7 +2,16 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { misspelt, slipsBetween } from "./misspelt.ts";
 
-const own = ["STATIC_HP_FRAC", "QUEUE_HP_MIN", "QUEUE_HP_MAX", "LOG_LEVEL", "POD_NAME", "NODE_NAME", "METRICS_ADDR"];
+const own = [
+  "STATIC_HP_FRAC",
+  "QUEUE_HP_MIN",
+  "QUEUE_HP_MAX",
+  "LOG_LEVEL",
+  "POD_NAME",
+  "NODE_NAME",
+  "METRICS_ADDR",
+  "STATE_DIR",
+];
 const known = new Set([...own, "NODE_SELECTOR", "STATIC_HP_FRAK"]);
 const meant = (name: string): string | undefined =>
   /did you mean (\w+)\?/.exec(misspelt([name], own, known)[0] ?? "")?.[1];
@@ -17,6 +26,11 @@ describe("a slip in a variable's name", () => {
     ["QUEUE_HP_MXA", "QUEUE_HP_MAX"],
     ["QUEUE_HP_MINN", "QUEUE_HP_MIN"],
     ["LOGLEVEL", "LOG_LEVEL"],
+    ["LOG_LVL", "LOG_LEVEL"],
+    ["OLG_LEVELL", "LOG_LEVEL"],
+    ["TATE_DIR", "STATE_DIR"],
+    ["STATEDI", "STATE_DIR"],
+    ["QUEUE_HP_MEAN", "QUEUE_HP_MIN"],
     ["NODE_NMAE", "NODE_NAME"],
   ])("%s: did you mean %s?", (written, right) => {
     expect(meant(written)).toBe(right);
@@ -32,6 +46,8 @@ describe("a slip in a variable's name", () => {
     ["JOB_NAME", "is Jenkins' own, two letters from POD_NAME"],
     ["ZONE_NAME", "is two letters from NODE_NAME"],
     ["NODE_HOME", "is two letters from NODE_NAME"],
+    ["ND_NAME", "lacks half of a word, which makes it another"],
+    ["STATIC_DIR", "is many a web server's"],
     ["HOSTNAME", "is every shell's"],
     ["PATH", "is every shell's"],
     ["", "has no letters"],

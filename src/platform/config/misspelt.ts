@@ -1,8 +1,29 @@
 import { printable } from "../log/index.ts";
 
-/** A slip in a long name is a slip; a short name two letters away is most likely another program's own variable. */
+const MOST_SLIPS = 2;
+
+/** In a name this long two slips are slips wherever they are; nobody else has a variable so near to it. */
 const LONG_NAME = 12;
-const TWO_SLIPS_FROM = 10;
+/** In a shorter name, two slips within a word this short make another word: JOB_NAME, NODE_HOME and CACHE_URL are others' own. */
+const SHORT_WORD = 4;
+
+/** Names that are as near to ours as a slip is, and that other programs, charts and pipelines set. */
+const othersOwn: ReadonlySet<string> = new Set([
+  "BASE_NAME",
+  "CODE_NAME",
+  "DATE_DIR",
+  "LEADER_NAME",
+  "PROD_NAME",
+  "RELEASE_NAME",
+  "STAGE_DIR",
+  "START_DIR",
+  "STATIC_DIR",
+  "STATS_DIR",
+  "STATUS_DIR",
+  "STORE_DIR",
+  "TARGET_BASE",
+  "TARGET_RELEASE",
+]);
 
 /** Kubernetes sets these in every pod for every Service of its namespace. */
 const isServiceVariable = (name: string): boolean => name.includes("_SERVICE_") || name.includes("_PORT");
@@ -14,7 +35,7 @@ const isServiceVariable = (name: string): boolean => name.includes("_SERVICE_") 
 export function misspelt(environment: Iterable<string>, own: readonly string[], known: ReadonlySet<string>): string[] {
   const warnings = [];
   for (const name of environment) {
-    if (known.has(name) || isServiceVariable(name)) continue;
+    if (known.has(name) || othersOwn.has(name) || isServiceVariable(name)) continue;
     const meant = nearest(name.toUpperCase(), own);
     if (meant !== undefined)
       warnings.push(`${printable(name)} is not a variable of Joulie and has no effect; did you mean ${meant}?`);
@@ -25,13 +46,20 @@ export function misspelt(environment: Iterable<string>, own: readonly string[], 
 function nearest(name: string, own: readonly string[]): string | undefined {
   let best: { name: string; slips: number } | undefined;
   for (const candidate of own) {
-    if (candidate.length < LONG_NAME && candidate[0] !== name[0]) continue;
-    const most = Math.min(candidate.length < TWO_SLIPS_FROM ? 1 : 2, (best?.slips ?? 3) - 1);
+    const most = best === undefined ? MOST_SLIPS : best.slips - 1;
     if (Math.abs(candidate.length - name.length) > most) continue;
     const slips = slipsBetween(name, candidate);
-    if (slips <= most) best = { name: candidate, slips };
+    if (slips <= most && !isOtherWord(name, candidate)) best = { name: candidate, slips };
   }
   return best?.name;
+}
+
+function isOtherWord(name: string, candidate: string): boolean {
+  if (candidate.length >= LONG_NAME) return false;
+  const written = name.split("_");
+  const words = candidate.split("_");
+  if (words.length !== written.length) return false;
+  return words.some((word, at) => word.length <= SHORT_WORD && slipsBetween(word, written[at] ?? "") > 1);
 }
 
 /** Damerau's edit distance (optimal string alignment): letters inserted, deleted, changed, or two neighbours swapped. */

@@ -38,13 +38,13 @@ const inputs: ConfigInputs = { env: {}, flags: {}, machine: { isTerminal: false,
 
 function read(given: Partial<ConfigInputs>) {
   const parsed = parseConfig(config, { ...inputs, ...given });
-  if (!parsed.ok) throw new Error(parsed.error.map(({ message }) => message).join("\n"));
+  if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
   return parsed.value;
 }
 
 function problems(given: Partial<ConfigInputs>, of: ConfigSchema = config): string[] {
   const parsed = parseConfig(of, { ...inputs, ...given });
-  return parsed.ok ? [] : parsed.error.map(({ message }) => message);
+  return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
 }
 
 describe("where a value comes from", () => {
@@ -103,7 +103,7 @@ describe("problems", () => {
 
   it("name the variable they are about", () => {
     const parsed = parseConfig(config, { ...inputs, flags: { SHARE: "-1" } });
-    expect(parsed).toMatchObject({ ok: false, error: [{ variable: "SHARE" }] });
+    expect(parsed).toMatchObject({ ok: false, error: { problems: [{ variable: "SHARE" }], warnings: [] } });
   });
 
   it("stay on one short line, whatever the value", () => {
@@ -122,6 +122,17 @@ describe("problems", () => {
 
   it("keep braces of a value as they are", () => {
     expect(problems({ env: { KEYS: "{LEAST}" } })[0]).toContain('has "{LEAST}", which');
+  });
+
+  it("come with the warnings, since a slip in a name may be the reason", () => {
+    const parsed = parseConfig(config, { ...inputs, env: { SOURCE: "http", ENDPIONT: "http://a" } });
+    expect(parsed).toMatchObject({
+      ok: false,
+      error: {
+        problems: [{ variable: "SOURCE" }],
+        warnings: ["ENDPIONT is not a variable of Joulie and has no effect; did you mean ENDPOINT?"],
+      },
+    });
   });
 
   it("hide secrets and credentials", () => {

@@ -25,6 +25,12 @@ export interface ParsedConfig<Values> {
   readonly warnings: readonly string[];
 }
 
+/** Why a program cannot start. A slip in a name may be the reason for a problem, so both are told. */
+export interface RefusedConfig {
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+}
+
 export interface ConfigProblem {
   readonly variable: string;
   /** One line: the variable or flag, its value, what is wrong and what is allowed. */
@@ -37,9 +43,10 @@ const LONGEST_SHOWN = 160;
 export function parseConfig<Config extends ConfigSchema>(
   config: Config,
   { env, flags, machine, known = [] }: ConfigInputs,
-): Result<ParsedConfig<z.output<Config>>, ConfigProblem[]> {
+): Result<ParsedConfig<z.output<Config>>, RefusedConfig> {
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
+  const warnings = misspelt(Object.keys(env), names, new Set([...names, ...known]));
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
     const assignment = (name: string): string => {
@@ -47,7 +54,7 @@ export function parseConfig<Config extends ConfigSchema>(
       const written = sources[name] === "flag" ? flagOf(name) : name;
       return text === undefined ? `${written} (not set)` : `${written}=${quoted(config, name, text)}`;
     };
-    return fail(parsed.error.issues.map((issue) => problemOf(config, issue, assignment)));
+    return fail({ problems: parsed.error.issues.map((issue) => problemOf(config, issue, assignment)), warnings });
   }
   const shown: Record<string, string> = {};
   for (const name of names) {
@@ -58,7 +65,7 @@ export function parseConfig<Config extends ConfigSchema>(
     values: frozen(parsed.data),
     sources: frozen(sources),
     shown: frozen(shown),
-    warnings: misspelt(Object.keys(env), names, new Set([...names, ...known])),
+    warnings,
   });
 }
 

@@ -86,6 +86,12 @@ describe("starting a program", () => {
 });
 
 describe("a bad command line", () => {
+  it("tells the warnings before the problems, since a slip in a name may be the reason", async () => {
+    const { code, err } = await joulie(["present"], { WAIT: "banana", STATIC_HP_FRA: "1" });
+    expect(code).toBe(2);
+    expect(err).toMatch(/^joulie present: warning: STATIC_HP_FRA [^\n]*\njoulie present: WAIT="banana" [^\n]*\n$/);
+  });
+
   it("gives one line for each bad value, the flag's by its flag, and exits 2 without a start", async () => {
     const { code, out, err, started } = await joulie(["present", "--static-hp-frac", "-1"], { WAIT: "banana" });
     expect(code).toBe(2);

@@ -60,11 +60,11 @@ export async function runProgram(
     machine: world.machine,
     known: everyConfig.flatMap(variableNames),
   });
+  for (const warning of (parsed.ok ? parsed.value : parsed.error).warnings) say(`warning: ${warning}`);
   if (!parsed.ok) {
-    for (const { message } of parsed.error) say(message, "JOULIE_E_CONFIG_VALUE");
+    for (const { message } of parsed.error.problems) say(message, "JOULIE_E_CONFIG_VALUE");
     return exitCodes.misused;
   }
-  for (const warning of parsed.value.warnings) say(`warning: ${warning}`);
   if (command.opts()["printConfig"] === true) {
     world.out(printedConfig(parsed.value));
     return exitCodes.done;
