@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { isLabelKey, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
+import { isLabelKey, isObjectName, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
 import {
   fail,
   formatDuration,
@@ -149,11 +149,6 @@ export const labelSelector = <const Options extends VariableOptions>(options: Op
     },
     options,
   );
-
-const DNS_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
-const dnsName = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
-
-const isObjectName = (text: string): boolean => text.length <= 253 && dnsName.test(text);
 
 /** The name of a Kubernetes object. */
 export const objectName = <const Options extends VariableOptions>(options: Options) =>
