@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parseQuantity } from "./quantity.ts";
 
 const SCALE: Record<string, { times: bigint; over: bigint }> = {
@@ -152,6 +152,42 @@ describe("parseQuantity", () => {
       ),
       { numRuns: 2000 },
     );
+  });
+
+  it("X-60 equals the exact value next to every multiple of a billionth, however many digits say so", () => {
+    const binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
+    const tail = fc.constantFrom("", "0".repeat(90), `${"0".repeat(90)}1`, "9".repeat(90), "1");
+    fc.assert(
+      fc.property(fc.constantFrom(...binary), fc.bigInt(0n, 10n ** 20n), tail, (suffix, nanos, end) => {
+        const scale = SCALE[suffix] ?? { times: 0n, over: 1n };
+        // nanos / (10^9 × 2^shift) ends after at most 69 decimals.
+        const decimals = (nanos * 10n ** 69n) / (scale.times * 10n ** 9n);
+        const text = decimals.toString().padStart(70, "0");
+        const [whole, fraction] = [text.slice(0, -69), text.slice(-69) + end];
+        const value = doubleOf(nanosOf(whole, fraction, scale));
+        expect(parseQuantity(`${whole}.${fraction}${suffix}`)).toEqual({ ok: true, value });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("hands BigInt, which is slow with long text, no more digits than matter", () => {
+    const bigInt = vi.spyOn(globalThis, "BigInt");
+    try {
+      const many = 100_000;
+      const read = [
+        parseQuantity(`${"9".repeat(many)}Ki`),
+        parseQuantity(`${"0".repeat(many)}1Ki`),
+        parseQuantity(`0.${"0".repeat(many)}1Ei`),
+        parseQuantity(`1.${"9".repeat(many)}Ei`),
+        parseQuantity(`0.${"9".repeat(many)}`),
+        parseQuantity(`${"9".repeat(many)}e-${many}`),
+      ];
+      expect(read.map((result) => result.ok && result.value)).toEqual([2 ** 63, 1024, 1e-9, 2 ** 61, 1, 1]);
+      expect(Math.max(...bigInt.mock.calls.map(([digits]) => String(digits).length))).toBeLessThan(200);
+    } finally {
+      bigInt.mockRestore();
+    }
   });
 
   it("X-60 equals the exact value for every exponent", () => {

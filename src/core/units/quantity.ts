@@ -4,7 +4,7 @@ import { type BadText, badText, ok, type Result } from "./result.ts";
 const QUANTITY = /^([+-])?(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?$/;
 
 const POWER_OF_TEN: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
-const POWER_OF_TWO: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+const POWER_OF_TWO: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 
 /** Kubernetes keeps nothing finer than a billionth. */
 const FINEST = -9;
@@ -21,10 +21,26 @@ export function parseQuantity(text: string): Result<number, BadText> {
   if (match === null) return badText(text, "a Kubernetes quantity such as 4, 500m, 1.5Gi or 2e3");
   const [, sign, whole = "", fraction = match[4] ?? "", , exponent, suffix = ""] = match;
   const shift = POWER_OF_TWO[suffix];
-  const digits = shift === undefined ? whole + fraction : (BigInt(whole + fraction) << shift).toString();
-  const powerOfTen = (exponent === undefined ? (POWER_OF_TEN[suffix] ?? 0) : Number(exponent)) - fraction.length;
-  const magnitude = magnitudeOf(digits, powerOfTen);
+  const powerOfTen = exponent === undefined ? (POWER_OF_TEN[suffix] ?? 0) : Number(exponent);
+  const magnitude =
+    shift === undefined
+      ? magnitudeOf(whole + fraction, powerOfTen - fraction.length)
+      : binaryMagnitudeOf(whole, fraction, shift);
   return ok(sign === "-" && magnitude !== 0 ? -magnitude : magnitude);
+}
+
+/**
+ * whole.fraction × 2^shift. BigInt takes quadratic time to read digits, so it sees no more than matter: a whole part too long
+ * for the cap is capped, and a fraction is cut where no multiple of 1n × 2^-shift can lie between it and its cut form. That
+ * multiple ends after shift + 9 decimals; a 1 behind them stands for whatever was cut off.
+ */
+function binaryMagnitudeOf(whole: string, fraction: string, shift: number): number {
+  const significant = whole.replace(/^0+/, "");
+  if (significant.length > DIGITS_OF_LARGEST) return Number(LARGEST);
+  const matter = shift - FINEST;
+  const rest = /[1-9]/.test(fraction.slice(matter)) ? "1" : "";
+  const kept = fraction.slice(0, matter) + rest;
+  return magnitudeOf((BigInt(significant + kept) << BigInt(shift)).toString(), -kept.length);
 }
 
 /** digits × 10^powerOfTen after Kubernetes' rounding and cap. The comparisons keep absurd exponents out of BigInt. */
