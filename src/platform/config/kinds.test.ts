@@ -162,6 +162,7 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
     [
       ["http://a:1", "http://a:1"],
       ["HTTPS://a/b?c", "HTTPS://a/b?c"],
+      ['http://me:{x@[::1]:80?q=power{zone="a"}', 'http://me:{x@[::1]:80?q=power{zone="a"}'],
     ],
     ["a:1", "ftp://a", "http:a", "http:/a", "http://", "http://a:99999", "file:///x"].map((bad) => [
       bad,
@@ -175,7 +176,13 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
       ["http://{node}:9100/x", "http://{node}:9100/x"],
       ["http://s/telemetry/{node}", "http://s/telemetry/{node}"],
     ],
-    [["{node}", "is not an http or https URL"]],
+    [
+      ["{node}", "is not an http or https URL"],
+      ["http://{nodes}/x", "has {nodes}, which nothing fills in"],
+      ["http://s/{ node }", "has { node }, which nothing fills in"],
+      ["http://s/{}/{node}", "has {}, which nothing fills in"],
+      ["http://{node/x", "is not an http or https URL"],
+    ],
   ],
   [
     "an address",
@@ -186,6 +193,8 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
       ["127.0.0.1:9876", { host: "127.0.0.1", port: 9876 }],
       ["localhost:1", { host: "localhost", port: 1 }],
       ["[::1]:80", { host: "::1", port: 80 }],
+      ["[::ffff:1.2.3.4]:80", { host: "::ffff:1.2.3.4", port: 80 }],
+      ["Metrics-1.Joulie.svc:80", { host: "Metrics-1.Joulie.svc", port: 80 }],
     ],
     [
       ["8080", "is not an address"],
@@ -194,6 +203,12 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
       ["a:", "is not an address"],
       ["a:-1", "is not an address"],
       ["[]:1", "is not an address"],
+      ["-:80", "is not an address"],
+      ["1.2.3:80", "is not an address"],
+      ["1.2.3.256:80", "is not an address"],
+      ["a..b:80", "is not an address"],
+      ["[:::]:80", "is not an address"],
+      ["[1.2.3.4]:80", "is not an address"],
       [":65536", "has a port above 65535"],
     ],
   ],

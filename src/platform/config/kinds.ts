@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from "node:net";
 import type * as z from "zod";
 import { isLabelKey, isObjectName, type LabelSelector, parseLabelSelector } from "../../core/api/index.ts";
 import {
@@ -103,8 +104,11 @@ export const url = <const Options extends VariableOptions & { placeholder?: "{no
       allowed: `an http or https URL${options.placeholder === undefined ? "" : `, in which ${options.placeholder} becomes the node's name`}`,
       read: (text) => {
         const filled = options.placeholder === undefined ? text : text.replaceAll(options.placeholder, "node");
-        // URL would also take "http:host" and "http:/host", which are slips.
-        return /^https?:\/\//i.test(filled) && URL.canParse(filled) ? ok(text) : fail("is not an http or https URL");
+        const [unknown] = /\{[\w\s.-]*\}/.exec(filled) ?? [];
+        if (unknown !== undefined) return fail(`has ${unknown}, which nothing fills in`);
+        // URL would also take "http:host", "http:/host" and half a placeholder for a host, which are slips.
+        const parsed = /^https?:\/\//i.test(filled) ? URL.parse(filled) : null;
+        return parsed === null || /[{}]/.test(parsed.hostname) ? fail("is not an http or https URL") : ok(text);
       },
       // Without its :// a URL is bad, and its message must not show the credentials either.
       redact: (text) => redactText(text.includes("://") ? text : text.replace(/^.*@/s, "***@")),
@@ -133,9 +137,13 @@ function readAddress(text: string): Result<Address, string> {
   if (digits === undefined) return fail("is not an address");
   const port = Number(digits);
   if (port > 65_535) return fail("has a port above 65535");
-  const host = bracketed ?? bare;
-  return ok({ host: host === "" ? undefined : host, port });
+  const host = (bracketed ?? bare) || undefined;
+  const isHost = bracketed !== undefined ? isIPv6(bracketed) : host === undefined || isHostName(host);
+  return isHost ? ok({ host, port }) : fail("is not an address");
 }
+
+/** Digits and dots alone are an IPv4 address or a slip in one; resolvers read 1.2.3 as 1.2.0.3. */
+const isHostName = (host: string): boolean => (/^[\d.]+$/.test(host) ? isIPv4(host) : isObjectName(host.toLowerCase()));
 
 export const labelSelector = <const Options extends VariableOptions>(options: Options) =>
   variable<LabelSelector, Options>(
