@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { abridged } from "../units/index.ts";
 import { expectationOf } from "./expectation.ts";
 import { listBounds, readFallbacks, texts } from "./fields.ts";
 import { objectMetadata } from "./metadata.ts";
@@ -17,7 +18,7 @@ export const describeProblem = ({ path, text, expected }: Problem): string =>
 
 /** A short text for any value. Objects are named, not printed: one that came over the wire may nest without end. */
 export function textOf(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  if (typeof value === "string") return JSON.stringify(abridged(value));
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (isPlainObject(value)) return "an object";
   if (typeof value === "number" || typeof value === "boolean" || value === null) return String(value);

@@ -78,10 +78,19 @@ describe("parseLabelSelector", () => {
     "a=ü",
     `${"k".repeat(64)}=v`,
     `a=${"v".repeat(64)}`,
-    `${"p".repeat(254)}/a`,
   ])("refuses %j and names it", (text) => {
     const parsed = parseLabelSelector(text);
     expect(parsed.ok ? parsed.value : parsed.error.message).toContain(JSON.stringify(text));
+  });
+
+  it("refuses a prefix that is too long", () => {
+    expect(parseLabelSelector(`${"p".repeat(253)}/a`).ok).toBe(true);
+    expect(parseLabelSelector(`${"p".repeat(254)}/a`).ok).toBe(false);
+  });
+
+  it.each(["", "a=", "a in (", "a b", "a,(", "a in", "-"])("keeps its message short after %j and a flood", (start) => {
+    const parsed = parseLabelSelector(start + "x".repeat(100_000));
+    expect(parsed.ok ? "" : parsed.error.message).toMatch(/^".{81,90}" is not a label selector: .{1,150}$/);
   });
 
   it("says what is wrong", () => {

@@ -1,4 +1,4 @@
-import { type BadText, badText, ok, type Result } from "../units/index.ts";
+import { abridged, type BadText, badText, ok, type Result } from "../units/index.ts";
 import { isObjectName } from "./object-name.ts";
 
 /** One condition on one label. The operators are those of Kubernetes' matchExpressions. */
@@ -29,6 +29,7 @@ export function parseLabelSelector(text: string): Result<LabelSelector, BadText>
   const requirements: LabelRequirement[] = [];
   let at = 0;
   const bad = (why: string) => badText(text, `a label selector: ${why}`);
+  const next = () => abridged(tokens[at] ?? "");
   const takeIf = (token: string) => tokens[at] === token && at++ >= 0;
   const takeWord = (): string => (/^[^=!,()]/.test(tokens[at] ?? "") ? (tokens[at++] ?? "") : "");
 
@@ -44,9 +45,8 @@ export function parseLabelSelector(text: string): Result<LabelSelector, BadText>
   while (tokens.length > 0) {
     const negated = takeIf("!");
     const key = takeWord();
-    if (key === "")
-      return bad(`${at < tokens.length ? `${tokens[at]} stands` : "the text ends"} where a label key should`);
-    if (!isLabelKey(key)) return bad(`${key} is no label key`);
+    if (key === "") return bad(`${at < tokens.length ? `${next()} stands` : "the text ends"} where a label key should`);
+    if (!isLabelKey(key)) return bad(`${abridged(key)} is no label key`);
 
     let operator: LabelRequirement["operator"] = negated ? "DoesNotExist" : "Exists";
     let values: readonly string[] | undefined = [];
@@ -60,13 +60,13 @@ export function parseLabelSelector(text: string): Result<LabelSelector, BadText>
       operator = comparison === "in" ? "In" : "NotIn";
       values = takeList();
     }
-    if (values === undefined) return bad(`${key} ${comparison} needs values in parentheses, such as (x,y)`);
+    if (values === undefined) return bad(`${abridged(key)} ${comparison} needs values in parentheses, such as (x,y)`);
     const unfit = values.find((value) => !isLabelValue(value));
-    if (unfit !== undefined) return bad(`${unfit} is no label value`);
+    if (unfit !== undefined) return bad(`${abridged(unfit)} is no label value`);
     requirements.push({ key, operator, values: [...new Set(values)] });
 
     if (at === tokens.length) break;
-    if (!takeIf(",")) return bad(`${tokens[at]} stands where a comma should`);
+    if (!takeIf(",")) return bad(`${next()} stands where a comma should`);
   }
   return ok(requirements);
 }

@@ -13,6 +13,9 @@ export interface BadText {
   readonly message: string;
 }
 
+/** The start of a text, for messages: the text may be as long as whoever sent it liked. */
+export const abridged = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+
 export function badText(text: string, expected: string): Result<never, BadText> {
-  return fail({ text, expected, message: `${JSON.stringify(text)} is not ${expected}` });
+  return fail({ text, expected, message: `${JSON.stringify(abridged(text))} is not ${expected}` });
 }
