@@ -24,7 +24,7 @@ const LONGEST_RETRY_AFTER = milliseconds(120_000);
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
-  readonly #working = new Map<string, Promise<void>>();
+  readonly #working = new Set<string>();
   /** Added while being worked on: due again as soon as that is over. */
   readonly #again = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -32,6 +32,7 @@ export class WorkQueue {
   readonly #stop = new AbortController();
   #idle: (() => void)[] = [];
   #closed = false;
+  #beginning = false;
 
   constructor(options: WorkQueueOptions) {
     const { concurrency = 1 } = options;
@@ -42,7 +43,7 @@ export class WorkQueue {
 
   /** Keys that wait, now or for later, or are being worked on. */
   get size(): number {
-    return new Set([...this.#waiting, ...this.#later.keys(), ...this.#working.keys(), ...this.#again]).size;
+    return new Set([...this.#waiting, ...this.#later.keys(), ...this.#working, ...this.#again]).size;
   }
 
   add(key: string): void {
@@ -50,7 +51,7 @@ export class WorkQueue {
     this.#cancelLater(key);
     if (this.#working.has(key)) this.#again.add(key);
     else this.#waiting.add(key);
-    this.#next();
+    this.#begin();
   }
 
   /** Adds after a while, unless it is added sooner. While it waits for a time already, that one stands. */
@@ -93,18 +94,27 @@ export class WorkQueue {
     await this.drain();
   }
 
+  /** Not within `add`: whoever adds a key is not held up by the work, and what is added in one go counts once. */
+  #begin(): void {
+    if (this.#beginning) return;
+    this.#beginning = true;
+    queueMicrotask(() => {
+      this.#beginning = false;
+      this.#next();
+    });
+  }
+
   #next(): void {
     const { concurrency = 1 } = this.#options;
     for (const key of this.#waiting) {
       if (this.#working.size >= concurrency) return;
       this.#waiting.delete(key);
-      this.#working.set(key, this.#work(key));
+      this.#working.add(key);
+      void this.#work(key);
     }
   }
 
   async #work(key: string): Promise<void> {
-    // Not within `add`: whoever adds a key is not held up by the work.
-    await Promise.resolve();
     try {
       await this.#options.work(key, this.#stop.signal);
       this.#failures.delete(key);
