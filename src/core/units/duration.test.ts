@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { milliseconds } from "./time.ts";
 
@@ -84,6 +84,20 @@ describe("parseDuration", () => {
         ).toBe(true);
       }),
     );
+  });
+
+  it("hands BigInt, which is slow with long text, no more digits than matter", () => {
+    const bigInt = vi.spyOn(globalThis, "BigInt");
+    try {
+      const many = 100_000;
+      expect(parseDuration(`${"9".repeat(many)}ns`)).toMatchObject({ ok: false });
+      expect(parseDuration(`${"0".repeat(many)}1.5s`)).toEqual({ ok: true, value: 1500 });
+      expect(parseDuration(`0.${"0".repeat(many)}1h`)).toEqual({ ok: true, value: 0 });
+      expect(parseDuration(`0.${"9".repeat(many)}h`)).toEqual({ ok: true, value: HOUR - 1e-6 });
+      expect(Math.max(...bigInt.mock.calls.map(([digits]) => String(digits).length))).toBeLessThan(60);
+    } finally {
+      bigInt.mockRestore();
+    }
   });
 
   it("adds its parts up in whole nanoseconds", () => {

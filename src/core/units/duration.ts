@@ -14,6 +14,9 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
 const PART = /(?:(\d+)(?:\.(\d*))?|\.(\d+))(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 /** Go keeps durations as 63 bits of nanoseconds, some 292 years; longer is a mistake and not a wish. */
 const LONGEST = 2n ** 63n - 1n;
+const DIGITS_OF_LONGEST = LONGEST.toString().length;
+/** BigInt takes quadratic time to read digits. An hour has 13 digits of nanoseconds: nothing behind the 30th decimal counts. */
+const DECIMALS = 30;
 
 const EXPECTED = "a duration such as 30s, 5m or 1h30m";
 
@@ -22,16 +25,20 @@ export function parseDuration(text: string): Result<Milliseconds, BadText> {
   const unsigned = text.startsWith("+") ? text.slice(1) : text;
   if (unsigned === "0") return ok(milliseconds(0));
   if (unsigned.startsWith("-")) return badText(text, `${EXPECTED}, and not negative`);
+  const tooLong = () => badText(text, `${EXPECTED}, and at most 2562047h`);
   let total = 0n;
   PART.lastIndex = 0;
   for (let position = 0; position < unsigned.length; position = PART.lastIndex) {
     const match = PART.exec(unsigned);
     if (match === null) return badText(text, EXPECTED);
-    const [, whole = "", fraction = match[3] ?? "", , unit = ""] = match;
+    const [, digits = "", decimals = match[3] ?? "", , unit = ""] = match;
+    const whole = digits.replace(/^0+/, "");
+    if (whole.length > DIGITS_OF_LONGEST) return tooLong();
+    const fraction = decimals.slice(0, DECIMALS);
     total += (BigInt(whole + fraction) * (NANOSECONDS[unit] ?? 0n)) / 10n ** BigInt(fraction.length);
   }
   if (unsigned === "") return badText(text, EXPECTED);
-  if (total > LONGEST) return badText(text, `${EXPECTED}, and at most 2562047h`);
+  if (total > LONGEST) return tooLong();
   return ok(milliseconds(Number(`${total}e-6`)));
 }
 
