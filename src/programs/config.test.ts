@@ -346,6 +346,20 @@ describe("what the agent's variables have to agree on", () => {
     expect(valuesOf(agentConfig, { AGENT_MODE: "pool", POD_NAME: "joulie-agent-x2x4z" }).POOL_SHARD_ID).toBe(0);
   });
 
+  it.each(["1", "01", "1.0", "1e0"])("is shard 0 of POOL_SHARDS=%s whatever the pod is called", (POOL_SHARDS) => {
+    expect(valuesOf(agentConfig, { AGENT_MODE: "pool", POOL_SHARDS, POD_NAME: "agent-x2x4z" }).POOL_SHARD_ID).toBe(0);
+  });
+
+  it("names the pod where its ordinal is the problem", () => {
+    expect(problems(agentConfig, { ...pool, POD_NAME: "joulie-agent-pool-4" })[0]).toMatch(
+      /^POOL_SHARD_ID="4" \(the ordinal at the end of POD_NAME="joulie-agent-pool-4"\) is not below POOL_SHARDS="4"; /,
+    );
+    expect(problems(agentConfig, pool)[0]).toContain("the ordinal at the end of POD_NAME (not set)");
+    expect(problems(agentConfig, { ...pool, POOL_SHARD_ID: "4", POD_NAME: "joulie-agent-pool-2" })[0]).toMatch(
+      /^POOL_SHARD_ID="4" is not below /,
+    );
+  });
+
   it("does not mind the ordinal of a pod that is in no pool", () => {
     expect(valuesOf(agentConfig, { POD_NAME: "joulie-agent-7" }).POOL_SHARD_ID).toBe(0);
   });

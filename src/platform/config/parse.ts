@@ -49,12 +49,8 @@ export function parseConfig<Config extends ConfigSchema>(
   const warnings = misspelt(Object.keys(env), names, new Set([...names, ...known]));
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
-    const assignment = (name: string): string => {
-      const text = texts[name];
-      const written = sources[name] === "flag" ? flagOf(name) : name;
-      return text === undefined ? `${written} (not set)` : `${written}=${quoted(config, name, text)}`;
-    };
-    return fail({ problems: parsed.error.issues.map((issue) => problemOf(config, issue, assignment)), warnings });
+    const words = wordsFor(config, texts, sources);
+    return fail({ problems: parsed.error.issues.map((issue) => problemOf(config, issue, words)), warnings });
   }
   const shown: Record<string, string> = {};
   for (const name of names) {
@@ -89,22 +85,44 @@ function resolve(config: ConfigSchema, flags: Texts, env: Texts, machine: Machin
   return { texts, sources };
 }
 
-function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, assignment: (name: string) => string): ConfigProblem {
+interface Words {
+  /** `NAME="text"`, and for a value nobody wrote what it was derived from. */
+  assignment(name: string): string;
+  /** How the default is derived, with the values it is derived from. */
+  derivation(name: string): string;
+}
+
+function wordsFor(config: ConfigSchema, texts: Texts, sources: Readonly<Record<string, Source>>): Words {
+  const plain = (name: string): string => {
+    const text = texts[name];
+    const written = sources[name] === "flag" ? flagOf(name) : name;
+    return text === undefined ? `${written} (not set)` : `${written}=${quoted(config, name, text)}`;
+  };
+  const derivation = (name: string): string =>
+    factsFor(config, name).derived?.text.replaceAll(/\b[A-Z][A-Z0-9_]+\b/g, (word) =>
+      Object.hasOwn(config.shape, word) ? plain(word) : word,
+    ) ?? "none";
+  const assignment = (name: string): string =>
+    sources[name] === "derived" && texts[name] !== undefined ? `${plain(name)} (${derivation(name)})` : plain(name);
+  return { assignment, derivation };
+}
+
+function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, words: Words): ConfigProblem {
   const name = String(issue.path[0]);
   const facts = factsFor(config, name);
   const params = issue.code === "custom" ? issue.params : undefined;
   if (typeof params?.["allowed"] === "string") {
-    const problem = issue.message.replaceAll(/\{([A-Z0-9_]+)\}/g, (_, other: string) => assignment(other));
-    return { variable: name, message: `${assignment(name)} ${problem}; allowed: ${params["allowed"]}` };
+    const problem = issue.message.replaceAll(/\{([A-Z0-9_]+)\}/g, (_, other: string) => words.assignment(other));
+    return { variable: name, message: `${words.assignment(name)} ${problem}; allowed: ${params["allowed"]}` };
   }
   // Only a variable whose default cannot be derived here reaches zod as undefined.
   if (issue.code === "invalid_type") {
-    const why = `and cannot be derived here (default: ${facts.derived?.text ?? "none"})`;
+    const why = `and cannot be derived here (default: ${words.derivation(name)})`;
     return { variable: name, message: `${name} is not set ${why}; allowed: ${facts.allowed}` };
   }
   // What a reader says may quote a part of the value.
   const problem = printable(facts.redact(issue.message));
-  return { variable: name, message: `${assignment(name)} ${problem}; allowed: ${facts.allowed}` };
+  return { variable: name, message: `${words.assignment(name)} ${problem}; allowed: ${facts.allowed}` };
 }
 
 function quoted(config: ConfigSchema, name: string, text: string): string {

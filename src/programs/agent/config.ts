@@ -185,5 +185,5 @@ export type AgentConfig = z.output<typeof agentConfig>;
 function shardOfPod(texts: Texts): string | undefined {
   if (texts["AGENT_MODE"] !== "pool") return "0";
   const ordinal = /-(\d{1,4})$/.exec(texts["POD_NAME"] ?? "")?.[1];
-  return ordinal ?? (texts["POOL_SHARDS"] === "1" ? "0" : undefined);
+  return ordinal ?? (Number(texts["POOL_SHARDS"]) === 1 ? "0" : undefined);
 }
