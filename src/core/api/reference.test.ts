@@ -38,3 +38,8 @@ it("lists every error code with its cause and remedy", () => {
     expect(page).toContain(`## ${code}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`);
   }
 });
+
+it("does not promise a code where the launcher and the command line give none", () => {
+  expect(errorReference()).not.toMatch(/every error/i);
+  expect(errorReference()).toContain("carries no code");
+});

@@ -110,7 +110,7 @@ export function errorReference(): string {
   return `${[
     "# Errors",
     generated,
-    "Every error Joulie reports carries a code. The message says what happened and where; this page says what is always true of the code.",
+    "The errors with a code. The message says what happened and where; this page says what is always true of the code. What the launcher and the command line say about how they were called (no Node 24, an unknown program or flag) carries no code: such a line says all there is to know.",
     ...Object.entries(errorRegistry).map(
       ([name, { cause, remedy }]) => `## ${name}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`,
     ),
