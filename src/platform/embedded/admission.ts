@@ -51,11 +51,17 @@ export const writerOf = (
 const unreadable = ({ kind, version }: ServedResource, why: string) =>
   badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
 
+function wrongKind(resource: ServedResource, body: Fields, kind: unknown): StatusError {
+  if (!resource.custom) return unreadable(resource, `the kind in the data is ${JSON.stringify(kind)}`);
+  const message = `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`;
+  return invalid(resource, textAt(body, "metadata", "name"), [{ field: "kind", reason: "FieldValueInvalid", message }]);
+}
+
 /** The object in the one form it is stored in: kind and version first. */
 export function withHeader(resource: ServedResource, body: Fields): Fields {
   const expected = apiVersionOf(resource);
   const { kind = resource.kind, apiVersion = expected, ...rest } = body;
-  if (kind !== resource.kind) throw unreadable(resource, `the kind in the data is ${JSON.stringify(kind)}`);
+  if (kind !== resource.kind) throw wrongKind(resource, body, kind);
   if (apiVersion !== expected) {
     throw badRequest(
       `the API version in the data (${JSON.stringify(apiVersion)}) does not match the expected API version (${expected})`,

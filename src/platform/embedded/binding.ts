@@ -2,12 +2,16 @@ import { at, type Fields, fieldsOr, listAt, textAt } from "./json.ts";
 import { timestamp } from "./kube-object.ts";
 import { pods } from "./pods.ts";
 import type { Server } from "./server.ts";
-import { conflict, invalid, notFound } from "./status.ts";
+import { badRequest, conflict, invalid, notFound } from "./status.ts";
 
 const BINDINGS = { group: "", plural: "pods/binding" };
 
 /** Gives a pod its node, once. As in Kubernetes, nobody checks here that the node exists. */
 export function bind(server: Server, namespace: string, name: string, binding: Fields, dryRun: boolean): void {
+  const given = textAt(binding, "metadata", "name");
+  if (given !== "" && given !== name) {
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
   const node = textAt(binding, "target", "name");
   const kind = textAt(binding, "target", "kind");
   if (node === "" || (kind !== "" && kind !== "Node")) {

@@ -90,7 +90,7 @@ export class EmbeddedApi {
   }
 
   #endWatches(end: (watch: WatchStream) => void): void {
-    for (const watch of [...this.#handler.watches]) end(watch);
+    for (const watch of this.#handler.watches) end(watch);
   }
 }
 

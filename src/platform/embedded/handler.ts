@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse } from "../kube/index.ts";
 import type { Written } from "./admission.ts";
 import { bind } from "./binding.ts";
+import type { Stored } from "./collection.ts";
 import { create } from "./create.ts";
 import { deleteOptionsOf, remove } from "./deletion.ts";
 import { discover } from "./discovery.ts";
@@ -61,67 +62,80 @@ export class Handler {
   }
 
   #onCollection(route: Route, asked: Asked, signal: AbortSignal): ApiResponse {
-    const { resource, namespace } = route;
-    const { query } = asked;
-    const form = formOf(asked.headers.accept, query);
     switch (asked.method) {
-      case "GET": {
-        if (!["true", "1"].includes(query.get("watch") ?? ""))
-          return list(this.#server, resource, namespace, query, form);
-        const { reply, stream } = watch(this.#server, resource, namespace, query, form);
-        this.#keep(stream, signal);
-        return reply;
-      }
-      case "POST": {
-        if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
-        const body = objectBody(asked);
-        return this.#written(
-          route,
-          asked,
-          create(this.#server, resource, namespace, body, writeOptionsOf(asked, undefined, false)),
-        );
-      }
-      case "DELETE": {
-        const options = deleteOptionsOf(query, optionalBody(asked));
-        const gone = selected(this.#server, resource, namespace, query).map(
-          (stored) => remove(this.#server, resource, stored, options).stored,
-        );
-        return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
-      }
+      case "GET":
+        return this.#read(route, asked, signal);
+      case "POST":
+        return this.#create(route, asked);
+      case "DELETE":
+        return this.#removeSelected(route, asked);
       case "PUT":
       case "PATCH":
+      default:
         throw methodNotAllowed();
     }
   }
 
   #onObject(route: Route, name: string, asked: Asked): ApiResponse {
-    const { resource, namespace, subresource } = route;
-    const form = formOf(asked.headers.accept, asked.query);
     switch (asked.method) {
-      case "GET":
-        return objectReply(this.#server, resource, get(this.#server, resource, namespace, name), form);
-      case "PUT": {
-        const body = objectBody(asked);
-        const stored = get(this.#server, resource, namespace, name);
-        return this.#written(
-          route,
-          asked,
-          update(this.#server, resource, stored, body, writeOptionsOf(asked, subresource, false)),
-        );
+      case "GET": {
+        const form = formOf(asked.headers.accept, asked.query);
+        return objectReply(this.#server, route.resource, this.#get(route, name), form);
       }
+      case "PUT":
+        return this.#replace(route, name, asked);
       case "PATCH":
         return this.#written(route, asked, this.#patched(route, name, asked));
-      case "DELETE": {
-        if (subresource !== undefined) throw methodNotAllowed();
-        const stored = get(this.#server, resource, namespace, name);
-        const deleted = remove(this.#server, resource, stored, deleteOptionsOf(asked.query, optionalBody(asked)));
-        if (deleted.gone && resource.storedAs !== "/pods")
-          return jsonReply(200, success(resource, name, stored.object.metadata.uid));
-        return objectReply(this.#server, resource, deleted.stored, form);
-      }
+      case "DELETE":
+        return this.#remove(route, name, asked);
       case "POST":
+      default:
         throw methodNotAllowed();
     }
+  }
+
+  #get({ resource, namespace }: Route, name: string): Stored {
+    return get(this.#server, resource, namespace, name);
+  }
+
+  #read({ resource, namespace }: Route, asked: Asked, signal: AbortSignal): ApiResponse {
+    const { query, headers } = asked;
+    const form = formOf(headers.accept, query);
+    if (!isTrue(query.get("watch"))) return list(this.#server, resource, namespace, query, form);
+    const { reply, stream } = watch(this.#server, resource, namespace, query, form);
+    this.#keep(stream, signal);
+    return reply;
+  }
+
+  #create(route: Route, asked: Asked): ApiResponse {
+    const { resource, namespace } = route;
+    if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
+    const options = writeOptionsOf(asked, undefined, false);
+    return this.#written(route, asked, create(this.#server, resource, namespace, objectBody(asked), options));
+  }
+
+  #replace(route: Route, name: string, asked: Asked): ApiResponse {
+    const body = objectBody(asked);
+    const options = writeOptionsOf(asked, route.subresource, false);
+    return this.#written(route, asked, update(this.#server, route.resource, this.#get(route, name), body, options));
+  }
+
+  #remove(route: Route, name: string, asked: Asked): ApiResponse {
+    if (route.subresource !== undefined) throw methodNotAllowed();
+    const { resource } = route;
+    const options = deleteOptionsOf(asked.query, optionalBody(asked));
+    const { stored, gone } = remove(this.#server, resource, this.#get(route, name), options);
+    // Kubernetes answers with the last state of a pod, and with a Status for what else is gone at once.
+    if (gone && resource.storedAs !== "/pods")
+      return jsonReply(200, success(resource, name, stored.object.metadata.uid));
+    return objectReply(this.#server, resource, stored, formOf(asked.headers.accept, asked.query));
+  }
+
+  #removeSelected({ resource, namespace }: Route, asked: Asked): ApiResponse {
+    const options = deleteOptionsOf(asked.query, optionalBody(asked));
+    const found = selected(this.#server, resource, namespace, asked.query);
+    const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
+    return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
   }
 
   #patched({ resource, namespace, subresource }: Route, name: string, asked: Asked): Written {
@@ -135,7 +149,7 @@ export class Handler {
     const key = namespace === undefined ? name : `${namespace}/${name}`;
     const stored = this.#server.store.collection(resource.storedAs).get(key);
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
-    const force = ["true", "1"].includes(asked.query.get("force") ?? "");
+    const force = isTrue(asked.query.get("force"));
     return apply(this.#server, resource, { namespace, name, stored, force }, body, options);
   }
 
@@ -162,6 +176,8 @@ export class Handler {
     else signal.addEventListener("abort", stop, { once: true });
   }
 }
+
+const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
 const hasDoor = ({ resource, name, subresource }: Route): boolean =>
   name !== undefined && subresource === "status" && resource.hasStatus;

@@ -1,5 +1,5 @@
 import { nodeSchema } from "./builtin-schemas.ts";
-import { at, listAt, textAt } from "./json.ts";
+import { at, fieldsOr, listAt, textAt } from "./json.ts";
 import type { KubeObject } from "./kube-object.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 import { ageColumn, nameColumn } from "./table.ts";
@@ -61,4 +61,5 @@ export const nodes: ServedResource = {
     info("Kernel-Version", "kernelVersion"),
     info("Container-Runtime", "containerRuntimeVersion"),
   ],
+  completed: (node) => ({ ...node, spec: fieldsOr(node.spec), status: fieldsOr(node.status) }),
 };

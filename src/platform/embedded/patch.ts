@@ -1,4 +1,3 @@
-import { parse as parseYaml } from "yaml";
 import { known, serverMetadata, type WriteOptions, type Written, withHeader, writerOf } from "./admission.ts";
 import type { Stored } from "./collection.ts";
 import { create } from "./create.ts";
@@ -42,22 +41,20 @@ export function patch(
   const shown = resource.view?.shown(stored.object) ?? stored.object;
   const patched = patcher(shown, body);
   if (!isFields(patched)) throw badRequest("the patched object is no object");
+  checkUid(resource, stored, fieldsOr(patched.metadata));
   // Without metadata the update would not know what it replaces: a patch may take labels away, not the name.
   const { name, resourceVersion } = stored.object.metadata;
   const metadata = { name, resourceVersion, ...fieldsOr(patched.metadata) };
   return update(server, resource, stored, { ...patched, metadata }, options);
 }
 
-/** JSON is YAML too, and what our own client sends. */
-export function readConfig(text: string): Fields {
-  let value: unknown;
-  try {
-    value = text.trimStart().startsWith("{") ? JSON.parse(text) : parseYaml(text);
-  } catch (error) {
-    throw badRequest(`error decoding YAML: ${String(error)}`);
-  }
-  if (!isFields(value)) throw badRequest("the applied configuration is no object");
-  return value;
+/** A patch cannot be meant for another object of that name; a PUT that is gets a conflict instead. */
+function checkUid(resource: ServedResource, { object }: Stored, metadata: Fields): void {
+  const { uid, name } = object.metadata;
+  const asked = metadata.uid;
+  if (asked === undefined || asked === uid) return;
+  const message = `Invalid value: ${JSON.stringify(asked)}: field is immutable`;
+  throw invalid(resource, name, [{ field: "metadata.uid", reason: "FieldValueInvalid", message }]);
 }
 
 /** Where an apply takes place, and how hard it insists. */

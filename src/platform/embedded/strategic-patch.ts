@@ -1,14 +1,13 @@
 import { equal, type Fields, isFields } from "./json.ts";
 
 /**
- * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, taint, cordon, apply). A list whose name
+ * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list whose name
  * stands here is merged by that field; every other list is replaced. Names, not full paths: among the kinds served here no name
  * means two things.
  */
 const mergeKeys: Readonly<Record<string, string>> = {
   conditions: "type",
   addresses: "type",
-  taints: "key",
   ownerReferences: "uid",
   containers: "name",
   initContainers: "name",

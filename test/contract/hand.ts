@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ApiRequest, Transport } from "../../src/platform/kube/index.ts";
+
+/** Any object of the API: the cases look into it field by field. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Any = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Any;
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: Any;
+}
+
+const patchTypes = {
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+} as const;
+
+/** Bare requests to an API server: what the contract is about, and nothing in between. */
+export class Hand {
+  readonly #transport: Transport;
+  #count = 0;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** A name nobody else uses in this run. */
+  unique(stem: string): string {
+    return `${stem}-${(++this.#count).toString(36)}`;
+  }
+
+  async send(
+    method: ApiRequest["method"],
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    const { signal } = new AbortController();
+    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+    const answer = await this.#transport.request({
+      method,
+      path,
+      headers: { "content-type": "application/json", "user-agent": "contract", ...headers },
+      ...(text === undefined ? {} : { body: text }),
+      signal,
+    });
+    const parts: Uint8Array[] = [];
+    for await (const part of answer.body) parts.push(part);
+    const said = Buffer.concat(parts).toString();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: said.startsWith("{") ? JSON.parse(said) : said,
+    };
+  }
+
+  async get(path: string): Promise<Answer> {
+    return this.send("GET", path);
+  }
+
+  async create(path: string, object: unknown): Promise<Any> {
+    return ok(await this.send("POST", path, object));
+  }
+
+  async patch(path: string, patch: unknown, type: keyof typeof patchTypes = "merge"): Promise<Answer> {
+    return this.send("PATCH", path, patch, { "content-type": patchTypes[type] });
+  }
+
+  async apply(path: string, object: unknown, manager: string, force = false): Promise<Answer> {
+    const query = `fieldManager=${encodeURIComponent(manager)}${force ? "&force=true" : ""}`;
+    return this.send("PATCH", `${path}?${query}`, object, { "content-type": "application/apply-patch+yaml" });
+  }
+
+  /** A watch whose events are taken one by one. */
+  async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
+    const abort = new AbortController();
+    const answer = await this.#transport.request({
+      method: "GET",
+      path: `${path}${path.includes("?") ? "&" : "?"}watch=1`,
+      headers,
+      signal: abort.signal,
+      longLived: true,
+    });
+    return new Watch(answer.status, answer.body, abort);
+  }
+}
+
+export class Watch {
+  readonly status: number;
+  readonly #abort: AbortController;
+  readonly #events: AsyncGenerator<WatchEvent, void, undefined>;
+
+  constructor(status: number, body: AsyncIterable<Uint8Array>, abort: AbortController) {
+    this.status = status;
+    this.#abort = abort;
+    this.#events = eventsOf(body);
+  }
+
+  /** The next event that is no bookmark; undefined at the end. */
+  async next(): Promise<WatchEvent | undefined> {
+    for (;;) {
+      const event = await this.any();
+      if (event?.type !== "BOOKMARK") return event;
+    }
+  }
+
+  async any(): Promise<WatchEvent | undefined> {
+    const { value } = await this.#events.next();
+    return value ?? undefined;
+  }
+
+  async take(count: number): Promise<WatchEvent[]> {
+    const taken: WatchEvent[] = [];
+    while (taken.length < count) {
+      const event = await this.next();
+      if (event === undefined) break;
+      taken.push(event);
+    }
+    return taken;
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    // What was on its way fails now, as it should.
+    await this.#events.return().catch(() => undefined);
+  }
+}
+
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as WatchEvent;
+  }
+}
+
+/** The body of an answer that has to be a success. */
+export function ok(answer: Answer): Any {
+  if (answer.status >= 300) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** Looks until the answer is there; the test's own limit bounds it. */
+export async function eventually<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await sleep(20);
+  }
+}

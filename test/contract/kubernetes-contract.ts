@@ -1,0 +1,164 @@
+import { expect, it } from "vitest";
+import { type Any, type Hand, ok } from "./hand.ts";
+import { condition, lease, node, paths, pod } from "./samples.ts";
+
+export function kubernetesContract(hand: () => Hand): void {
+  it("changes node labels with each kind of patch and leaves the rest", async () => {
+    const name = hand().unique("node");
+    const path = `${paths.nodes}/${name}`;
+    await hand().create(paths.nodes, node(name, { a: "1", b: "1" }));
+    ok(await hand().patch(path, { metadata: { labels: { a: null, c: "1" } } }));
+    ok(await hand().patch(path, { metadata: { labels: { d: "1" } } }, "strategic"));
+    const add = [{ op: "add", path: "/metadata/labels/e~1f", value: "1" }];
+    const { metadata } = ok(await hand().patch(path, add, "json"));
+    expect(metadata.labels).toMatchObject({ b: "1", c: "1", d: "1", "e/f": "1" });
+    expect(metadata.labels.a).toBeUndefined();
+  });
+
+  it("merges conditions by type and replaces taints in a strategic merge patch", async () => {
+    const name = hand().unique("node");
+    const path = `${paths.nodes}/${name}`;
+    await hand().create(paths.nodes, node(name));
+    const status = async (...conditions: object[]) =>
+      hand().patch(`${path}/status`, { status: { conditions } }, "strategic");
+    ok(await status(condition("Ready")));
+    ok(await status(condition("DiskPressure", "False")));
+    const found = ok(await hand().get(path)).status.conditions;
+    expect(found.map((one: Any) => one.type).toSorted()).toEqual(["DiskPressure", "Ready"]);
+    const taint = (key: string) => ({ key, value: "x", effect: "NoSchedule" });
+    ok(await hand().patch(path, { spec: { taints: [taint("a"), taint("b")] } }, "strategic"));
+    const one = { spec: { taints: [taint("b")] } };
+    expect(ok(await hand().patch(path, one, "strategic")).spec.taints).toEqual([taint("b")]);
+  });
+
+  it("keeps a node's status from writes to the node, and the node from writes to its status", async () => {
+    const name = hand().unique("node");
+    const path = `${paths.nodes}/${name}`;
+    await hand().create(paths.nodes, node(name));
+    ok(await hand().patch(path, { status: { capacity: { cpu: "99" } } }));
+    expect(ok(await hand().get(path)).status.capacity.cpu).toBe("8");
+    const patched = ok(
+      await hand().patch(`${path}/status`, { spec: { unschedulable: true }, status: { capacity: { cpu: "16" } } }),
+    );
+    expect(patched.status.capacity).toMatchObject({ cpu: "16", memory: "32Gi" });
+    expect(patched.spec.unschedulable).toBeUndefined();
+  });
+
+  it("starts a pod as Pending, whatever it says of itself, and reports its status through its own door", async () => {
+    const name = hand().unique("pod");
+    const created = await hand().create(paths.pods, { ...pod(name), status: { phase: "Running" } });
+    expect(created.status.phase).toBe("Pending");
+    expect(created.spec).toMatchObject({ schedulerName: "default-scheduler", restartPolicy: "Always" });
+    const running = ok(await hand().patch(`${paths.pods}/${name}/status`, { status: { phase: "Running" } }));
+    expect(running.status.phase).toBe("Running");
+  });
+
+  it("asks for as much as the limit where a container names no request", async () => {
+    const name = hand().unique("pod");
+    const resources = { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "1" } };
+    const containers = [{ name: "main", image: "example.org/none", resources }];
+    const { spec } = await hand().create(paths.pods, pod(name, {}, { containers }));
+    expect(spec.containers[0].resources.requests).toEqual({ cpu: "1", memory: "1Gi" });
+  });
+
+  it("binds a pod to a node once: then 409", async () => {
+    const name = hand().unique("pod");
+    const path = `${paths.pods}/${name}`;
+    await hand().create(paths.pods, pod(name));
+    const binding = (target: string) => ({
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name },
+      target: { apiVersion: "v1", kind: "Node", name: target },
+    });
+    const first = await hand().send("POST", `${path}/binding`, binding("one"));
+    expect([first.status, first.body.kind, first.body.status]).toEqual([201, "Status", "Success"]);
+    const second = await hand().send("POST", `${path}/binding`, binding("two"));
+    expect([second.status, second.body.reason]).toEqual([409, "Conflict"]);
+    const { spec, status } = ok(await hand().get(path));
+    expect(spec.nodeName).toBe("one");
+    expect(status.conditions).toEqual([expect.objectContaining({ type: "PodScheduled", status: "True" })]);
+    const other = { ...binding("one"), metadata: { name: `${name}x` } };
+    expect((await hand().send("POST", `${paths.pods}/${name}x/binding`, other)).status).toBe(404);
+    expect((await hand().send("POST", `${path}/binding`, other)).status).toBe(400);
+  });
+
+  it("refuses to move a pod or to change what it asks for: 422", async () => {
+    const name = hand().unique("pod");
+    await hand().create(paths.pods, pod(name));
+    for (const spec of [{ nodeName: "one" }, { nodeSelector: { a: "b" } }, { schedulerName: "other" }]) {
+      expect((await hand().patch(`${paths.pods}/${name}`, { spec })).status).toBe(422);
+    }
+    expect((await hand().patch(`${paths.pods}/${name}`, { metadata: { annotations: { a: "b" } } })).status).toBe(200);
+    const empty = { ...pod(`${name}x`), spec: { containers: [] } };
+    expect((await hand().send("POST", paths.pods, empty)).status).toBe(422);
+  });
+
+  it("removes a pod nobody runs at once, and marks one that runs until it has ended", async () => {
+    const [free, bound] = [hand().unique("pod"), hand().unique("pod")];
+    await hand().create(paths.pods, pod(free));
+    await hand().create(paths.pods, pod(bound, {}, { nodeName: "somewhere", terminationGracePeriodSeconds: 3600 }));
+    ok(await hand().send("DELETE", `${paths.pods}/${free}`));
+    expect((await hand().get(`${paths.pods}/${free}`)).status).toBe(404);
+    ok(await hand().send("DELETE", `${paths.pods}/${bound}`));
+    const { metadata } = ok(await hand().get(`${paths.pods}/${bound}`));
+    expect(metadata.deletionTimestamp).toBeDefined();
+    expect(metadata.deletionGracePeriodSeconds).toBe(3600);
+    ok(await hand().send("DELETE", `${paths.pods}/${bound}`, { gracePeriodSeconds: 0 }));
+    expect((await hand().get(`${paths.pods}/${bound}`)).status).toBe(404);
+  });
+
+  it("puts nothing into a namespace that is not there: 404", async () => {
+    const { status, body } = await hand().send("POST", "/api/v1/namespaces/nowhere/pods", pod("x"));
+    expect([status, body.reason]).toEqual([404, "NotFound"]);
+    expect(body.message).toBe('namespaces "nowhere" not found');
+  });
+
+  it("lets one of two holders take a lease, and keeps its times to the microsecond", async () => {
+    const name = hand().unique("lease");
+    const path = `${paths.leases}/${name}`;
+    const renewTime = "2030-01-31T12:00:00.123456Z";
+    const first = await hand().create(
+      paths.leases,
+      lease(name, { holderIdentity: "a", leaseDurationSeconds: 15, renewTime }),
+    );
+    expect(first.spec.renewTime).toBe(renewTime);
+    const take = async (holderIdentity: string) =>
+      hand().send("PUT", path, { ...first, spec: { ...first.spec, holderIdentity } });
+    const answers = await Promise.all([take("b"), take("c")]);
+    expect(answers.map(({ status }) => String(status)).toSorted()).toEqual(["200", "409"]);
+    const winner = answers.find(({ status }) => status === 200)?.body.spec.holderIdentity;
+    expect(ok(await hand().get(path)).spec.holderIdentity).toBe(winner);
+    const zero = lease(`${name}x`, { holderIdentity: "a", leaseDurationSeconds: 0 });
+    expect((await hand().send("POST", paths.leases, zero)).status).toBe(422);
+  });
+
+  it("shows an event of events.k8s.io in the core group, too", async () => {
+    const name = hand().unique("event");
+    await hand().create(paths.events, {
+      apiVersion: "events.k8s.io/v1",
+      kind: "Event",
+      metadata: { name },
+      eventTime: "2030-01-31T12:00:00.000000Z",
+      reportingController: "joulie.io/operator",
+      reportingInstance: "here",
+      action: "Draining",
+      reason: "ProfileChanged",
+      type: "Normal",
+      note: "the node goes to eco",
+      regarding: { kind: "Node", name: `${name}-node`, namespace: "default" },
+    });
+    const selector = new URLSearchParams({ fieldSelector: `involvedObject.name=${name}-node` }).toString();
+    const { items } = ok(await hand().get(`/api/v1/namespaces/default/events?${selector}`));
+    expect(items).toHaveLength(1);
+    expect(items[0]).toMatchObject({
+      message: "the node goes to eco",
+      reason: "ProfileChanged",
+      involvedObject: { kind: "Node", name: `${name}-node` },
+      reportingComponent: "joulie.io/operator",
+    });
+    const series = { series: { count: 3, lastObservedTime: "2030-01-31T12:01:00.000000Z" } };
+    ok(await hand().patch(`${paths.events}/${name}`, series));
+    expect(ok(await hand().get(`${paths.events}/${name}`)).series.count).toBe(3);
+  });
+}

@@ -1,0 +1,258 @@
+import { expect, it } from "vitest";
+import { apiGroup } from "../../src/core/api/index.ts";
+import { type Hand, ok } from "./hand.ts";
+import { node, paths, twin, twinStatus } from "./samples.ts";
+
+export function objectContract(hand: () => Hand): void {
+  it("X-02 keeps `a.b` and `a-b` apart as two objects, dots and all", async () => {
+    const stem = hand().unique("x02");
+    for (const name of [`${stem}.b`, `${stem}-b`]) await hand().create(paths.twins, twin(name));
+    await hand().patch(`${paths.twins}/${stem}.b`, { spec: { profile: "performance" } });
+    const [dotted, dashed] = await Promise.all(
+      [`${stem}.b`, `${stem}-b`].map(async (name) => ok(await hand().get(`${paths.twins}/${name}`))),
+    );
+    expect(dotted.metadata.name).toBe(`${stem}.b`);
+    expect(dashed.metadata.name).toBe(`${stem}-b`);
+    expect([dotted.spec.profile, dashed.spec.profile]).toEqual(["performance", "eco"]);
+    expect(dotted.metadata.uid).not.toBe(dashed.metadata.uid);
+  });
+
+  it("gives a new object its uid, resourceVersion, generation and creation time, and answers 201", async () => {
+    const name = hand().unique("new");
+    const { status, body } = await hand().send("POST", paths.twins, twin(name));
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ kind: "NodeTwin", metadata: { name, generation: 1 } });
+    expect(body.metadata.uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(body.metadata.creationTimestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(Number(body.metadata.resourceVersion)).toBeGreaterThan(0);
+    expect(ok(await hand().get(`${paths.twins}/${name}`))).toEqual(body);
+  });
+
+  it("refuses to create what is there already: 409 AlreadyExists", async () => {
+    const name = hand().unique("twice");
+    await hand().create(paths.twins, twin(name));
+    const { status, body } = await hand().send("POST", paths.twins, twin(name));
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ kind: "Status", status: "Failure", reason: "AlreadyExists", code: 409 });
+    expect(body.message).toBe(`nodetwins.${apiGroup} "${name}" already exists`);
+  });
+
+  it("says 404 NotFound for an object, and for a path, that is not there", async () => {
+    const name = hand().unique("nobody");
+    const { status, body } = await hand().get(`${paths.twins}/${name}`);
+    expect(status).toBe(404);
+    expect(body).toMatchObject({ reason: "NotFound", message: `nodetwins.${apiGroup} "${name}" not found` });
+    expect(body.details).toMatchObject({ name, group: apiGroup, kind: "nodetwins" });
+    expect((await hand().get("/apis/no.such.group/v1/things")).status).toBe(404);
+    expect((await hand().patch(`${paths.twins}/${name}`, { spec: {} })).status).toBe(404);
+  });
+
+  it("makes a name from generateName", async () => {
+    const { metadata } = await hand().create(paths.nodes, {
+      ...node("x"),
+      metadata: { generateName: "made-" },
+    });
+    expect(metadata.name).toMatch(/^made-[a-z0-9]{5}$/);
+  });
+
+  const refused: [what: string, spec: object, field: string][] = [
+    ["a word outside the enum", { profile: "turbo" }, "spec.profile"],
+    ["a number below the minimum", { cpu: { packagePowerCapWatts: 0 } }, "spec.cpu.packagePowerCapWatts"],
+    ["a number at an exclusive minimum", { cpu: { packagePowerCapPctOfMax: 0 } }, "spec.cpu.packagePowerCapPctOfMax"],
+    ["a number above the maximum", { cpu: { packagePowerCapPctOfMax: 101 } }, "spec.cpu.packagePowerCapPctOfMax"],
+    ["text where a number belongs", { cpu: { packagePowerCapWatts: "120" } }, "spec.cpu.packagePowerCapWatts"],
+    ["text where a boolean belongs", { scheduling: { draining: "yes" } }, "spec.scheduling.draining"],
+    ["an object where text belongs", { policy: { name: {} } }, "spec.policy.name"],
+    ["a required field left out", { profile: undefined }, "spec.profile"],
+    ["text that does not fit its pattern", { nodeName: "Not A Name" }, "spec.nodeName"],
+    ["text that is too long", { policy: { name: "x".repeat(254) } }, "spec.policy.name"],
+  ];
+  it.each(refused)("refuses %s: 422 Invalid, naming the field", async (_what, spec, field) => {
+    const name = hand().unique("bad");
+    const { status, body } = await hand().send("POST", paths.twins, twin(name, spec));
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ reason: "Invalid", details: { name, kind: "NodeTwin" } });
+    expect(body.details.causes.map((cause: { field: string }) => cause.field)).toContain(field);
+    expect(body.message).toContain(field);
+    expect((await hand().get(`${paths.twins}/${name}`)).status).toBe(404);
+  });
+
+  it("refuses two conditions of one type, and a date that is none", async () => {
+    const name = hand().unique("conditions");
+    await hand().create(paths.twins, twin(name));
+    const one = {
+      type: "Ready",
+      status: "True",
+      lastTransitionTime: "2030-01-31T12:00:00Z",
+      reason: "Because",
+      message: "",
+    };
+    for (const status of [{ conditions: [one, one] }, { lastUpdated: "yesterday" }]) {
+      expect((await hand().patch(`${paths.twins}/${name}/status`, { status })).status).toBe(422);
+    }
+    expect((await hand().patch(`${paths.twins}/${name}/status`, { status: { conditions: [one] } })).status).toBe(200);
+  });
+
+  it("drops fields a CRD does not know, or refuses them where asked to be strict", async () => {
+    const name = hand().unique("unknown");
+    const body = twin(name, { colour: "red", cpu: { packagePowerCapWatts: 100, volts: 1 } });
+    const strict = await hand().send("POST", `${paths.twins}?fieldValidation=Strict`, body);
+    expect(strict.status).toBe(400);
+    expect(strict.body.message).toContain('unknown field "spec.colour"');
+    const { spec } = await hand().create(`${paths.twins}?fieldValidation=Ignore`, body);
+    expect(spec).toEqual({ nodeName: name, profile: "eco", cpu: { packagePowerCapWatts: 100 } });
+  });
+
+  it("keeps whole numbers and fractions as they came", async () => {
+    const name = hand().unique("numbers");
+    await hand().create(paths.twins, twin(name, { cpu: { packagePowerCapWatts: 720, packagePowerCapPctOfMax: 62.5 } }));
+    const { spec } = ok(await hand().get(`${paths.twins}/${name}`));
+    expect(spec.cpu).toEqual({ packagePowerCapWatts: 720, packagePowerCapPctOfMax: 62.5 });
+  });
+
+  it("refuses an update that does not know the newest resourceVersion: 409 Conflict", async () => {
+    const name = hand().unique("stale");
+    const first = await hand().create(paths.twins, twin(name));
+    ok(await hand().patch(`${paths.twins}/${name}`, { spec: { profile: "performance" } }));
+    const late = await hand().send("PUT", `${paths.twins}/${name}`, {
+      ...first,
+      spec: { ...first.spec, profile: "eco" },
+    });
+    expect(late.status).toBe(409);
+    expect(late.body).toMatchObject({ reason: "Conflict" });
+    expect(late.body.message).toContain("the object has been modified");
+    const { resourceVersion } = first.metadata;
+    const patch = { metadata: { resourceVersion }, spec: { profile: "eco" } };
+    expect((await hand().patch(`${paths.twins}/${name}`, patch)).status).toBe(409);
+  });
+
+  it("lets one of many who saw the same resourceVersion win", async () => {
+    const name = hand().unique("race");
+    const { metadata } = await hand().create(paths.twins, twin(name));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) =>
+        hand().patch(`${paths.twins}/${name}`, {
+          metadata: { resourceVersion: metadata.resourceVersion },
+          spec: { policy: { name: `p${index}` } },
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => String(status)).toSorted()).toEqual([
+      "200",
+      ...Array.from({ length: 9 }, () => "409"),
+    ]);
+  });
+
+  it("wants a resourceVersion for a PUT of a custom resource", async () => {
+    const name = hand().unique("put");
+    await hand().create(paths.twins, twin(name));
+    const { status, body } = await hand().send("PUT", `${paths.twins}/${name}`, twin(name, { profile: "performance" }));
+    expect(status).toBe(422);
+    expect(body.message).toContain("metadata.resourceVersion");
+  });
+
+  it("merges a merge patch: null takes away, lists replace", async () => {
+    const name = hand().unique("merge");
+    await hand().create(paths.twins, twin(name, { cpu: { packagePowerCapWatts: 100 }, policy: { name: "p" } }));
+    const { spec } = ok(
+      await hand().patch(`${paths.twins}/${name}`, {
+        spec: { cpu: { packagePowerCapPctOfMax: 50 }, policy: null },
+      }),
+    );
+    expect(spec).toEqual({
+      nodeName: name,
+      profile: "eco",
+      cpu: { packagePowerCapWatts: 100, packagePowerCapPctOfMax: 50 },
+    });
+  });
+
+  it("carries a JSON patch out whole or not at all", async () => {
+    const name = hand().unique("json");
+    await hand().create(paths.twins, twin(name, { policy: { name: "p" } }));
+    const failing = [
+      { op: "replace", path: "/spec/policy/name", value: "q" },
+      { op: "test", path: "/spec/profile", value: "performance" },
+    ];
+    expect((await hand().patch(`${paths.twins}/${name}`, failing, "json")).status).toBe(422);
+    expect(ok(await hand().get(`${paths.twins}/${name}`)).spec.policy.name).toBe("p");
+    const fitting = [
+      { op: "test", path: "/spec/profile", value: "eco" },
+      { op: "add", path: "/spec/scheduling", value: { draining: true } },
+      { op: "remove", path: "/spec/policy" },
+    ];
+    const { spec } = ok(await hand().patch(`${paths.twins}/${name}`, fitting, "json"));
+    expect(spec).toEqual({ nodeName: name, profile: "eco", scheduling: { draining: true } });
+  });
+
+  it("takes no strategic merge patch for a custom resource: 415", async () => {
+    const name = hand().unique("strategic");
+    await hand().create(paths.twins, twin(name));
+    const { status, body } = await hand().patch(`${paths.twins}/${name}`, { spec: {} }, "strategic");
+    expect([status, body.reason]).toEqual([415, "UnsupportedMediaType"]);
+  });
+
+  it("keeps spec and status apart, both ways, and counts generations of the spec only", async () => {
+    const name = hand().unique("doors");
+    const path = `${paths.twins}/${name}`;
+    const created = await hand().create(paths.twins, { ...twin(name), status: { schedulableClass: "eco" } });
+    expect(created.status).toBeUndefined();
+    const viaStatus = ok(
+      await hand().patch(`${path}/status`, { spec: { profile: "performance" }, status: { schedulableClass: "eco" } }),
+    );
+    expect(viaStatus).toMatchObject({
+      metadata: { generation: 1 },
+      spec: { profile: "eco" },
+      status: { schedulableClass: "eco" },
+    });
+    const viaSpec = ok(
+      await hand().patch(path, { spec: { profile: "performance" }, status: { schedulableClass: "draining" } }),
+    );
+    expect(viaSpec).toMatchObject({
+      metadata: { generation: 2 },
+      spec: { profile: "performance" },
+      status: { schedulableClass: "eco" },
+    });
+    const labelled = ok(await hand().patch(path, { metadata: { labels: { a: "b" } } }));
+    expect(labelled.metadata.generation).toBe(2);
+    expect(ok(await hand().get(`${path}/status`)).status).toEqual({ schedulableClass: "eco" });
+    expect((await hand().apply(`${paths.twins}/${name}x/status`, twinStatus(`${name}x`, {}), "m")).status).toBe(404);
+  });
+
+  it("writes nothing where nothing changes: the resourceVersion stays", async () => {
+    const name = hand().unique("same");
+    const before = await hand().create(paths.twins, twin(name, { policy: { name: "p" } }));
+    const after = ok(await hand().patch(`${paths.twins}/${name}`, { spec: { policy: { name: "p" } } }));
+    expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+  });
+
+  it("keeps nothing of a dry run", async () => {
+    const name = hand().unique("dry");
+    const { status, body } = await hand().send("POST", `${paths.twins}?dryRun=All`, twin(name));
+    expect([status, body.metadata.name]).toEqual([201, name]);
+    expect((await hand().get(`${paths.twins}/${name}`)).status).toBe(404);
+    await hand().create(paths.twins, twin(name));
+    const patched = await hand().patch(`${paths.twins}/${name}?dryRun=All`, { spec: { profile: "performance" } });
+    expect(patched.body.spec.profile).toBe("performance");
+    ok(await hand().send("DELETE", `${paths.twins}/${name}?dryRun=All`));
+    expect(ok(await hand().get(`${paths.twins}/${name}`)).spec.profile).toBe("eco");
+    expect((await hand().send("POST", `${paths.twins}?dryRun=Some`, twin(`${name}2`))).status).not.toBe(201);
+  });
+
+  it("refuses what it cannot read: bad JSON 400, a number beyond JSON 400, a wrong kind 422, an unknown patch 415", async () => {
+    const name = hand().unique("garbled");
+    expect((await hand().send("POST", paths.twins, "{")).status).toBe(400);
+    const huge = JSON.stringify(twin(name, { cpu: { packagePowerCapWatts: 1234 } })).replace("1234", "1e999");
+    expect((await hand().send("POST", paths.twins, huge)).status).toBe(400);
+    expect((await hand().send("POST", paths.twins, { ...twin(name), kind: "Node" })).status).toBe(422);
+    await hand().create(paths.twins, twin(name));
+    const strange = await hand().send("PATCH", `${paths.twins}/${name}`, "{}", { "content-type": "text/plain" });
+    expect(strange.status).toBe(415);
+    expect((await hand().patch(`${paths.twins}/${name}`, { metadata: { labels: { "not a key": "x" } } })).status).toBe(
+      422,
+    );
+    expect(
+      (await hand().patch(`${paths.twins}/${name}`, { metadata: { labels: { key: "not a value" } } })).status,
+    ).toBe(422);
+    expect((await hand().send("POST", paths.twins, { ...twin("x"), metadata: { name: "Bad_Name" } })).status).toBe(422);
+  });
+}
