@@ -71,6 +71,12 @@ describe("redactLine", () => {
     "X-Api-Key",
     "privateKey",
     "client-key-data",
+    "secretKey",
+    "accessKey",
+    "aws_secret_access_key",
+    "pwd",
+    "auth",
+    "jwt",
     "set-cookie",
     "credentials",
   ])("hides a field named %s at any depth and of any form", (name) => {
@@ -93,8 +99,108 @@ describe("redactLine", () => {
     ['nested "{\\"token\\":\\"abc\\"}"', 'nested "{\\"token\\":\\"***\\"}"'],
     ["Unexpected token } in JSON", "Unexpected token } in JSON"],
     ["bearer authentication failed", "bearer authentication failed"],
+    ['Bearer realm="joulie", error="invalid_token"', 'Bearer realm="joulie", error="invalid_token"'],
+    ["invalid bearer token, missing key", "invalid bearer token, missing key"],
+    ["cannot read token: ENOENT: no such file", "cannot read token: ENOENT: no such file"],
+    ["sent Bearer abc123", "sent Bearer ***"],
+    ["sent bearer hush", "sent bearer ***"],
+    ["Authorization: Basic dTpw", "Authorization: Basic ***"],
+    ["authorization=hush, then", "authorization=*** then"],
+    ["curl -H 'Authorization: Bearer abc' http://h", "curl -H 'Authorization: Bearer ***' http://h"],
+    ['{"Authorization":"Basic dTpw"}', '{"Authorization":"Basic ***"}'],
+    ["token: hush", "token: ***"],
+    ["password: eagle: ok", "password: *** ok"],
+    ["/cb?code=hush", "/cb?code=***"],
+    ["password: hush and more", "password: *** and more"],
+    ['password="two words" left', 'password="***" left'],
+    ["password='two words' left", "password='***' left"],
+    ['{"password":"a\\"b c"}', '{"password":"***"}'],
+    ["Server=h;Pwd=hush", "Server=h;Pwd=***"],
+    ["X-Api-Key: hush", "X-Api-Key: ***"],
+    ["Cookie: a=b; c=d\nHost: h", "Cookie: ***\nHost: h"],
+    ["    client-key-data: aHVzaA==\n    user: me", "    client-key-data: ***\n    user: me"],
+    ["got eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln today", "got *** today"],
+    [
+      "-----BEGIN EC PRIVATE KEY-----\naHVzaA==\n-----END EC PRIVATE KEY-----\nafter",
+      "-----BEGIN EC PRIVATE KEY-----***-----END EC PRIVATE KEY-----\nafter",
+    ],
+    ["-----BEGIN PRIVATE KEY-----\naHVza", "-----BEGIN PRIVATE KEY-----***"],
+    ["-----BEGIN CERTIFICATE-----\naHVza", "-----BEGIN CERTIFICATE-----\naHVza"],
+    ["key: cpu, monkey=1, keyboard: x, secretName: tls", "key: cpu, monkey=1, keyboard: x, secretName: tls"],
   ])("in texts: %s", (msg, shown) => {
     expect(through({ msg })).toEqual({ msg: shown });
+  });
+
+  it("hides values that follow their names in a list", () => {
+    expect(
+      through({ rawHeaders: ["Host", "h", "Authorization", "hush", "Accept", "*"], args: ["--token", "hush"] }),
+    ).toEqual({
+      rawHeaders: ["Host", "h", "Authorization", "***", "Accept", "*"],
+      args: ["--token", "***"],
+    });
+    expect(through({ missing: ["token", "node"] })).toEqual({ missing: ["token", "node"] });
+  });
+
+  it("hides a value that stands beside its name", () => {
+    const env = [
+      { name: "API_TOKEN", value: "hush" },
+      { key: "password", value: { a: "hush" } },
+      { name: "NODE", value: "n1" },
+    ];
+    expect(through({ env })).toEqual({
+      env: [
+        { name: "API_TOKEN", value: "***" },
+        { key: "password", value: "***" },
+        { name: "NODE", value: "n1" },
+      ],
+    });
+  });
+
+  it("changes nothing the second time", () => {
+    const piece = fc.constantFrom(
+      "token",
+      "password",
+      ": ",
+      "=",
+      '"',
+      "'",
+      "\\",
+      "Bearer ",
+      "authorization",
+      "://",
+      "@",
+      ":",
+      "eyJ",
+      ".",
+      "a",
+      "x1",
+      " ",
+      "\n",
+      "?key=",
+      "cookie: ",
+      "ENOENT: ",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const once = redactText(pieces.join(""));
+        expect(redactText(once)).toBe(once);
+      }),
+    );
+  });
+
+  it("is done with a long line at once, whatever is in it", () => {
+    const pieces = [
+      "token:",
+      "://a:",
+      "authorization: ",
+      "-----BEGIN PRIVATE KEY-----",
+      "eyJaaaaaaaa.",
+      'password="',
+      "\\",
+      "&key",
+      "cookie:",
+    ];
+    for (const piece of pieces) expect(redactText(piece.repeat(200_000 / piece.length)).length).toBeGreaterThan(0);
   });
 
   it("changes no line without secrets, and keeps its end", () => {
