@@ -1,5 +1,5 @@
 import { fail, ok, type Percent, parseNumber, parseQuantity, percent } from "../../core/units/index.ts";
-import { type Bounds, boundsText, outOfBounds } from "./bounds.ts";
+import { type Bounds, boundsInWords, outOfBounds } from "./bounds.ts";
 import { type Kind, type VariableOptions, variable } from "./variable.ts";
 
 /** A bare number: a share, a count. What has a unit is a `quantity`. */
@@ -25,7 +25,7 @@ function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: 
   const noun = numberNouns[word];
   return {
     word,
-    allowed: `${noun}${boundsText(bounds)}`,
+    allowed: `${noun}${boundsInWords(bounds)}`,
     read: (text) => {
       const parsed = parseNumber(text);
       if (!parsed.ok || (word === "integer" && !Number.isSafeInteger(parsed.value))) return fail(`is not ${noun}`);

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { labels } from "../../core/api/index.ts";
 import { seconds, watts } from "../../core/units/index.ts";
 import {
   address,
@@ -67,7 +68,7 @@ export const agentConfig = configOf(
     }),
     ...group("Pool mode", {
       POOL_NODE_SELECTOR: labelSelector({
-        default: "joulie.io/managed=true",
+        default: `${labels.managed}=true`,
         about: "The nodes that the pool's agents control together.",
       }),
       POOL_SHARDS: integer({ default: "1", min: 1, about: "How many agents share the pool's nodes." }),
