@@ -1,5 +1,5 @@
 /**
- * Every error a person may meet, once: what causes it and what to do. `docs/reference/errors.md` is generated from this
+ * Every error with a code, once: what causes it and what to do. `docs/reference/errors.md` is generated from this
  * table. The message of a `JoulieError` says what happened and where; the table says what is always true of its code.
  */
 interface ErrorEntry {

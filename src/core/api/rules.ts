@@ -2,8 +2,8 @@ import { z } from "zod";
 import { isGiven, isPlainObject, type PlainObject } from "./plain-object.ts";
 
 /**
- * A condition no single field can say. It is built from one piece of data that yields both the check in this process and
- * the CEL text the API server runs, so the two cannot drift apart.
+ * A condition no single field can say: the check in this process beside the CEL text the API server runs. Where fields are
+ * named, both come from the same names; `namedAfterNode` says the same thing twice by hand, so change both or neither.
  */
 export interface Rule {
   readonly cel: string;
