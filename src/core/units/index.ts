@@ -1,5 +1,6 @@
 export type { Quantified } from "./brand.ts";
 export * from "./duration.ts";
+export * from "./finite.ts";
 export * from "./number.ts";
 export * from "./percent.ts";
 export * from "./power.ts";
