@@ -1,11 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { variableNames } from "../src/platform/config/index.ts";
+import { flagOf, variableNames } from "../src/platform/config/index.ts";
 import { programs } from "../src/programs/index.ts";
 
 const root = join(import.meta.dirname, "..");
-const readers = ["README.md", "CONTRIBUTING.md", "docs/**/*.md", "charts/**/*.{md,yaml,yml,tpl,txt,json}"];
+const readers = ["*.md", "docs/**/*.md", "charts/**/*.{md,yaml,yml,tpl,txt,json}"];
 
 /** Upper-case names that a page may use though no program reads them as a variable. */
 const notOurs: Readonly<Record<string, string>> = {
@@ -52,18 +53,67 @@ function unknownVariables(text: string, known: ReadonlySet<string>): string[] {
   return [...unknown];
 }
 
+/**
+ * The flags in a text that look like flags of ours and are none: those of several words that begin as one of ours does,
+ * and those that a command `joulie` is given.
+ */
+function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
+  const beginnings = [...known].map((flag) => /^--\w+-/.exec(flag)?.[0] ?? `${flag}-`);
+  const unknown = new Set<string>();
+  for (const line of text.split("\n")) {
+    for (const { 0: flag, index } of line.matchAll(/(?<![\w!-])--[a-z][a-z0-9-]*/g)) {
+      const given = /\bjoulie(?:\.mjs)?\s[^`|;&]*$/.test(line.slice(0, index));
+      const similar = beginnings.some((beginning) => flag.startsWith(beginning));
+      if ((given || similar) && !known.has(flag)) unknown.add(flag);
+    }
+  }
+  return [...unknown];
+}
+
+interface Step {
+  readonly command: string;
+  readonly output: string;
+}
+
+/** The commands of the console blocks in a page, each with what the page says it prints. */
+function consoleSteps(page: string): Step[] {
+  const blocks = [...page.matchAll(/^```console\n(.*?)^```/gms)].map(([, block = ""]) => block);
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((step) => {
+        const [command = "", ...output] = step.trimEnd().split("\n");
+        return { command, output: output.join("\n") };
+      }),
+  );
+}
+
+/** What a person sees who runs it at the root of the checkout, with nothing of ours in the environment. */
+function printedBy(command: string): string {
+  const PATH = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
+  const { stdout } = spawnSync("sh", ["-c", `exec 2>&1\n${command}`], { cwd: root, env: { PATH }, encoding: "utf8" });
+  return stdout.trimEnd();
+}
+
 const configs = await Promise.all(programs.map(async (program) => program.config()));
 const known = new Set(configs.flatMap(variableNames));
+const knownFlags = new Set([...known].map(flagOf).concat("--help", "--version", "--print-config"));
 
 describe("the pages", () => {
   const pages = globSync(readers, { cwd: root }).toSorted();
 
   it("are found", () => {
-    expect(pages).toEqual(expect.arrayContaining(["README.md", "CONTRIBUTING.md", "docs/reference/configuration.md"]));
+    const some = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/reference/configuration.md"];
+    expect(pages).toEqual(expect.arrayContaining(some));
   });
 
   it.each(pages)("X-67 %s names only variables the code reads", (page) => {
     expect(unknownVariables(readFileSync(join(root, page), "utf8"), known)).toEqual([]);
+  });
+
+  it.each(pages)("X-67 %s names only flags the code reads", (page) => {
+    expect(unknownFlags(readFileSync(join(root, page), "utf8"), knownFlags)).toEqual([]);
   });
 
   it("X-67 the reference names every variable the code reads", () => {
@@ -93,5 +143,42 @@ describe("X-67 the search for variables nobody reads", () => {
     ["lower-case names with a part in upper case", "my_STATIC_THING and metric_STATIC_x"],
   ])("leaves %s alone", (_, text) => {
     expect(unknownVariables(text, known)).toEqual([]);
+  });
+});
+
+describe("X-67 the search for flags nobody reads", () => {
+  it.each([
+    ["an invented flag", "Add `--static-hp-fraction 0.4`.", ["--static-hp-fraction"]],
+    ["an invented flag of a manifest", "args:\n  - --pool-size=3", ["--pool-size"]],
+    ["an invented flag that begins like none of ours", "`node bin/joulie.mjs operator --shiny`", ["--shiny"]],
+    ["the invented one among others", "joulie agent --log-level=warn --shiny x | grep --color y", ["--shiny"]],
+  ])("finds %s", (_, text, flags) => {
+    expect(unknownFlags(text, knownFlags)).toEqual(flags);
+  });
+
+  it.each([
+    ["flags of ours", "`joulie operator --static-hp-frac 0.4 --print-config` and `joulie --version`"],
+    ["flags of other programs", "kubectl get nodes --field-selector x; biome check --write; joulie demo | less --raw"],
+    ["comments, arrows and rules", "<!--static --> a -- b --> c\n| --- |\n-----BEGIN"],
+  ])("leaves %s alone", (_, text) => {
+    expect(unknownFlags(text, knownFlags)).toEqual([]);
+  });
+});
+
+describe("the console blocks of the README", () => {
+  const steps = consoleSteps(readFileSync(join(root, "README.md"), "utf8"));
+
+  it("are found, each command with its output", () => {
+    expect(steps.length).toBeGreaterThan(0);
+    const page = "```console\n$ echo a\na\n\n$ true\n$ echo b | cat\nb\n$5\n```\n```\n$ no\n```\n";
+    expect(consoleSteps(page)).toEqual([
+      { command: "echo a", output: "a" },
+      { command: "true", output: "" },
+      { command: "echo b | cat", output: "b\n$5" },
+    ]);
+  });
+
+  it.each(steps)("print what the page says: $command", ({ command, output }) => {
+    expect(printedBy(command)).toBe(output);
   });
 });
