@@ -31,7 +31,7 @@ export interface RefusedConfig {
   readonly warnings: readonly string[];
 }
 
-export interface ConfigProblem {
+interface ConfigProblem {
   readonly variable: string;
   /** One line: the variable or flag, its value, what is wrong and what is allowed. */
   readonly message: string;
