@@ -145,18 +145,6 @@ describe("crdOf", () => {
     });
   });
 
-  it("prints the columns of a NodeTwin in the agreed order", () => {
-    const shown = nodeTwinKind.columns.filter(({ priority }) => priority === undefined).map(({ name }) => name);
-    expect(shown.join(", ")).toBe("Node, Profile, Class, Headroom, Cooling, PSU, CPU-Cap, GPU-Cap, Draining, Age");
-  });
-
-  it("declares what an agent may select TelemetryProfiles by", () => {
-    expect(crdOf(telemetryProfileKind).spec.versions[0]?.selectableFields).toEqual([
-      { jsonPath: ".spec.target.nodeName" },
-      { jsonPath: ".spec.target.scope" },
-    ]);
-  });
-
   it("refuses a schema that has no structural form", () => {
     expect(() => structuralSchemaOf(z.union([z.string(), z.number()]))).toThrow("anyOf");
   });
