@@ -15,6 +15,17 @@ function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<Object> 
   return reading.value;
 }
 
+/** The only numbers that have to be whole. Named here and not asked of the schemas, or a watt could become a count unseen. */
+const counts = new Set([
+  "sockets",
+  "coresPerSocket",
+  "totalCores",
+  "count",
+  "totalBytes",
+  "timeoutSeconds",
+  "observedGeneration",
+]);
+
 const pathsOf = (dropped: readonly Problem[]) => dropped.map(({ path }) => path);
 
 describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("reading a %s", (_, kind) => {
@@ -27,24 +38,15 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     expect(reading.dropped).toEqual([]);
   });
 
-  it("X-03 reads 720, 720.0 and 7.2e2 as the same number, in every number field", () => {
-    const fields = leavesOf(kind).filter(isNumeric);
-    expect(fields.length).toBeGreaterThan(3);
-    for (const { path, schema } of fields) {
-      const whole = [720, 72, 2].find((value) => value <= (schema.maximum ?? 720)) ?? 1;
-      const forms = [`${whole}`, `${whole}.0`, `${whole / 100}e2`, `${whole}0e-1`];
-      const objects = forms.map((form) => {
+  it("X-03 reads 2, 2.0 and 1.5 wherever a quantity is not a count", () => {
+    const quantities = leavesOf(kind).filter((leaf) => isNumeric(leaf) && !counts.has(String(leaf.path.at(-1))));
+    expect(quantities.length).toBeGreaterThan(1);
+    for (const { path } of quantities) {
+      for (const [form, value] of [["2", 2] as const, ["2.0", 2] as const, ["1.5", 1.5] as const]) {
         const json = JSON.stringify(withValueAt(sample, path, "@")).replace('"@"', form);
-        return readingOf(kind, JSON.parse(json));
-      });
-      expect(objects.map(({ dropped }) => dropped)).toEqual(forms.map(() => []));
-      for (const { object } of objects) expect(object).toEqual(withValueAt(sample, path, whole));
-    }
-  });
-
-  it("X-03 reads decimals wherever a quantity is not a count", () => {
-    for (const { path } of leavesOf(kind).filter(({ schema }) => schema.type === "number")) {
-      expect(readingOf(kind, withValueAt(sample, path, 1.5)).object).toEqual(withValueAt(sample, path, 1.5));
+        const { object, dropped } = readingOf(kind, JSON.parse(json));
+        expect([pathText(path), valueAt(object, path), dropped]).toEqual([pathText(path), value, []]);
+      }
     }
   });
 
