@@ -1,15 +1,10 @@
 // The harness and the chart's CRDs, proven on the real thing: what other cluster tests stand on.
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { apiVersion, kinds } from "../../src/core/api/index.ts";
 import { Api } from "../controlplane/api.ts";
-import { isAlive } from "../controlplane/build.ts";
-import { type ControlPlane, removeFoldersOfTheDead, startControlPlane } from "../controlplane/harness.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { type Crd, numbered } from "../controlplane/objects.ts";
-import { isFree } from "../controlplane/ports.ts";
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const twins = `/apis/${apiVersion}/nodetwins`;
@@ -20,14 +15,7 @@ const twin = (name: string, spec: object, metadata: object = {}) => ({
   spec: { nodeName: name, profile: "eco", ...spec },
 });
 
-/** Looks until the answer is there; the test's own limit bounds it. */
-async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await sleep(50);
-  }
-}
+const soon = { timeout: 60_000, interval: 50 };
 
 describe("a real control plane", () => {
   let plane: ControlPlane;
@@ -98,10 +86,10 @@ describe("a real control plane", () => {
       const answer = await plane.kubectl(args.split(" "), { as: reader });
       expect({ args, ...answer }).toMatchObject({ args, code: 1, stderr: expect.stringContaining("Forbidden") });
     }
-    const asked = await eventually(async () => {
+    const asked = await vi.waitUntil(async () => {
       const own = plane.audited().filter(({ user, resource }) => user === reader.user && resource !== "");
       return own.length >= allowed.length + forbidden.length ? own : undefined;
-    });
+    }, soon);
     expect(asked.map(({ verb, resource, namespace, code }) => `${verb} ${resource} ${namespace} ${code}`)).toEqual([
       "list nodes  200",
       "list pods rack-a 200",
@@ -170,10 +158,10 @@ describe("a real control plane", () => {
   it("places a pod on the one node it fits", async () => {
     await plane.createNodes(["gpu-node"], { capacity: { "nvidia.com/gpu": "4" } });
     await plane.createPods(["wants-gpu"], { requests: { "nvidia.com/gpu": "2" } });
-    const node = await eventually(async () => {
+    const node = await vi.waitUntil(async () => {
       const pod = await plane.api.get<{ spec: { nodeName?: string } }>("/api/v1/namespaces/default/pods/wants-gpu");
       return pod.spec.nodeName;
-    });
+    }, soon);
     expect(node).toBe("gpu-node");
   });
 
@@ -184,11 +172,13 @@ describe("a real control plane", () => {
     await plane.api.create(twins, twin("owner", {}, { ownerReferences }));
     await plane.api.create(twins, twin("orphan", {}));
     await plane.api.remove("/api/v1/nodes/owner");
-    await eventually(async () =>
-      plane.api.get(`${twins}/owner`).then(
-        () => undefined,
-        (error: { status?: number }) => error.status === 404 || undefined,
-      ),
+    await vi.waitUntil(
+      async () =>
+        plane.api.get(`${twins}/owner`).then(
+          () => undefined,
+          (error: { status?: number }) => error.status === 404 || undefined,
+        ),
+      soon,
     );
     await expect(plane.api.get(`${twins}/orphan`)).resolves.toBeDefined();
   });
@@ -220,43 +210,5 @@ describe("a real control plane", () => {
     await plane.apiserver.start();
     const { code, stdout } = await plane.kubectl(["get", "nodes", "kept", "-o", "name"], { as: reader });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "node/kept\n" });
-  });
-});
-
-describe("the end of a control plane", () => {
-  it("leaves no process, port or file, even with its storage frozen", async () => {
-    const plane = await startControlPlane({ crds: false });
-    const pids = [plane.etcd.pid, plane.apiserver.pid].map(Number);
-    const port = Number(new URL(plane.server).port);
-    expect(pids.map(isAlive)).toEqual([true, true]);
-    expect(await isFree(port)).toBe(false);
-    plane.etcd.freeze();
-    await plane.stop();
-    expect(pids.map(isAlive)).toEqual([false, false]);
-    expect(await isFree(port)).toBe(true);
-    expect(existsSync(plane.admin.mount)).toBe(false);
-    await plane.stop();
-  });
-
-  it("comes with the death of the process that started it, even if that had frozen it; the next one tidies up", async () => {
-    const harness = join(import.meta.dirname, "../controlplane/harness.ts");
-    const script = `
-      import { startControlPlane } from ${JSON.stringify(harness)};
-      const plane = await startControlPlane({ crds: false });
-      plane.apiserver.freeze();
-      console.log(JSON.stringify({ pids: [plane.etcd.pid, plane.apiserver.pid], mount: plane.admin.mount }));
-      setInterval(() => {}, 1000);`;
-    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const { pids, mount } = await new Promise<{ pids: number[]; mount: string }>((resolve) =>
-      child.stdout.once("data", (line: Buffer) => resolve(JSON.parse(line.toString()))),
-    );
-    expect(pids.map(isAlive)).toEqual([true, true]);
-    child.kill("SIGKILL");
-    await eventually(async () => (pids.some(isAlive) ? undefined : true));
-    expect(existsSync(mount)).toBe(true);
-    removeFoldersOfTheDead();
-    expect(existsSync(mount)).toBe(false);
   });
 });

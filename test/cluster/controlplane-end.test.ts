@@ -1,0 +1,46 @@
+// What is left of a control plane when it ends, one way or the other: nothing.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { isAlive } from "../controlplane/build.ts";
+import { removeFoldersOfTheDead, startControlPlane } from "../controlplane/harness.ts";
+import { isFree } from "../controlplane/ports.ts";
+
+describe("the end of a control plane", () => {
+  it("leaves no process, port or file, even with its storage frozen", async () => {
+    const plane = await startControlPlane({ crds: false });
+    const pids = [plane.etcd.pid, plane.apiserver.pid].map(Number);
+    const port = Number(new URL(plane.server).port);
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    expect(await isFree(port)).toBe(false);
+    plane.etcd.freeze();
+    await plane.stop();
+    expect(pids.map(isAlive)).toEqual([false, false]);
+    expect(await isFree(port)).toBe(true);
+    expect(existsSync(plane.admin.mount)).toBe(false);
+    await plane.stop();
+  });
+
+  it("comes with the death of the process that started it, even if that had frozen it; the next one tidies up", async () => {
+    const harness = join(import.meta.dirname, "../controlplane/harness.ts");
+    const script = `
+      import { startControlPlane } from ${JSON.stringify(harness)};
+      const plane = await startControlPlane({ crds: false });
+      plane.apiserver.freeze();
+      console.log(JSON.stringify({ pids: [plane.etcd.pid, plane.apiserver.pid], mount: plane.admin.mount }));
+      setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const { pids, mount } = await new Promise<{ pids: number[]; mount: string }>((resolve) =>
+      child.stdout.once("data", (line: Buffer) => resolve(JSON.parse(line.toString()))),
+    );
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    child.kill("SIGKILL");
+    await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000, interval: 50 });
+    expect(existsSync(mount)).toBe(true);
+    removeFoldersOfTheDead();
+    expect(existsSync(mount)).toBe(false);
+  });
+});
