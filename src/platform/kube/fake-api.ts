@@ -125,8 +125,8 @@ export class FakeApi implements Transport {
   #handle(request: ApiRequest): ApiResponse {
     const url = new URL(request.path, "http://fake");
     const path = url.pathname;
-    const isCollection =
-      !this.objects.has(path) && !/\/[^/]+s\/[^/]+$/.test(path.replace(/^\/apis?\/[^/]+(\/v\w+)?/, ""));
+    const below = path.replace(/^\/(api|apis\/[^/]+)\/[^/]+/, "").replace(/^\/namespaces\/[^/]+(?=\/)/, "");
+    const isCollection = below.split("/").length === 2;
     if (request.method === "GET" && url.searchParams.has("watch")) return this.#watch(request, url);
     if (request.method === "GET" && isCollection) return this.#list(url);
     const body: unknown = request.body === undefined ? undefined : JSON.parse(request.body);
