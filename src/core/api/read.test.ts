@@ -1,19 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeProblem, type Problem } from "./examine.ts";
-import { type AnyKind, type Kind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
-import { objectMetadata } from "./metadata.ts";
-import { type Reading, read } from "./read.ts";
-import { isNumeric, leavesOf, pathText, sampleOf, withValueAt } from "./sample.ts";
+import { type AnyKind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
+import { read } from "./read.ts";
+import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./sample.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" };
-
-function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<Object> {
-  const reading = read(kind, value);
-  if (!reading.ok) throw new Error(describeProblem(reading.error));
-  return reading.value;
-}
 
 /** The only numbers that have to be whole. Named here and not asked of the schemas, or a watt could become a count unseen. */
 const counts = new Set([
@@ -188,125 +181,6 @@ describe("read", () => {
       "spec.controls.cpu.type",
       "spec.controls.gpu.http.endpoint",
       "spec.controls.gpu",
-    ]);
-  });
-
-  const conditionOf = (type: string, message = "") => ({
-    type,
-    status: "True",
-    reason: "Planned",
-    message,
-    lastTransitionTime: "2030-01-31T12:00:00Z",
-  });
-  const withConditions = (conditions: readonly unknown[]) => {
-    const { object, dropped } = readingOf(nodeTwinKind, { metadata, spec, status: { conditions } });
-    return { conditions: object.status?.conditions, problems: dropped.map(describeProblem) };
-  };
-  const withWarnings = (warnings: readonly unknown[]) => {
-    const { object, dropped } = readingOf(nodeHardwareKind, { metadata, spec, status: { quality: { warnings } } });
-    return { warnings: object.status?.quality?.warnings, problems: dropped.map(describeProblem) };
-  };
-
-  it("keeps the conditions that can be read", () => {
-    const ready = conditionOf("Ready");
-    const { conditions, problems } = withConditions([{ type: "Odd" }, ready, 5]);
-    expect(conditions).toEqual([ready]);
-    expect(problems[0]).toContain("status.conditions[0].status is missing");
-    expect(problems.at(-1)).toBe("status.conditions[2] is 5, expected an object");
-  });
-
-  it("keeps the first of two conditions of one type, and the first of two equal values", () => {
-    const [first, other] = [conditionOf("Ready", "first"), conditionOf("Stale")];
-    expect(withConditions([first, conditionOf("Ready", "second"), other])).toEqual({
-      conditions: [first, other],
-      problems: ['status.conditions[1] is "Ready", expected a type that no earlier item has'],
-    });
-    const status = { gpu: { slicing: { modes: ["mig", "mig", "vgpu"] } } };
-    const { object, dropped } = readingOf(nodeHardwareKind, { metadata, spec, status });
-    expect(object.status?.gpu?.slicing?.modes).toEqual(["mig", "vgpu"]);
-    expect(pathsOf(dropped)).toEqual(["status.gpu.slicing.modes[1]"]);
-    expect(withWarnings(["same", "same"])).toEqual({ warnings: ["same", "same"], problems: [] });
-  });
-
-  it("keeps as many items as a list may have, and reports that there are more", () => {
-    const many = Array.from({ length: 40 }, (_, index) => conditionOf(`C${index}`));
-    expect(withConditions(many)).toEqual({
-      conditions: many.slice(0, 32),
-      problems: ["status.conditions is a list of 40, expected a list of at most 32 distinct items"],
-    });
-    const warnings = Array.from({ length: 65 }, (_, index) => `w${index}`);
-    expect(withWarnings(warnings)).toEqual({
-      warnings: warnings.slice(0, 64),
-      problems: ["status.quality.warnings is a list of 65, expected a list of at most 64 items"],
-    });
-    expect(withWarnings(warnings.slice(0, 64))).toEqual({ warnings: warnings.slice(0, 64), problems: [] });
-    // What is left out makes room for what follows.
-    const twice = [many[0], ...many.slice(0, 32)];
-    expect(withConditions(twice).conditions).toEqual(many.slice(0, 32));
-    expect(withWarnings([7, ...warnings]).warnings).toEqual(warnings.slice(0, 64));
-  });
-
-  it("is not led astray by prototypes, endless nesting or floods", () => {
-    const polluted = JSON.parse('{"metadata":{"name":"a"},"spec":{"nodeName":"a","__proto__":{"profile":"eco"}}}');
-    const { object } = readingOf(nodeTwinKind, polluted);
-    expect(object.spec.profile).toBe("performance");
-    expect(Object.getPrototypeOf(object.spec)).toBe(Object.prototype);
-
-    const nested = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
-    const deep = readingOf(nodeTwinKind, { metadata, spec: { ...spec, cpu: nested, extra: nested } });
-    expect(deep.dropped).toEqual([{ path: "spec.cpu", text: "a list of 1", expected: "an object" }]);
-
-    const flood = readingOf(nodeHardwareKind, {
-      metadata,
-      spec,
-      status: { cpu: { model: "EPYC", warnings: Array(5000).fill(0) } },
-    });
-    expect(flood.object.status?.cpu).toEqual({ model: "EPYC", warnings: [] });
-    expect(flood.dropped).toHaveLength(51);
-    expect(flood.dropped[0]?.text).toBe("a list of 5000");
-    expect(flood.dropped.at(-1)?.path).toBe("(elsewhere)");
-
-    const long = readingOf(nodeTwinKind, { metadata, spec: { ...spec, profile: "x".repeat(1e6) } });
-    expect(long.dropped[0]?.text).toHaveLength(83);
-  });
-
-  it("looks at no more of a list than it takes to fill it and a report", () => {
-    let looks = 0;
-    const bad = {
-      get type() {
-        looks++;
-        return undefined;
-      },
-    };
-    const { conditions, problems } = withConditions(Array.from({ length: 10_000 }, () => bad));
-    expect(conditions).toEqual([]);
-    expect(problems[0]).toBe("status.conditions is a list of 10000, expected a list of at most 32 distinct items");
-    // A few looks at each of 82 items: 32 the list may have, 50 a report has room for.
-    expect(looks).toBeLessThan(500);
-    looks = 0;
-    withWarnings([...Array(64).fill("w"), ...Array.from({ length: 10_000 }, () => bad)]);
-    expect(looks).toBe(0);
-  });
-
-  it("describes thousands of bad labels once before it looks at them, and keeps the good ones among them", () => {
-    const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`l${index}`, index]));
-    const mixed = { ...labels, "joulie.io/rack": "r1" };
-    const issues = objectMetadata.safeParse({ ...metadata, labels: mixed }).error?.issues;
-    expect(issues).toHaveLength(1);
-    const { object, dropped } = readingOf(nodeTwinKind, { metadata: { ...metadata, labels: mixed }, spec });
-    expect(object.metadata.labels).toEqual({ "joulie.io/rack": "r1" });
-    expect(dropped.at(-1)?.text).toBe("4950 more problems");
-  });
-
-  it("reads no more owners than anything has", () => {
-    const owner = { apiVersion: "v1", kind: "Node", name: "worker-1", uid: "u" };
-    const reading = readingOf(nodeTwinKind, {
-      metadata: { ...metadata, ownerReferences: Array.from({ length: 1000 }, () => owner) },
-      spec,
-    });
-    expect(reading.object.metadata.ownerReferences).toEqual(Array.from({ length: 64 }, () => owner));
-    expect(reading.dropped.map(describeProblem)).toEqual([
-      "metadata.ownerReferences is a list of 1000, expected a list of at most 64 items",
     ]);
   });
 

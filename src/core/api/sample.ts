@@ -1,6 +1,11 @@
 import { crdOf, type StructuralSchema } from "./crd.ts";
+import { JoulieError } from "./errors.ts";
+import { describeProblem } from "./examine.ts";
 import type { AnyKind, Kind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
+import type { NodeTwin } from "./node-twin.ts";
+import { type Reading, read } from "./read.ts";
+import { checked } from "./write.ts";
 
 /** Texts of which one fits every pattern the schemas use. */
 const texts = ["worker-1.example", "http://host/{node}", "Ready"];
@@ -63,4 +68,22 @@ export function withValueAt<Object>(object: Object, path: Leaf["path"], value: u
   for (const step of path.slice(0, -1)) parent = parent[step] as Record<string | number, unknown>;
   parent[path.at(-1) ?? ""] = value;
   return copy;
+}
+
+/** What a reader made of a value that it has to be able to read. */
+export function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<Object> {
+  const reading = read(kind, value);
+  if (!reading.ok) throw new Error(describeProblem(reading.error));
+  return reading.value;
+}
+
+/** What the writer says about an object whose type has been lost on the way. */
+export function refusal(kind: AnyKind, object: unknown): string | undefined {
+  try {
+    checked(kind as Kind<NodeTwin>, object as NodeTwin);
+    return undefined;
+  } catch (error) {
+    if (error instanceof JoulieError && error.code === "JOULIE_E_UNWRITABLE") return error.message;
+    throw error;
+  }
 }

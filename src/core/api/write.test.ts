@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { percent, watts } from "../units/index.ts";
-import { JoulieError } from "./errors.ts";
-import { examine, Findings } from "./examine.ts";
 import {
   type AnyKind,
   kinds,
@@ -11,23 +9,11 @@ import {
   nodeTwinKind,
   telemetryProfileKind,
 } from "./kinds.ts";
-import type { NodeTwin } from "./node-twin.ts";
-import { isNumeric, leavesOf, pathText, sampleOf, withValueAt } from "./sample.ts";
+import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./sample.ts";
 import { checked } from "./write.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" } as const;
-
-/** What the writer says about an object whose type has been lost on the way. */
-function refusal(kind: AnyKind, object: unknown): string | undefined {
-  try {
-    checked(kind as typeof nodeTwinKind, object as NodeTwin);
-    return undefined;
-  } catch (error) {
-    if (error instanceof JoulieError && error.code === "JOULIE_E_UNWRITABLE") return error.message;
-    throw error;
-  }
-}
 
 const numericFields = kinds.flatMap((kind) =>
   leavesOf(kind)
@@ -191,85 +177,5 @@ describe("checked", () => {
     ],
   ])("says %s", (message, kind, object) => {
     expect(refusal(kind, object)).toContain(message);
-  });
-});
-
-describe("what JSON would falsify", () => {
-  const told = (object: unknown) => refusal(nodeHardwareKind, object);
-
-  it.each<[string, unknown]>([
-    ["null", null],
-    ["undefined", undefined],
-    ["text", "NodeHardware"],
-    ["a list", [{ metadata }]],
-  ])("refuses %s in place of an object, as any other fault of ours", (_, object) => {
-    expect(told(object)).toMatch(
-      /^NodeHardware without metadata was not written: the object is .*, expected an object$/,
-    );
-  });
-
-  it("refuses a list with holes", () => {
-    const holes: string[] = [];
-    holes[1] = "w";
-    holes.length = 3;
-    expect(told({ metadata, status: { cpu: { warnings: holes } } })).toContain(
-      "status.cpu.warnings[0] is missing, expected text of at most 1024 characters; status.cpu.warnings[2] is missing",
-    );
-    expect(told({ metadata: { ...metadata, finalizers: holes } })).toContain("metadata.finalizers[0] is missing");
-    expect(told({ metadata: { ...metadata, ownerReferences: holes } })).toContain("metadata.ownerReferences[0]");
-  });
-
-  it.each<[string, unknown]>([
-    ["metadata.future is NaN, expected a JSON value", Number.NaN],
-    ["metadata.future[0].deep is -Infinity", [{ deep: Number.NEGATIVE_INFINITY }]],
-    ["metadata.future.call is a function", { call: () => 0 }],
-    ["metadata.future is a bigint", 5n],
-    ["metadata.future is a symbol", Symbol("s")],
-  ])("X-04 says %s, in metadata it does not know", (message, future) => {
-    expect(told({ metadata: { ...metadata, future } })).toContain(message);
-  });
-
-  it("lets any JSON through in metadata it does not know", () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 4 }), (future) => {
-        expect(told({ metadata: { ...metadata, future } })).toBeUndefined();
-      }),
-    );
-    expect(told({ metadata: { ...metadata, future: { left: undefined } } })).toBeUndefined();
-  });
-
-  it("refuses cycles and endless nesting", () => {
-    const cycle: Record<string, unknown> = {};
-    Object.assign(cycle, { left: cycle, right: cycle });
-    expect(told({ metadata: { ...metadata, cycle } })).toContain("expected at most 32 levels");
-    const nested = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
-    expect(told({ metadata: { ...metadata, nested } })).toContain("expected at most 32 levels");
-  });
-});
-
-describe("examine", () => {
-  it("finds no problem exactly where the schema accepts", () => {
-    const everyLeaf = kinds.flatMap((kind) => {
-      const sample = sampleOf<unknown>(kind);
-      return leavesOf(kind).map(({ path }) => ({ kind, path, sample }));
-    });
-    const anywhere = fc.constantFrom(...everyLeaf);
-    const odd = fc.oneof(
-      fc.double(),
-      fc.string(),
-      fc.boolean(),
-      fc.constant(null),
-      fc.constant(undefined),
-      fc.constantFrom("eco", "http", "worker-1", "True", "2030-01-31T12:00:00Z"),
-    );
-    fc.assert(
-      fc.property(anywhere, odd, ({ kind, path, sample }, value) => {
-        const object = withValueAt(sample, path, value);
-        const findings = new Findings(true);
-        examine(kind.schema, object, "", findings);
-        expect(findings.problems.length === 0).toBe(kind.schema.safeParse(object).success);
-      }),
-      { numRuns: 500 },
-    );
   });
 });
