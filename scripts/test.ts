@@ -5,18 +5,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locateControlPlane } from "../test/controlplane/build.ts";
+import { type Count, closingLines, countOf, isGood, type Report, sum } from "./count.ts";
 import { runChecks } from "./rules/checks.ts";
-
-interface Count {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
 
 const clusterConfig = "vitest.cluster.config.ts";
 const suites: Record<string, (args: string[]) => Promise<Count>> = {
   check: async () => ({ ...(await runChecks()), skipped: 0 }),
-  unit: async (args) => vitest("vitest.config.ts", args),
+  // Coverage is judged over all tests: of some of them it says nothing.
+  unit: async (args) => vitest("vitest.config.ts", args.length === 0 ? ["--coverage"] : args),
   cluster: async (args) => {
     const binary = await locateControlPlane();
     return binary.available ? vitest(clusterConfig, args) : withoutCluster(binary.reason);
@@ -24,22 +20,20 @@ const suites: Record<string, (args: string[]) => Promise<Count>> = {
 };
 
 const [only, ...args] = process.argv.slice(2);
-if (only !== undefined && !(only in suites)) {
+if (only !== undefined && !Object.hasOwn(suites, only)) {
   console.error(`joulie: there is no suite "${only}"; there are: ${Object.keys(suites).join(", ")}`);
   process.exit(2);
 }
 
-const total: Count = { passed: 0, failed: 0, skipped: 0 };
+const counts: Count[] = [];
 for (const [name, run] of Object.entries(suites)) {
   if (only !== undefined && name !== only) continue;
   console.log(`\n── ${name} ──`);
-  const count = await run(args);
-  total.passed += count.passed;
-  total.failed += count.failed;
-  total.skipped += count.skipped;
+  counts.push(await run(args));
 }
-console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`);
-process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
+const total = sum(counts);
+console.log(`\n${closingLines(total).join("\n")}`);
+process.exit(isGood(total) ? 0 : 1);
 
 async function vitest(config: string, extra: string[]): Promise<Count> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-test-"));
@@ -67,27 +61,10 @@ function withoutCluster(reason: string): Count {
   return { passed: 0, failed: mustRun ? files.length : 0, skipped: mustRun ? 0 : files.length };
 }
 
-interface Report {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-}
-
 function readReport(path: string): Report | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Report;
   } catch {
     return undefined;
   }
-}
-
-/** A runner that ended badly without a failed test (a file that does not load, a crash) is one failure. */
-function countOf(report: Report | undefined, status: number | null): Count {
-  const failed = report?.numFailedTests ?? 0;
-  return {
-    passed: report?.numPassedTests ?? 0,
-    failed: failed === 0 && status !== 0 ? 1 : failed,
-    skipped: (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0),
-  };
 }

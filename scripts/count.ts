@@ -1,0 +1,39 @@
+/** How many tests of one suite, or of all, came to what. */
+export interface Count {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** The part of vitest's JSON report that is counted. */
+export interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+}
+
+/** A runner that ended badly without a failed test (a file that does not load, coverage too low, a crash) is one failure. */
+export function countOf(report: Report | undefined, exitCode: number | null): Count {
+  const failed = report?.numFailedTests ?? 0;
+  return {
+    passed: report?.numPassedTests ?? 0,
+    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
+    skipped: (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0),
+  };
+}
+
+export const sum = (counts: readonly Count[]): Count => ({
+  passed: counts.reduce((total, { passed }) => total + passed, 0),
+  failed: counts.reduce((total, { failed }) => total + failed, 0),
+  skipped: counts.reduce((total, { skipped }) => total + skipped, 0),
+});
+
+/** What a run ends with. Its last line is always `N passed, N failed`, which others read. */
+export const closingLines = ({ passed, failed, skipped }: Count): string[] => [
+  ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  `${passed} passed, ${failed} failed`,
+];
+
+/** A run in which nothing was tested has proven nothing. */
+export const isGood = ({ passed, failed }: Count): boolean => failed === 0 && passed > 0;
