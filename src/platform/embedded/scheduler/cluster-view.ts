@@ -1,0 +1,97 @@
+import type { Labels, Pod, ResourceList } from "../../../core/api/index.ts";
+import { fitRequests, type ResourceTotals } from "../../../core/demand/index.ts";
+import { parseQuantity } from "../../../core/units/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import type { Taint, Toleration } from "./placement-rules.ts";
+
+/** What the scheduler keeps of a pod. */
+export interface PodView {
+  readonly key: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly nodeName: string | undefined;
+  /** Ended pods hold nothing. */
+  readonly active: boolean;
+  readonly requests: ResourceTotals;
+  /** The whole pod while it waits for a node: extenders get it as it is. */
+  readonly waiting: WaitingPod | undefined;
+}
+
+export interface WaitingPod {
+  readonly object: KubeObject;
+  readonly spec: Pod["spec"] & { readonly tolerations?: readonly Toleration[] };
+  readonly priority: number;
+}
+
+interface FullPod extends KubeObject {
+  readonly spec: WaitingPod["spec"] & {
+    readonly schedulerName?: string;
+    readonly priority?: number;
+    readonly schedulingGates?: readonly unknown[];
+  };
+  readonly status?: { readonly phase?: string };
+}
+
+export function podViewOf(given: KubeObject, schedulerName: string): PodView {
+  const pod = given as FullPod;
+  const { name, namespace = "", uid = "", deletionTimestamp } = pod.metadata;
+  const { nodeName = "", schedulingGates = [], priority = 0 } = pod.spec;
+  const active = pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
+  const ours = (pod.spec.schedulerName ?? "default-scheduler") === schedulerName;
+  const waits = nodeName === "" && active && ours && deletionTimestamp === undefined && schedulingGates.length === 0;
+  return {
+    key: `${namespace}/${name}`,
+    name,
+    namespace,
+    uid,
+    nodeName: nodeName === "" ? undefined : nodeName,
+    active,
+    requests: fitRequests(pod).requests,
+    waiting: waits ? { object: pod, spec: pod.spec, priority } : undefined,
+  };
+}
+
+/** What the scheduler keeps of a node. */
+export interface NodeView {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly taints: readonly Taint[];
+  readonly unschedulable: boolean;
+  readonly allocatable: ReadonlyMap<string, number>;
+  /** The whole node, kept only where an extender wants it. */
+  readonly object: KubeObject | undefined;
+}
+
+interface FullNode extends KubeObject {
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly status?: { readonly allocatable?: ResourceList; readonly capacity?: ResourceList };
+}
+
+export function nodeViewOf(given: KubeObject, keepObject: boolean): NodeView {
+  const { metadata, spec, status } = given as FullNode;
+  // As the API server does for a kubelet that reports none: what is not set aside can be had.
+  const resources = status?.allocatable ?? status?.capacity ?? {};
+  const amounts = Object.entries(resources).flatMap(([name, text]): [string, number][] => {
+    const amount = parseQuantity(String(text));
+    return amount.ok ? [[name, amount.value]] : [];
+  });
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    taints: spec?.taints ?? [],
+    unschedulable: spec?.unschedulable === true,
+    allocatable: new Map(amounts),
+    object: keepObject ? given : undefined,
+  };
+}
+
+/** Whether a changed node may take a pod it did not take before: heartbeats alone make no difference. */
+export function offersOther(before: NodeView, after: NodeView): boolean {
+  const shape = ({ labels, taints, unschedulable, allocatable }: NodeView) =>
+    JSON.stringify([Object.entries(labels).toSorted(byKey), taints, unschedulable, [...allocatable].toSorted(byKey)]);
+  return shape(before) !== shape(after);
+}
+
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  a < b ? -1 : a > b ? 1 : 0;

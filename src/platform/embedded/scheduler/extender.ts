@@ -1,0 +1,132 @@
+import { request } from "undici";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { type Clock, systemClock } from "../../clock/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import type { NodeView } from "./cluster-view.ts";
+
+/** An extender as a KubeSchedulerConfiguration names it. */
+export interface ExtenderConfig {
+  readonly urlPrefix: string;
+  readonly filterVerb?: string;
+  readonly prioritizeVerb?: string;
+  /** Its scores count this often. */
+  readonly weight?: number;
+  readonly httpTimeout?: Milliseconds;
+  /** It knows the nodes itself and gets their names only. */
+  readonly nodeCacheCapable?: boolean;
+  /** Pods are placed without it while it is away. */
+  readonly ignorable?: boolean;
+}
+
+export interface FilterResult {
+  readonly nodes: readonly NodeView[];
+  /** Node to reason, resolvable by preemption or not: there is no preemption here. */
+  readonly failed: ReadonlyMap<string, string>;
+}
+
+/** kube-scheduler's MaxNodeScore / MaxExtenderPriority. */
+const SCORE_FACTOR = 10;
+
+/** The wire as kube-scheduler speaks it: Go's names without tags, all three fields always there, the unused ones null. */
+export class Extender {
+  readonly #config: ExtenderConfig;
+  readonly #clock: Clock;
+
+  /** `clock` is real time unless a test says otherwise: it bounds a call to another process. */
+  constructor(config: ExtenderConfig, clock: Clock = systemClock) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  get wantsNodes(): boolean {
+    return this.#config.nodeCacheCapable !== true;
+  }
+
+  get ignorable(): boolean {
+    return this.#config.ignorable === true;
+  }
+
+  get name(): string {
+    return this.#config.urlPrefix;
+  }
+
+  /** Which of the nodes it leaves; a reply without a list of nodes leaves none. */
+  async filter(pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<FilterResult> {
+    const { filterVerb } = this.#config;
+    if (filterVerb === undefined) return { nodes, failed: new Map() };
+    const reply = await this.#post(filterVerb, pod, nodes, signal);
+    const error = field(reply, "Error");
+    if (typeof error === "string" && error !== "") throw new Error(`extender ${this.name}: ${error}`);
+    const byName = new Map(nodes.map((node) => [node.name, node]));
+    const left = namesIn(reply, this.wantsNodes).map((name) => {
+      const node = byName.get(name);
+      if (node === undefined) throw new Error(`extender ${this.name} left ${name}, which it was not asked about`);
+      return node;
+    });
+    return { nodes: left, failed: reasonsIn(reply) };
+  }
+
+  /** What it adds to the nodes' scores. */
+  async prioritize(pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<Map<string, number>> {
+    const { prioritizeVerb, weight = 1 } = this.#config;
+    if (prioritizeVerb === undefined) return new Map();
+    const reply = await this.#post(prioritizeVerb, pod, nodes, signal);
+    if (!Array.isArray(reply)) throw new Error(`extender ${this.name}: no list of scores came back`);
+    return new Map(
+      reply.map((entry) => [String(field(entry, "Host")), Number(field(entry, "Score")) * weight * SCORE_FACTOR]),
+    );
+  }
+
+  async #post(verb: string, pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<unknown> {
+    const body = {
+      Pod: untyped(pod),
+      Nodes: this.wantsNodes ? { metadata: {}, items: nodes.map(({ object }) => object && untyped(object)) } : null,
+      NodeNames: this.wantsNodes ? null : nodes.map(({ name }) => name),
+    };
+    const limit = new AbortController();
+    const length = this.#config.httpTimeout ?? milliseconds(5000);
+    const timer = this.#clock.after(length, () => limit.abort(new Error(`no answer within ${length} ms`)), {
+      background: true,
+    });
+    try {
+      const { statusCode, body: answer } = await request(`${this.name.replace(/\/+$/, "")}/${verb}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: AbortSignal.any([signal, limit.signal]),
+      });
+      const text = await answer.text();
+      if (statusCode !== 200) throw new Error(`extender ${this.name}/${verb} answered ${statusCode}`);
+      return JSON.parse(text) as unknown;
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+/** Informers hand objects out without what their type says already. */
+function untyped({ kind: _kind, apiVersion: _apiVersion, ...object }: KubeObject): object {
+  return object;
+}
+
+/** Go finds a field under its name in any case. */
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  const exact = Object.hasOwn(value, name) ? name : undefined;
+  const key = exact ?? Object.keys(value).find((one) => one.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
+}
+
+function namesIn(reply: unknown, full: boolean): string[] {
+  const names = field(reply, "NodeNames");
+  if (!full && Array.isArray(names)) return names.map(String);
+  const items = field(field(reply, "Nodes"), "items");
+  return Array.isArray(items) ? items.map((node) => String(field(field(node, "metadata"), "name"))) : [];
+}
+
+function reasonsIn(reply: unknown): Map<string, string> {
+  const reasons = ["FailedNodes", "FailedAndUnresolvableNodes"].flatMap((name) =>
+    Object.entries(field(reply, name) ?? {}),
+  );
+  return new Map(reasons.map(([node, reason]) => [node, String(reason)]));
+}

@@ -1,0 +1,58 @@
+import type { NodeView, PodView } from "./cluster-view.ts";
+import { type Load, weightOf } from "./occupancy.ts";
+import { admitsNode, untolerated } from "./placement-rules.ts";
+
+/** Why a node cannot take a pod, in kube-scheduler's words; undefined where it can. */
+export function misfit(pod: PodView, node: NodeView, load: Load): string | undefined {
+  const { waiting } = pod;
+  if (waiting === undefined) return "pod is not waiting";
+  const { spec } = waiting;
+  const tolerations = spec.tolerations ?? [];
+  const taints = node.unschedulable ? [...node.taints, UNSCHEDULABLE] : node.taints;
+  if (node.unschedulable && untolerated([UNSCHEDULABLE], tolerations) !== undefined)
+    return "node(s) were unschedulable";
+  const taint = untolerated(taints, tolerations);
+  if (taint !== undefined) return `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`;
+  if (!admitsNode(spec, node.labels, node.name)) return "node(s) didn't match Pod's node affinity/selector";
+  return shortage(pod, node, load);
+}
+
+const UNSCHEDULABLE = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;
+
+function shortage({ requests }: PodView, { allocatable }: NodeView, load: Load): string | undefined {
+  const room = allocatable.get("pods");
+  if (room !== undefined && load.pods + 1 > room) return "Too many pods";
+  for (const [resource, amount] of requests) {
+    if (amount === 0) continue;
+    const free = (allocatable.get(resource) ?? 0) - (load.requested.get(resource) ?? 0);
+    // Billionths, as quantities are: nothing may fail for the rounding of a sum.
+    if (amount - free > 1e-9) return `Insufficient ${resource}`;
+  }
+  return undefined;
+}
+
+/** kube-scheduler's LeastAllocated over CPU and memory: 0–100, more for the emptier node. */
+export function leastAllocated({ requests }: PodView, { allocatable }: NodeView, load: Load): number {
+  const more = weightOf(requests);
+  const shares = (["cpu", "memory"] as const).flatMap((resource) => {
+    const capacity = allocatable.get(resource) ?? 0;
+    if (capacity <= 0) return [];
+    const used = load.weighed[resource] + more[resource];
+    return [used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity)];
+  });
+  return shares.length === 0 ? 0 : Math.floor(shares.reduce((sum, share) => sum + share, 0) / shares.length);
+}
+
+/** How many nodes that fit are enough, as kube-scheduler has it: all of a small cluster, a tenth of a large one. */
+export function enough(nodes: number): number {
+  if (nodes < 100) return nodes;
+  const percent = Math.max(5, 50 - Math.floor(nodes / 125));
+  return Math.max(100, Math.floor((nodes * percent) / 100));
+}
+
+/** `0/3 nodes are available: 2 Insufficient cpu, 1 Too many pods.` */
+export function explain(total: number, reasons: ReadonlyMap<string, number>): string {
+  if (total === 0) return "no nodes available to schedule pods";
+  const parts = [...reasons].map(([reason, count]) => `${count} ${reason}`).toSorted();
+  return `0/${total} nodes are available: ${parts.join(", ")}.`;
+}

@@ -1,0 +1,74 @@
+import type { ResourceTotals } from "../../../core/demand/index.ts";
+
+/** What stands on a node: sums over its pods, kept as they come and go. */
+export interface Load {
+  readonly requested: Map<string, number>;
+  /** For scoring only: a pod that asks for nothing still weighs something, as in kube-scheduler. */
+  readonly weighed: { cpu: number; memory: number };
+  pods: number;
+}
+
+const LEAST_CPU = 0.1;
+const LEAST_MEMORY = 200 * 1024 * 1024;
+
+export const weightOf = (requests: ResourceTotals) => ({
+  cpu: requests.get("cpu") || LEAST_CPU,
+  memory: requests.get("memory") || LEAST_MEMORY,
+});
+
+interface Placed {
+  readonly node: string;
+  readonly requests: ResourceTotals;
+}
+
+/**
+ * Who stands where, by what the API says and by what was just decided: a pod whose binding is under way takes its room at once,
+ * or two pods would get the same.
+ */
+export class Occupancy {
+  readonly #placed = new Map<string, Placed>();
+  readonly #loads = new Map<string, Load>();
+
+  place(pod: string, node: string, requests: ResourceTotals): void {
+    this.remove(pod);
+    this.#placed.set(pod, { node, requests });
+    this.#shift(node, requests, 1);
+  }
+
+  remove(pod: string): boolean {
+    const placed = this.#placed.get(pod);
+    if (placed === undefined) return false;
+    this.#placed.delete(pod);
+    this.#shift(placed.node, placed.requests, -1);
+    return true;
+  }
+
+  nodeOf(pod: string): string | undefined {
+    return this.#placed.get(pod)?.node;
+  }
+
+  on(node: string): Load {
+    return this.#loads.get(node) ?? EMPTY;
+  }
+
+  #shift(node: string, requests: ResourceTotals, sign: 1 | -1): void {
+    const load = this.#loads.get(node) ?? {
+      requested: new Map<string, number>(),
+      weighed: { cpu: 0, memory: 0 },
+      pods: 0,
+    };
+    this.#loads.set(node, load);
+    load.pods += sign;
+    for (const [resource, amount] of requests) {
+      // Sums of tenths drift; a node that is empty again has to be exactly empty.
+      const sum = (load.requested.get(resource) ?? 0) + sign * amount;
+      load.requested.set(resource, Number.isInteger(sum) ? sum : Number(sum.toFixed(9)));
+    }
+    const { cpu, memory } = weightOf(requests);
+    load.weighed.cpu += sign * cpu;
+    load.weighed.memory += sign * memory;
+    if (load.pods === 0) this.#loads.delete(node);
+  }
+}
+
+const EMPTY: Load = { requested: new Map(), weighed: { cpu: 0, memory: 0 }, pods: 0 };

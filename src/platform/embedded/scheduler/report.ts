@@ -1,0 +1,44 @@
+import type { Clock } from "../../clock/index.ts";
+import { type EventRecorder, type KubeClient, resources } from "../../kube/index.ts";
+import type { Logger } from "../../log/index.ts";
+import { timestamp } from "../kube-object.ts";
+import type { PodView } from "./cluster-view.ts";
+
+const MANAGER = "embedded-scheduler";
+
+interface Condition {
+  readonly type: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Tells in the pod's condition and in an event why it has no node; says nothing twice. */
+export async function reportUnschedulable(
+  { client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger },
+  events: EventRecorder,
+  pod: PodView,
+  message: string,
+  noFit: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace, uid, key } = pod;
+  const reason = noFit ? "Unschedulable" : "SchedulerError";
+  const regarding = { apiVersion: "v1", kind: "Pod", name, namespace, uid };
+  events.record({ regarding, type: "Warning", reason: "FailedScheduling", action: "Scheduling", note: message });
+  const status = pod.waiting?.object as { status?: { conditions?: readonly Condition[] } } | undefined;
+  const before = status?.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (before?.reason === reason && before.message === message) return;
+  const lastTransitionTime = timestamp(clock.now());
+  const condition = { type: "PodScheduled", status: "False", reason, message, lastTransitionTime };
+  try {
+    const manifest = { metadata: { uid }, status: { conditions: [condition] } };
+    await client.apply(resources.pods, { name, namespace }, manifest, {
+      subresource: "status",
+      fieldManager: MANAGER,
+      force: true,
+      signal,
+    });
+  } catch (err) {
+    if (!signal.aborted) log.debug({ pod: key, err }, "a pod's condition could not be written");
+  }
+}

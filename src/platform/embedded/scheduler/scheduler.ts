@@ -1,0 +1,188 @@
+import { milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
+import type { Logger } from "../../log/index.ts";
+import type { RandomSource } from "../../random/index.ts";
+import { choose, NoFit } from "./choose.ts";
+import { type NodeView, nodeViewOf, offersOther, type PodView, podViewOf } from "./cluster-view.ts";
+import type { Extender } from "./extender.ts";
+import { Occupancy } from "./occupancy.ts";
+import { reportUnschedulable } from "./report.ts";
+import { WaitingPods } from "./waiting-pods.ts";
+
+export interface SchedulerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly extenders?: readonly Extender[];
+  /** Which pods are its own, by `spec.schedulerName`. */
+  readonly schedulerName?: string;
+}
+
+/** Pods are placed one after another, but their bindings run beside the next decisions: so many at most. */
+const MOST_BINDINGS = 64;
+/** After so many decisions in a row everyone else in the process gets a turn. */
+const DECISIONS_PER_TURN = 32;
+
+/**
+ * A small kube-scheduler for the embedded API: filters and scores nodes, asks extenders over their wire, binds, and tries again
+ * when the cluster changes. No preemption, no volumes, no spreading, no affinity between pods.
+ */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #nodes: Reflector<NodeView>;
+  readonly #pods: Reflector<PodView>;
+  readonly #occupancy = new Occupancy();
+  readonly #waiting: WaitingPods;
+  readonly #events: EventRecorder;
+  readonly #stop = new AbortController();
+  readonly #bindings = new Set<Promise<void>>();
+  #wake = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+  #start = 0;
+
+  constructor(options: SchedulerOptions) {
+    const { client, clock, random, log, extenders = [], schedulerName = "default-scheduler" } = options;
+    this.#options = options;
+    this.#waiting = new WaitingPods(clock, () => this.#wake.resolve());
+    this.#events = new EventRecorder({
+      client,
+      clock,
+      random,
+      log,
+      controller: schedulerName,
+      instance: schedulerName,
+    });
+    const keepNodes = extenders.some((extender) => extender.wantsNodes);
+    const shared = { client, clock, random, log };
+    this.#nodes = new Reflector({
+      ...shared,
+      resource: resources.nodes,
+      project: (node) => nodeViewOf(node, keepNodes),
+      onChange: (changes) => {
+        const helps = changes.some(
+          (one) => one.type === "added" || (one.type === "updated" && offersOther(one.old, one.new)),
+        );
+        if (helps) this.#waiting.stir();
+      },
+    });
+    this.#pods = new Reflector({
+      ...shared,
+      resource: resources.pods,
+      project: (pod) => podViewOf(pod, schedulerName),
+      onChange: (changes) => {
+        for (const change of changes) {
+          if (change.type === "deleted") this.#leave(change.old);
+          else this.#see(change.new);
+        }
+      },
+    });
+  }
+
+  /** How many pods wait for a node. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the scheduler was stopped"));
+    this.#wake.resolve();
+    await Promise.all([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#bindings]);
+    this.#waiting.clear();
+    await this.#events.stop();
+  }
+
+  #see(pod: PodView): void {
+    if (pod.nodeName !== undefined && pod.active) {
+      this.#waiting.forget(pod.key);
+      this.#occupancy.place(pod.key, pod.nodeName, pod.requests);
+    } else if (pod.waiting === undefined) this.#leave(pod);
+    // A pod whose binding is under way looks as if it still waited.
+    else if (this.#occupancy.nodeOf(pod.key) === undefined) this.#waiting.offer(pod);
+  }
+
+  #leave({ key }: PodView): void {
+    this.#waiting.forget(key);
+    if (this.#occupancy.remove(key)) this.#waiting.stir();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    this.#nodes.start();
+    this.#pods.start();
+    try {
+      await Promise.all([this.#nodes.synced(signal), this.#pods.synced(signal)]);
+      for (let decisions = 1; !signal.aborted; decisions++) {
+        const next = this.#waiting.next();
+        if (next === undefined) {
+          await this.#wake.promise;
+          this.#wake = Promise.withResolvers();
+          continue;
+        }
+        await this.#decide(next.pod, next.attempts);
+        if (this.#bindings.size >= MOST_BINDINGS) await Promise.race(this.#bindings);
+        if (decisions % DECISIONS_PER_TURN === 0) await this.#options.clock.sleep(milliseconds(0), signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #decide(pod: PodView, attempts: number): Promise<void> {
+    const { random, log, extenders = [] } = this.#options;
+    const { signal } = this.#stop;
+    const nodes = [...this.#nodes.store.values()];
+    try {
+      const world = { nodes, occupancy: this.#occupancy, start: this.#start, extenders, random, log };
+      const { node, looked } = await choose(pod, world, signal);
+      this.#start = nodes.length === 0 ? 0 : (this.#start + looked) % nodes.length;
+      if (this.#stillWaiting(pod) !== undefined) this.#bind(pod, node, attempts);
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      const now = this.#stillWaiting(pod);
+      if (now === undefined) return;
+      // An extender that is away may be back soon; a cluster that is full stays so until something changes.
+      this.#waiting.fail(now, attempts, !(error instanceof NoFit));
+      if (!(error instanceof NoFit)) log.warn({ pod: pod.key, reason }, "a pod could not be scheduled");
+      await reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoFit, signal);
+    }
+  }
+
+  /** The pod as it is now; undefined where it is gone, or placed, or another of its name: a decision takes its time. */
+  #stillWaiting({ key, uid }: PodView): PodView | undefined {
+    const now = this.#pods.store.getByKey(key);
+    return now?.uid === uid && now.waiting !== undefined ? now : undefined;
+  }
+
+  #bind(pod: PodView, node: string, attempts: number): void {
+    const { client, log } = this.#options;
+    const { key, name, namespace, uid } = pod;
+    this.#occupancy.place(key, node, pod.requests);
+    // An update that came while extenders were asked has put it back among the waiting.
+    this.#waiting.forget(key);
+    const binding = client
+      .bind({ name, namespace, uid }, node, { signal: this.#stop.signal })
+      .then(() => {
+        const note = `Successfully assigned ${key} to ${node}`;
+        const regarding = { apiVersion: "v1", kind: "Pod", name, namespace, uid };
+        this.#events.record({ regarding, type: "Normal", reason: "Scheduled", action: "Binding", note });
+      })
+      .catch((err: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        log.warn({ pod: key, node, err }, "a pod could not be bound");
+        // Someone else may have bound it meanwhile: then what the API says stands.
+        const now = this.#stillWaiting(pod);
+        if (now === undefined) return;
+        this.#occupancy.remove(key);
+        this.#waiting.fail(now, attempts, true);
+      })
+      .finally(() => this.#bindings.delete(binding));
+    this.#bindings.add(binding);
+  }
+}

@@ -1,0 +1,130 @@
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../clock/index.ts";
+import { equal } from "../json.ts";
+import type { PodView } from "./cluster-view.ts";
+
+const FIRST_BACKOFF = 1000;
+const LONGEST_BACKOFF = 10_000;
+/** A pod is tried again after this time even where nothing happened that could help it. */
+const LEFTOVER = milliseconds(300_000);
+
+interface Waiting {
+  pod: PodView;
+  attempts: number;
+  /** Not before: when its backoff ends, on the monotonic time. */
+  readyAt: number;
+  place: "active" | "backoff" | "unschedulable";
+  timer: Timer | undefined;
+}
+
+/**
+ * Pods that wait for a node: those to be tried next by priority and arrival, those that back off, and those for which something
+ * has to change first.
+ */
+export class WaitingPods {
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Waiting>();
+  /** Priority → keys in the order they came; a Map keeps it and forgets cheaply. */
+  readonly #active = new Map<number, Map<string, Waiting>>();
+  readonly #wake: () => void;
+
+  constructor(clock: Clock, wake: () => void) {
+    this.#clock = clock;
+    this.#wake = wake;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** A pod that is new or has changed: what it asks for may fit now. */
+  offer(pod: PodView): void {
+    const known = this.#waiting.get(pod.key);
+    if (known !== undefined && known.pod.uid === pod.uid) {
+      const asksOtherwise = !equal(known.pod.waiting?.spec, pod.waiting?.spec);
+      known.pod = pod;
+      if (asksOtherwise && known.place === "unschedulable") this.#ready(pod.key, known);
+      return;
+    }
+    this.forget(pod.key);
+    this.#activate(pod.key, { pod, attempts: 0, readyAt: 0, place: "active", timer: undefined });
+  }
+
+  forget(key: string): void {
+    const known = this.#waiting.get(key);
+    if (known === undefined) return;
+    known.timer?.cancel();
+    this.#deactivate(key, known);
+    this.#waiting.delete(key);
+  }
+
+  /** The pod to try now; it is no longer kept, so it comes back by `fail` or not at all. */
+  next(): { readonly pod: PodView; readonly attempts: number } | undefined {
+    let best: number | undefined;
+    for (const priority of this.#active.keys()) if (best === undefined || priority > best) best = priority;
+    const first = best === undefined ? undefined : this.#active.get(best)?.entries().next().value;
+    if (first === undefined) return undefined;
+    const [key, { pod, attempts }] = first;
+    this.forget(key);
+    return { pod, attempts };
+  }
+
+  /** A try that failed: again when something helps, or in any case after its backoff (`retry`). */
+  fail(pod: PodView, attempts: number, retry: boolean): void {
+    this.forget(pod.key);
+    const length = Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** Math.min(attempts, 10));
+    const waiting: Waiting = {
+      pod,
+      attempts: attempts + 1,
+      readyAt: this.#clock.monotonic() + length,
+      place: retry ? "backoff" : "unschedulable",
+      timer: undefined,
+    };
+    this.#waiting.set(pod.key, waiting);
+    this.#arm(pod.key, waiting, retry ? milliseconds(length) : LEFTOVER);
+  }
+
+  /** Something changed that may help: whoever waits for that is tried again, after its backoff. */
+  stir(): void {
+    for (const [key, waiting] of this.#waiting) if (waiting.place === "unschedulable") this.#ready(key, waiting);
+  }
+
+  clear(): void {
+    for (const { timer } of this.#waiting.values()) timer?.cancel();
+    this.#waiting.clear();
+    this.#active.clear();
+  }
+
+  /** To be tried as soon as its backoff is over. */
+  #ready(key: string, waiting: Waiting): void {
+    waiting.timer?.cancel();
+    const left = waiting.readyAt - this.#clock.monotonic();
+    if (left <= 0) {
+      this.#activate(key, waiting);
+      return;
+    }
+    waiting.place = "backoff";
+    this.#arm(key, waiting, milliseconds(left));
+  }
+
+  #arm(key: string, waiting: Waiting, length: Milliseconds): void {
+    waiting.timer = this.#clock.after(length, () => this.#activate(key, waiting), { background: true });
+  }
+
+  #activate(key: string, waiting: Waiting): void {
+    waiting.place = "active";
+    waiting.timer = undefined;
+    this.#waiting.set(key, waiting);
+    const priority = waiting.pod.waiting?.priority ?? 0;
+    const peers = this.#active.get(priority) ?? new Map<string, Waiting>();
+    this.#active.set(priority, peers.set(key, waiting));
+    this.#wake();
+  }
+
+  #deactivate(key: string, { pod }: Waiting): void {
+    const priority = pod.waiting?.priority ?? 0;
+    const peers = this.#active.get(priority);
+    peers?.delete(key);
+    if (peers?.size === 0) this.#active.delete(priority);
+  }
+}
