@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Instant, instant, milliseconds, percent, watts } from "../units/index.ts";
+import { type MonotonicInstant, milliseconds, monotonicInstant, percent, watts } from "../units/index.ts";
 import {
   type DvfsAction,
   type DvfsSettings,
@@ -23,7 +23,13 @@ const settings: DvfsSettings = {
 const TARGET = watts(480);
 const state = (over: Partial<DvfsState> = {}): DvfsState => ({ ...restingDvfs, ...over });
 const step = (from: DvfsState, observed: number | undefined, atSeconds = 0, using: DvfsSettings = settings) =>
-  stepDvfs(from, observed === undefined ? undefined : watts(observed), TARGET, instant(atSeconds * 1000), using);
+  stepDvfs(
+    from,
+    observed === undefined ? undefined : watts(observed),
+    TARGET,
+    monotonicInstant(atSeconds * 1000),
+    using,
+  );
 
 /** Plays readings 20 s apart; what comes out is every action with its tick. */
 function play(readings: readonly (number | undefined)[], from = restingDvfs, using = settings, every = 20) {
@@ -121,13 +127,13 @@ describe("acting", () => {
   });
 
   it("AGT-32 waits until the cooldown has passed, and acts when it has exactly", () => {
-    const hot = state({ ema: watts(600), above: 9, lastActionAt: instant(10_000) });
+    const hot = state({ ema: watts(600), above: 9, lastActionAt: monotonicInstant(10_000) });
     expect(step(hot, 600, 29.999).action).toBeUndefined();
     expect(step(hot, 600, 30).action).toEqual({ kind: "throttle_up", throttlePct: 10 });
   });
 
   it("X-37 smooths and counts on during the cooldown: only the action waits", () => {
-    const hot = state({ ema: watts(600), above: 1, lastActionAt: instant(0) });
+    const hot = state({ ema: watts(600), above: 1, lastActionAt: monotonicInstant(0) });
     const waiting = step(hot, 500, 5);
     expect(waiting.action).toBeUndefined();
     expect(waiting.state).toMatchObject({ ema: 570, above: 2, lastActionAt: 0 });
@@ -135,7 +141,7 @@ describe("acting", () => {
   });
 
   it("starts the cooldown over where the clock did", () => {
-    const hot = state({ ema: watts(600), above: 9, lastActionAt: instant(1e12) });
+    const hot = state({ ema: watts(600), above: 9, lastActionAt: monotonicInstant(1e12) });
     const early = step(hot, 600, 5);
     expect(early.action).toBeUndefined();
     expect(early.state.lastActionAt).toBe(5000);
@@ -178,7 +184,13 @@ describe("acting", () => {
   });
 
   it("does nothing towards a target that is no number", () => {
-    const { state: next, action } = stepDvfs(state({ above: 3 }), watts(600), watts(Number.NaN), instant(0), settings);
+    const { state: next, action } = stepDvfs(
+      state({ above: 3 }),
+      watts(600),
+      watts(Number.NaN),
+      monotonicInstant(0),
+      settings,
+    );
     expect(action).toBeUndefined();
     expect(next).toMatchObject({ ema: 600, above: 0, below: 0 });
   });
@@ -189,11 +201,11 @@ describe("acting", () => {
   it("X-85 AGT-32 keeps the throttle in 0–100 and acts at most once per cooldown, whatever is read", () => {
     fc.assert(
       fc.property(ticks, fc.integer({ min: 0, max: 100 }), fc.integer({ min: 1, max: 60 }), (played, start, size) => {
-        let now: Instant = instant(0);
+        let now: MonotonicInstant = monotonicInstant(0);
         let current = state({ throttlePct: percent(start) });
         const actedAt: number[] = [];
         for (const [observed, elapsed] of played) {
-          now = instant(now + elapsed);
+          now = monotonicInstant(now + elapsed);
           const next = stepDvfs(current, observed as Parameters<typeof stepDvfs>[1], TARGET, now, {
             ...settings,
             step: percent(size),

@@ -1,4 +1,12 @@
-import { between, type Instant, type Milliseconds, type Percent, percent, type Watts, watts } from "../units/index.ts";
+import {
+  elapsed,
+  type Milliseconds,
+  type MonotonicInstant,
+  type Percent,
+  percent,
+  type Watts,
+  watts,
+} from "../units/index.ts";
 
 /** The DVFS_* variables. */
 export interface DvfsSettings {
@@ -17,7 +25,7 @@ export interface DvfsState {
   readonly above: number;
   readonly below: number;
   readonly throttlePct: Percent;
-  readonly lastActionAt?: Instant;
+  readonly lastActionAt?: MonotonicInstant;
 }
 
 export const restingDvfs: DvfsState = { above: 0, below: 0, throttlePct: percent(0) };
@@ -42,14 +50,13 @@ export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly uppe
 });
 
 /**
- * One tick of the fallback controller of seed 000. `target` is for all packages together, as is `observed`; `now` comes from
- * a monotonic clock. Without a reading nothing is known, so nothing moves.
+ * One tick of the fallback controller of seed 000. `target` is for all packages together, as is `observed`. Without a reading nothing is known, so nothing moves.
  */
 export function stepDvfs(
   state: DvfsState,
   observed: Watts | undefined,
   target: Watts,
-  now: Instant,
+  now: MonotonicInstant,
   settings: DvfsSettings,
 ): DvfsStep {
   if (observed === undefined || !Number.isFinite(observed) || observed < 0) return { state, ifWriteFails: state };
@@ -70,12 +77,12 @@ function observe(state: DvfsState, observed: Watts, target: Watts, settings: Dvf
 }
 
 /** A last action in the future means the clock started over, at a reboot for one: the cooldown starts over with it. */
-const steadyClock = (state: DvfsState, now: Instant): DvfsState =>
+const steadyClock = (state: DvfsState, now: MonotonicInstant): DvfsState =>
   state.lastActionAt !== undefined && state.lastActionAt > now ? { ...state, lastActionAt: now } : state;
 
-function decide(state: DvfsState, now: Instant, settings: DvfsSettings): DvfsAction | undefined {
+function decide(state: DvfsState, now: MonotonicInstant, settings: DvfsSettings): DvfsAction | undefined {
   const { throttlePct, lastActionAt } = state;
-  if (lastActionAt !== undefined && between(lastActionAt, now) < settings.cooldown) return undefined;
+  if (lastActionAt !== undefined && elapsed(lastActionAt, now) < settings.cooldown) return undefined;
   // A trip count below one would act on power inside the band.
   const trip = Math.max(1, settings.tripCount);
   if (state.above >= trip) {

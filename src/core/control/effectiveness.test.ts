@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instant, watts } from "../units/index.ts";
+import { monotonicInstant, watts } from "../units/index.ts";
 import { type CapWatch, capVerdict, observeCap, toleratedPower, watchCap } from "./effectiveness.ts";
 
-const readBack = instant(1000);
+const readBack = monotonicInstant(1000);
 /** One reading per second, each span beginning after the read-back. */
 const feed = (watch: CapWatch, ...powers: (number | undefined)[]): CapWatch =>
   powers.reduce<CapWatch>(
@@ -59,8 +59,8 @@ describe("a cap under watch", () => {
 
   it("hears nothing of the time before the cap held", () => {
     const watch = watchCap(watts(240), readBack);
-    expect(observeCap(watch, watts(400), instant(999))).toBe(watch);
-    expect(observeCap(watch, watts(400), instant(1000)).ema).toBe(400);
+    expect(observeCap(watch, watts(400), monotonicInstant(999))).toBe(watch);
+    expect(observeCap(watch, watts(400), monotonicInstant(1000)).ema).toBe(400);
   });
 
   it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, -1])("learns nothing from a reading of %s", (power) => {

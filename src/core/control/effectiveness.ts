@@ -1,4 +1,4 @@
-import { type Instant, type Watts, watts } from "../units/index.ts";
+import { type MonotonicInstant, type Watts, watts } from "../units/index.ts";
 
 /**
  * A cap is a promise. That the device reads it back proves only that it was stored; whether it holds shows when load pushes
@@ -7,7 +7,7 @@ import { type Instant, type Watts, watts } from "../units/index.ts";
 export interface CapWatch {
   readonly cap: Watts;
   /** When the cap had to hold: its read-back, plus the time the device itself averages over. */
-  readonly trustFrom: Instant;
+  readonly trustFrom: MonotonicInstant;
   readonly ema?: Watts;
   /** Ticks in a row above the tolerance. */
   readonly exceeded: number;
@@ -24,7 +24,7 @@ const TICKS_TO_FAIL = 3;
 const SMOOTHING = 0.3;
 
 /** Starts over after every read-back: a new cap, or an old one asserted again, has yet to be judged. */
-export const watchCap = (cap: Watts, trustFrom: Instant): CapWatch => ({
+export const watchCap = (cap: Watts, trustFrom: MonotonicInstant): CapWatch => ({
   cap,
   trustFrom,
   exceeded: 0,
@@ -38,7 +38,7 @@ export const toleratedPower = (cap: Watts): Watts => watts(cap + Math.max(TOLERA
  * One tick. `since` is when the reading's time span began: a span that reaches back before the cap held says nothing about
  * it. A missing reading says nothing either.
  */
-export function observeCap(watch: CapWatch, power: Watts | undefined, since: Instant): CapWatch {
+export function observeCap(watch: CapWatch, power: Watts | undefined, since: MonotonicInstant): CapWatch {
   if (power === undefined || !Number.isFinite(power) || power < 0 || since < watch.trustFrom) return watch;
   const ema = watch.ema === undefined ? power : watts(SMOOTHING * power + (1 - SMOOTHING) * watch.ema);
   const exceeded = ema > toleratedPower(watch.cap) ? watch.exceeded + 1 : 0;

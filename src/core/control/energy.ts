@@ -1,9 +1,19 @@
-import { between, type Instant, inSeconds, type Joules, joules, powerOver, type Watts, watts } from "../units/index.ts";
+import {
+  elapsed,
+  inSeconds,
+  type Joules,
+  joules,
+  type MonotonicInstant,
+  powerOver,
+  type Watts,
+  watts,
+} from "../units/index.ts";
 
 /** One look at an energy counter. */
 export interface EnergySample {
   readonly energy: Joules;
-  readonly at: Instant;
+  /** By the clock that never steps: 20 s too many on the calendar's would halve the watts of a tick. */
+  readonly at: MonotonicInstant;
 }
 
 export interface EnergyCounter {
@@ -37,17 +47,17 @@ const known = (value: number | undefined): value is number =>
  */
 export function powerBetween(previous: EnergySample, current: EnergySample, counter: EnergyCounter): EnergyReading {
   if (!isEnergy(previous.energy) || !isEnergy(current.energy)) return { dropped: "unreadable" };
-  const elapsed = inSeconds(between(previous.at, current.at));
-  if (!(elapsed > 0)) return { dropped: "no time passed" };
+  const time = inSeconds(elapsed(previous.at, current.at));
+  if (!(time > 0)) return { dropped: "no time passed" };
   const { range, mostPower } = counter;
   // After a gap in which the counter could have gone all the way round, its difference says nothing.
-  if (known(range) && known(mostPower) && elapsed * mostPower >= range) return { dropped: "gap too long" };
+  if (known(range) && known(mostPower) && time * mostPower >= range) return { dropped: "gap too long" };
   const difference = current.energy - previous.energy;
-  const power = powerOver(joules(difference), elapsed);
+  const power = powerOver(joules(difference), time);
   if (difference >= 0) return known(mostPower) && power > mostPower ? { dropped: "implausible" } : { power };
   // Without both bounds a wrap cannot be told from a reset; losing one reading per wrap is the lesser harm.
   if (!known(range) || !known(mostPower)) return { dropped: "counter reset" };
-  const wrapped = powerOver(joules(difference + range), elapsed);
+  const wrapped = powerOver(joules(difference + range), time);
   return wrapped >= 0 && wrapped <= mostPower ? { power: wrapped } : { dropped: "counter reset" };
 }
 

@@ -6,11 +6,19 @@ export type Seconds = Quantified<"s">;
 export type Milliseconds = Quantified<"ms">;
 /** A point in time: milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = Quantified<"ms since 1970">;
+declare const clock: unique symbol;
+/**
+ * A point on the clock that never steps: what rates and cooldowns are counted with, for the calendar's may jump by an hour
+ * between two ticks. It is the length since that clock's start, so deadlines are plain sums; a calendar instant is none.
+ */
+export type MonotonicInstant = Milliseconds & { readonly [clock]: "monotonic" };
 
 export const seconds = (value: number): Seconds => value as Seconds;
 export const milliseconds = (value: number): Milliseconds => value as Milliseconds;
 export const instant = (value: number): Instant => value as Instant;
+export const monotonicInstant = (value: number): MonotonicInstant => value as MonotonicInstant;
 
 export const inSeconds = (length: Milliseconds): Seconds => seconds(length / 1000);
 export const between = (from: Instant, to: Instant): Milliseconds => milliseconds(to - from);
 export const after = (from: Instant, length: Milliseconds): Instant => instant(from + length);
+export const elapsed = (from: MonotonicInstant, to: MonotonicInstant): Milliseconds => milliseconds(to - from);

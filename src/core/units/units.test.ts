@@ -3,12 +3,15 @@ import {
   after,
   between,
   celsius,
+  elapsed,
   energyOver,
   inSeconds,
   instant,
   joules,
   joulesFromMicrojoules,
+  type Milliseconds,
   milliseconds,
+  monotonicInstant,
   percent,
   percentOf,
   powerOver,
@@ -47,5 +50,17 @@ describe("units", () => {
     expect(between(instant(1000), instant(4000))).toBe(3000);
     expect(between(instant(4000), instant(1000))).toBe(-3000);
     expect(after(instant(1000), milliseconds(500))).toBe(1500);
+  });
+
+  it("keep the calendar's time from the monotonic clock's: mixing them does not compile", () => {
+    const [start, end] = [monotonicInstant(250), monotonicInstant(1000)];
+    expect(elapsed(start, end)).toBe(750);
+    expect(elapsed(end, start)).toBe(-750);
+    // @ts-expect-error -- the calendar may step between the two.
+    expect(elapsed(instant(0), end)).toBe(1000);
+    // @ts-expect-error -- a calendar's difference is no monotonic one.
+    expect(between(start, end)).toBe(750);
+    const deadline: Milliseconds = end;
+    expect(deadline).toBe(1000);
   });
 });

@@ -1,11 +1,11 @@
-import type { Instant, Milliseconds } from "../../core/units/index.ts";
+import type { Instant, Milliseconds, MonotonicInstant } from "../../core/units/index.ts";
 
 /** Time as a program sees it: real, or virtual for the simulator and for tests. Nothing else in the project asks the system. */
 export interface Clock {
   /** What the calendar says. It may jump either way when the machine's time is corrected; for time stamps only. */
   now(): Instant;
   /** Time since some start that never steps back: for measuring lengths and for deadlines. */
-  monotonic(): Milliseconds;
+  monotonic(): MonotonicInstant;
   /**
    * Calls back once when `length` has passed on the monotonic time, never before `after` returns. A negative length counts as
    * zero, an infinite one never ends, and NaN is refused with a RangeError.

@@ -1,4 +1,4 @@
-import { instant, milliseconds } from "../../core/units/index.ts";
+import { instant, monotonicInstant } from "../../core/units/index.ts";
 import { type Clock, sleepOn, waitable } from "./clock.ts";
 
 /** Node turns a longer timeout into one of 1 ms. */
@@ -8,7 +8,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => instant(Date.now()),
 
-  monotonic: () => milliseconds(performance.now()),
+  monotonic: () => monotonicInstant(performance.now()),
 
   after(length, callback, options) {
     const due = performance.now() + waitable(length);

@@ -1,4 +1,11 @@
-import { type Instant, instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import {
+  type Instant,
+  instant,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+} from "../../core/units/index.ts";
 import { type Clock, sleepOn, type Timer, waitable } from "./clock.ts";
 import { TimerQueue, type WaitingTimer } from "./timers.ts";
 
@@ -23,8 +30,8 @@ export class VirtualClock implements Clock {
     return instant(this.#calendar + this.#elapsed);
   }
 
-  monotonic(): Milliseconds {
-    return milliseconds(this.#elapsed);
+  monotonic(): MonotonicInstant {
+    return monotonicInstant(this.#elapsed);
   }
 
   after(length: Milliseconds, callback: () => void): Timer {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Instant, instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import {
+  type Instant,
+  instant,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+} from "../../core/units/index.ts";
 import { type Clock, type Timer, VirtualClock } from "../clock/index.ts";
 import { createLogger } from "../log/index.ts";
 import { seededRandom } from "../random/index.ts";
@@ -56,8 +63,8 @@ class Process implements Clock, Transport {
     return this.#clock.now();
   }
 
-  monotonic(): Milliseconds {
-    return ms((this.#state === "suspended" ? this.#stoppedAt : this.#clock.monotonic()) - this.#asleep);
+  monotonic(): MonotonicInstant {
+    return monotonicInstant((this.#state === "suspended" ? this.#stoppedAt : this.#clock.monotonic()) - this.#asleep);
   }
 
   after(length: Milliseconds, callback: () => void): Timer {
