@@ -80,6 +80,7 @@ const json = (response: ServerResponse, value: unknown, status = 200) => {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(value));
 };
+const soon = (callback: () => void) => systemClock.after(milliseconds(0), callback);
 const list = { kind: "NodeList", metadata: { resourceVersion: "7" }, items: [] };
 
 describe("HttpTransport", () => {
@@ -110,7 +111,7 @@ describe("HttpTransport", () => {
   });
 
   it("opens no more connections than told, and keeps all calls waiting for them", async () => {
-    const { port, connections } = await serve((_request, response) => void setImmediate(() => json(response, list)));
+    const { port, connections } = await serve((_request, response) => void soon(() => json(response, list)));
     const { client } = open({ server: `https://127.0.0.1:${port}` }, { connections: 3 });
     const answers = await Promise.all(Array.from({ length: 60 }, async () => client.list(resources.nodes)));
     expect(answers).toHaveLength(60);
@@ -198,7 +199,7 @@ describe("HttpTransport", () => {
     const { port } = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write('{"items":[');
-      setImmediate(() => response.destroy());
+      soon(() => response.destroy());
     }, false);
     const { client } = open({ server: `http://127.0.0.1:${port}` });
     await expect(client.list(resources.nodes)).rejects.toMatchObject({ kind: "network", notDone: false });
@@ -211,9 +212,7 @@ describe("HttpTransport", () => {
     await expect(client.list(resources.nodes, {}, short)).rejects.toMatchObject({ kind: "timeout" });
     const call = client.list(resources.nodes);
     call.catch(() => undefined);
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
+    await systemClock.sleep(milliseconds(0));
     await transport.close();
     await expect(call).rejects.toMatchObject({ kind: "network" });
   });
