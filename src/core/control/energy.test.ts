@@ -1,19 +1,27 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instant, joules, joulesFromMicrojoules, monotonicInstant, watts } from "../units/index.ts";
-import { type EnergySample, mostPlausible, powerBetween, totalPower } from "./energy.ts";
+import {
+  instant,
+  type Joules,
+  joules,
+  joulesFromMicrojoules,
+  monotonicInstant,
+  type Watts,
+  watts,
+} from "../units/index.ts";
+import { type EnergySample, longestSafeGap, powerBetween, totalPower } from "./energy.ts";
 
 const sample = (energy: number, atSeconds: number): EnergySample => ({
   energy: joules(energy),
   at: monotonicInstant(atSeconds * 1000),
 });
 /** A package of 350 W with Intel's usual counter. */
-const xeon = { range: joulesFromMicrojoules(262143328850), mostPower: mostPlausible(watts(350)) };
+const xeon = { range: joulesFromMicrojoules(262143328850), ratedPower: watts(350) };
 /** 400 W on AMD's shorter one. */
-const epyc = { range: joulesFromMicrojoules(65532610987), mostPower: mostPlausible(watts(400)) };
+const epyc = { range: joulesFromMicrojoules(65532610987), ratedPower: watts(400) };
 
 describe("powerBetween", () => {
-  it("AGT-22 is the energy spent over the time passed", () => {
+  it("is the energy spent over the time passed", () => {
     expect(powerBetween(sample(1000, 0), sample(5800, 20), xeon)).toEqual({ power: 240 });
     expect(powerBetween(sample(1000, 0), sample(1000, 20), xeon)).toEqual({ power: 0 });
   });
@@ -29,8 +37,8 @@ describe("powerBetween", () => {
     expect(power).toBeCloseTo(350, 6);
   });
 
-  it("X-53 takes a wrap up to the plausible bound, and a reset beyond it for a reset", () => {
-    const small = { range: joules(10_000), mostPower: watts(100) };
+  it("X-53 takes a wrap up to twice the rating, and a reset beyond it for a reset", () => {
+    const small = { range: joules(10_000), ratedPower: watts(50) };
     expect(powerBetween(sample(9500, 0), sample(500, 10), small)).toEqual({ power: 100 });
     expect(powerBetween(sample(9500, 0), sample(501, 10), small)).toEqual({ dropped: "counter reset" });
     expect(powerBetween(sample(9999, 0), sample(0, 10), small)).toEqual({ power: 0.1 });
@@ -39,14 +47,14 @@ describe("powerBetween", () => {
 
   it("X-53 drops a counter that went back without a wrap", () => {
     expect(powerBetween(sample(171340, 0), sample(12, 20), xeon)).toEqual({ dropped: "counter reset" });
-    expect(powerBetween(sample(500, 0), sample(400, 20), { mostPower: watts(700) })).toEqual({
+    expect(powerBetween(sample(500, 0), sample(400, 20), { ratedPower: watts(350) })).toEqual({
       dropped: "counter reset",
     });
     expect(powerBetween(sample(500, 0), sample(400, 20), { range: joules(1000) })).toEqual({
       dropped: "counter reset",
     });
     // A value above the counter's own range: no wrap explains it.
-    expect(powerBetween(sample(5000, 0), sample(1, 1), { range: joules(1000), mostPower: watts(700) })).toEqual({
+    expect(powerBetween(sample(5000, 0), sample(1, 1), { range: joules(1000), ratedPower: watts(350) })).toEqual({
       dropped: "counter reset",
     });
   });
@@ -54,18 +62,36 @@ describe("powerBetween", () => {
   it("X-53 drops implausible watts, and keeps what is just plausible", () => {
     expect(powerBetween(sample(0, 0), sample(14_000, 20), xeon)).toEqual({ power: 700 });
     expect(powerBetween(sample(0, 0), sample(14_000.1, 20), xeon)).toEqual({ dropped: "implausible" });
-    expect(powerBetween(sample(0, 0), sample(1e9, 20), {})).toEqual({ power: 5e7 });
     expect(powerBetween(sample(0, 0), sample(200, 20), { range: joules(1000) })).toEqual({ power: 10 });
-    expect(powerBetween(sample(0, 0), sample(200, 20), { mostPower: watts(1000) })).toEqual({ power: 10 });
+    expect(powerBetween(sample(0, 0), sample(200, 20), { ratedPower: watts(1000) })).toEqual({ power: 10 });
   });
 
-  it("drops a gap in which the counter could have gone all the way round", () => {
-    const small = { range: joules(10_000), mostPower: watts(100) };
+  it("X-53 drops what no package draws where nothing is known of it, infinite watts for one", () => {
+    expect(powerBetween(sample(0, 0), sample(1e6, 1), {})).toEqual({ power: 1e6 });
+    for (const energy of [1_000_001, 1e303, 1e308]) {
+      expect(powerBetween(sample(0, 0), sample(energy, 1), {})).toEqual({ dropped: "implausible" });
+      expect(powerBetween(sample(0, 0), sample(energy, 1e-9), {})).toEqual({ dropped: "implausible" });
+    }
+  });
+
+  it("drops a gap in which the counter could have gone all the way round at its rated power", () => {
+    const small = { range: joules(10_500), ratedPower: watts(100) };
     expect(powerBetween(sample(0, 0), sample(99, 99), small)).toEqual({ power: 1 });
     expect(powerBetween(sample(0, 0), sample(100, 100), small)).toEqual({ dropped: "gap too long" });
-    // AMD's counter still bears a reconcile interval of a minute.
+    // AMD's counter bears an interval of two minutes at full load, and says nothing any more after three.
     expect(powerBetween(sample(0, 0), sample(24_000, 60), epyc)).toEqual({ power: 400 });
-    expect(powerBetween(sample(0, 0), sample(24_000, 90), epyc)).toEqual({ dropped: "gap too long" });
+    expect(powerBetween(sample(0, 0), sample(48_000, 120), epyc)).toEqual({ power: 400 });
+    expect(powerBetween(sample(40_000, 0), sample(22_467.389013, 120), epyc).power).toBeCloseTo(400, 6);
+    expect(powerBetween(sample(0, 0), sample(24_000, 180), epyc)).toEqual({ dropped: "gap too long" });
+  });
+
+  it("X-53 believes only what lasts where twice the rating could have gone round unseen", () => {
+    const small = { range: joules(10_000), ratedPower: watts(100) };
+    expect(powerBetween(sample(0, 0), sample(9800, 49), small)).toEqual({ power: 200 });
+    expect(powerBetween(sample(0, 0), sample(5250, 50), small)).toEqual({ power: 105 });
+    expect(powerBetween(sample(0, 0), sample(5251, 50), small)).toEqual({ dropped: "implausible" });
+    expect(powerBetween(sample(9000, 0), sample(4250, 50), small)).toEqual({ power: 105 });
+    expect(powerBetween(sample(9000, 0), sample(4251, 50), small)).toEqual({ dropped: "counter reset" });
   });
 
   it.each([
@@ -82,7 +108,7 @@ describe("powerBetween", () => {
   });
 
   it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])("takes a bound of %d for unknown", (bound) => {
-    const counter = { range: joules(bound), mostPower: watts(bound) };
+    const counter = { range: joules(bound), ratedPower: watts(bound) };
     expect(powerBetween(sample(0, 0), sample(1e6, 1), counter)).toEqual({ power: 1e6 });
     expect(powerBetween(sample(10, 0), sample(0, 1), counter)).toEqual({ dropped: "counter reset" });
   });
@@ -98,9 +124,16 @@ describe("powerBetween", () => {
   });
 });
 
-describe("mostPlausible", () => {
-  it("X-53 is twice the package's maximum", () => {
-    expect(mostPlausible(watts(350))).toBe(700);
+describe("longestSafeGap", () => {
+  it("is the time to go round at the rated power and a little more", () => {
+    expect(longestSafeGap({ range: joules(10_500), ratedPower: watts(100) })).toBe(100);
+    expect(longestSafeGap(epyc)).toBeCloseTo(156, 0);
+    expect(longestSafeGap(xeon)).toBeCloseTo(713, 0);
+  });
+
+  it.each([undefined, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])("is unknown with a bound of %s", (bound) => {
+    expect(longestSafeGap({ range: bound as Joules | undefined, ratedPower: watts(400) })).toBeUndefined();
+    expect(longestSafeGap({ range: joules(65_000), ratedPower: bound as Watts | undefined })).toBeUndefined();
   });
 });
 
@@ -113,5 +146,14 @@ describe("totalPower", () => {
     expect(totalPower([watts(100), undefined])).toBeUndefined();
     expect(totalPower([undefined, watts(100)])).toBeUndefined();
     expect(totalPower([])).toBeUndefined();
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no total where a part is %d W", (part) => {
+    expect(totalPower([watts(100), watts(part)])).toBeUndefined();
+    expect(totalPower([watts(part)])).toBeUndefined();
+  });
+
+  it("has no total past all numbers", () => {
+    expect(totalPower([watts(1e308), watts(1e308)])).toBeUndefined();
   });
 });

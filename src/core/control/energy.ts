@@ -1,10 +1,14 @@
 import {
   elapsed,
   inSeconds,
+  isNonNegative,
+  isPositive,
   type Joules,
   joules,
   type MonotonicInstant,
   powerOver,
+  type Seconds,
+  seconds,
   type Watts,
   watts,
 } from "../units/index.ts";
@@ -18,9 +22,9 @@ export interface EnergySample {
 
 export interface EnergyCounter {
   /** Where the counter starts over (`max_energy_range_uj`); absent where it is not known. */
-  readonly range?: Joules;
-  /** More than this is a broken counter and not a load; see `mostPlausible`. Absent where nothing bounds it. */
-  readonly mostPower?: Watts;
+  readonly range?: Joules | undefined;
+  /** What the package is rated for; absent where it is not known. */
+  readonly ratedPower?: Watts | undefined;
 }
 
 /** Why two samples make no reading: it is said, so that a missing figure has a reason and never becomes 0 W. */
@@ -34,39 +38,56 @@ export type EnergyReading =
  * Packages exceed their rated power for a while, but a mean over a tick never doubles it. A counter that restarts from
  * nothing looks like a wrap of nearly its whole range, which is far more than that.
  */
-const PLAUSIBLE_TIMES_MAX = 2;
-export const mostPlausible = (packageMax: Watts): Watts => watts(PLAUSIBLE_TIMES_MAX * packageMax);
+const BRIEFLY_TIMES_RATED = 2;
+/** Over the minutes in which a counter goes round, turbo is over and the firmware holds the mean at its rating. */
+const SUSTAINED_TIMES_RATED = 1.05;
+/** Where nothing is known of the package: none draws a megawatt. */
+const UNHEARD_OF = watts(1e6);
 
-const isEnergy = (value: number) => Number.isFinite(value) && value >= 0;
-const known = (value: number | undefined): value is number =>
-  value !== undefined && Number.isFinite(value) && value > 0;
+/**
+ * After a longer gap a counter may have gone all the way round, and its difference says nothing. An interval beyond this
+ * means no reading at all: worth a warning at start. Absent where range or rating is unknown.
+ */
+export function longestSafeGap({ range, ratedPower }: EnergyCounter): Seconds | undefined {
+  if (!isPositive(range) || !isPositive(ratedPower)) return undefined;
+  return seconds(range / (SUSTAINED_TIMES_RATED * ratedPower));
+}
+
+/** The most a mean over this time can be; where twice the rating could go round unseen, only what lasts is believed. */
+function mostPlausible({ range, ratedPower }: EnergyCounter, time: Seconds): Watts {
+  if (!isPositive(ratedPower)) return UNHEARD_OF;
+  const brief = watts(BRIEFLY_TIMES_RATED * ratedPower);
+  return isPositive(range) && time * brief >= range ? watts(SUSTAINED_TIMES_RATED * ratedPower) : brief;
+}
 
 /**
  * Mean power between two looks at a counter. Whatever comes of it, the later sample is the next call's `previous`: a
  * counter that was reset counts on from where it is now.
  */
 export function powerBetween(previous: EnergySample, current: EnergySample, counter: EnergyCounter): EnergyReading {
-  if (!isEnergy(previous.energy) || !isEnergy(current.energy)) return { dropped: "unreadable" };
+  if (!isNonNegative(previous.energy) || !isNonNegative(current.energy)) return { dropped: "unreadable" };
   const time = inSeconds(elapsed(previous.at, current.at));
   if (!(time > 0)) return { dropped: "no time passed" };
-  const { range, mostPower } = counter;
-  // After a gap in which the counter could have gone all the way round, its difference says nothing.
-  if (known(range) && known(mostPower) && time * mostPower >= range) return { dropped: "gap too long" };
+  const safe = longestSafeGap(counter);
+  if (safe !== undefined && time >= safe) return { dropped: "gap too long" };
   const difference = current.energy - previous.energy;
-  const power = powerOver(joules(difference), time);
-  if (difference >= 0) return known(mostPower) && power > mostPower ? { dropped: "implausible" } : { power };
+  const most = mostPlausible(counter, time);
+  if (difference >= 0) {
+    const power = powerOver(joules(difference), time);
+    return power <= most ? { power } : { dropped: "implausible" };
+  }
   // Without both bounds a wrap cannot be told from a reset; losing one reading per wrap is the lesser harm.
-  if (!known(range) || !known(mostPower)) return { dropped: "counter reset" };
-  const wrapped = powerOver(joules(difference + range), time);
-  return wrapped >= 0 && wrapped <= mostPower ? { power: wrapped } : { dropped: "counter reset" };
+  if (safe === undefined) return { dropped: "counter reset" };
+  const wrapped = powerOver(joules(difference + (counter.range ?? 0)), time);
+  return wrapped >= 0 && wrapped <= most ? { power: wrapped } : { dropped: "counter reset" };
 }
 
-/** The power of all packages together; a missing part makes the total missing, for a part is no total. */
+/** The power of all packages together; a part that is missing or no power makes the total missing, for a part is no total. */
 export function totalPower(parts: readonly (Watts | undefined)[]): Watts | undefined {
   let total = 0;
   for (const part of parts) {
-    if (part === undefined) return undefined;
+    if (!isNonNegative(part)) return undefined;
     total += part;
   }
-  return parts.length === 0 ? undefined : watts(total);
+  return parts.length > 0 && Number.isFinite(total) ? watts(total) : undefined;
 }
