@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type MonotonicInstant, milliseconds, monotonicInstant, percent, watts } from "../units/index.ts";
 import {
+  afterRestore,
+  afterThrottle,
   type DvfsAction,
   type DvfsSettings,
   type DvfsState,
@@ -61,6 +63,32 @@ describe("smoothing", () => {
       expect(step(before, bad)).toEqual({ state: before, ifWriteFails: before });
     },
   );
+});
+
+describe("an average that is no number", () => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])("starts over from %d with the next reading", (ema) => {
+    const next = step(state({ ema: watts(ema), throttlePct: percent(20) }), 600);
+    expect(next.state).toMatchObject({ ema: 600, above: 1, throttlePct: 20 });
+  });
+});
+
+describe("the hand-over", () => {
+  const busy = state({ ema: watts(600), above: 3, below: 1, throttlePct: percent(40) });
+
+  it("AGT-20 forgets throttle, average and counters once the throttle was restored, and keeps the cooldown", () => {
+    const at = monotonicInstant(7000);
+    expect(afterRestore({ ...busy, lastActionAt: at })).toStrictEqual({ ...restingDvfs, lastActionAt: at });
+    expect(afterRestore(busy)).toStrictEqual(restingDvfs);
+  });
+
+  it("X-87 sets out from the percent path's throttle, and waits a cooldown before it moves it", () => {
+    const now = monotonicInstant(5000);
+    const taken = afterThrottle(percent(40), now);
+    expect(taken).toStrictEqual({ above: 0, below: 0, throttlePct: 40, lastActionAt: now });
+    const eager = { ...settings, tripCount: 1 };
+    expect(step(taken, 600, 24.9, eager).action).toBeUndefined();
+    expect(step(taken, 600, 25, eager).action).toEqual({ kind: "throttle_up", throttlePct: 50 });
+  });
 });
 
 describe("the band", () => {

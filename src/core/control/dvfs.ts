@@ -1,5 +1,6 @@
 import {
   elapsed,
+  isNonNegative,
   type Milliseconds,
   type MonotonicInstant,
   type Percent,
@@ -43,6 +44,23 @@ export interface DvfsStep {
   readonly ifWriteFails: DvfsState;
 }
 
+/**
+ * Once another backend is in charge and the throttle, if there was one, is restored. `throttlePct` is the one record of the
+ * throttle in force, so what is written past the loop has to be told to it; average and counters belong to the time
+ * before, and the loop seeds itself anew when its turn comes again. The cooldown stays: a RAPL that comes and goes makes
+ * no more throttles than one that stays away.
+ */
+export function afterRestore({ lastActionAt }: DvfsState): DvfsState {
+  return lastActionAt === undefined ? restingDvfs : { ...restingDvfs, lastActionAt };
+}
+
+/** Once `setThrottle` was written: the percent path's throttle is where the loop sets out from when it closes. */
+export const afterThrottle = (throttlePct: Percent, now: MonotonicInstant): DvfsState => ({
+  ...restingDvfs,
+  throttlePct,
+  lastActionAt: now,
+});
+
 /** The band around the target in which power causes nothing. */
 export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly upper: Watts; readonly lower: Watts } => ({
   upper: watts(target + settings.highMargin),
@@ -59,7 +77,7 @@ export function stepDvfs(
   now: MonotonicInstant,
   settings: DvfsSettings,
 ): DvfsStep {
-  if (observed === undefined || !Number.isFinite(observed) || observed < 0) return { state, ifWriteFails: state };
+  if (!isNonNegative(observed)) return { state, ifWriteFails: state };
   const seen = steadyClock(observe(state, observed, target, settings), now);
   const action = decide(seen, now, settings);
   if (action === undefined) return { state: seen, ifWriteFails: seen };
@@ -71,7 +89,8 @@ export function stepDvfs(
 /** Smoothing and counting happen every tick, during the cooldown too: only the action waits. */
 function observe(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
   const { alpha } = settings;
-  const ema = state.ema === undefined ? observed : watts(alpha * observed + (1 - alpha) * state.ema);
+  // An average that is no number would stay none for good: it starts over.
+  const ema = isNonNegative(state.ema) ? watts(alpha * observed + (1 - alpha) * state.ema) : observed;
   const { upper, lower } = dvfsBand(target, settings);
   return { ...state, ema, above: ema > upper ? state.above + 1 : 0, below: ema < lower ? state.below + 1 : 0 };
 }
