@@ -307,7 +307,7 @@ describe("GPUs", () => {
     expect(hardwareView(node({ ...pci, "joulie.io/hw.gpu-model": "L4" }), undefined).gpu?.vendor).toBe("nvidia");
   });
 
-  it("product labels are read in the order given, the one that says most wins", () => {
+  it("OPR-36 product labels are read in the order given, the one that says most wins", () => {
     const labels = {
       "amd.com/gpu.family": "AI",
       "amd.com/gpu.product": "AMD_Instinct_MI300X_OAM",
