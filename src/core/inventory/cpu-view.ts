@@ -4,17 +4,7 @@ import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
 import type { Known, NodeIdentity } from "./identity.ts";
-import {
-  choose,
-  known,
-  type Origins,
-  orAgentsKey,
-  origins,
-  type Resolution,
-  resolve,
-  usable,
-  vendorOf,
-} from "./resolution.ts";
+import { choose, claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 export interface CpuView extends Resolution {
   readonly vendor?: string;
@@ -45,9 +35,9 @@ function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets:
   const threads = cpu.logicalCpus;
   return choose(
     cpu.totalCores,
-    cpu.coresPerSocket && known(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from),
+    cpu.coresPerSocket && claim(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from),
     // A virtual machine has fewer CPUs than the socket it runs on has cores.
-    listed !== undefined && (threads === undefined || listed <= threads.value) ? known(listed, "catalogue") : undefined,
+    listed !== undefined && (threads === undefined || listed <= threads.value) ? claim(listed, "catalogue") : undefined,
     threads,
   );
 }
@@ -57,46 +47,35 @@ export function cpuView(
   discovered: NodeHardwareStatus | undefined,
   catalogue: Catalogue,
 ): CpuView {
-  const named = resolve(identity.names?.value ?? [], catalogue.cpu);
-  const resolution = discovered?.inventoryResolution;
-  const match = orAgentsKey(
-    named.match,
-    resolution?.hardwareCatalogKey?.cpu,
-    resolution?.exactness?.cpu,
-    catalogue.cpu,
-  );
-  const { entry } = match;
+  const { resolution, entry } = resolve("cpu", identity.names, discovered, catalogue.cpu);
   const vendor = vendorOf(identity.vendor, entry?.vendor);
-  const sockets = choose(identity.sockets, known(socketsFor(entry, identity.logicalCpus?.value), "allocatable")) ?? {
+  const sockets = choose(identity.sockets, claim(socketsFor(entry, identity.logicalCpus?.value), "allocatable")) ?? {
     value: 1,
     from: "fallback" as const,
   };
   const totalCores = coresOf(identity, entry, sockets.value);
   const coresPerSocket = choose(
     identity.coresPerSocket,
-    totalCores && known(totalCores.value / sockets.value, totalCores.from),
+    totalCores && claim(totalCores.value / sockets.value, totalCores.from),
   );
   const nominalMHz = usable(discovered?.cpu?.landmarks?.nominalFreqMHz);
   const baseGHz = choose(
-    known(nominalMHz && nominalMHz / 1000, "discovered"),
-    known(entry?.baseGHz.value, "catalogue"),
+    claim(nominalMHz && nominalMHz / 1000, "discovered"),
+    claim(entry?.baseGHz.value, "catalogue"),
   ) ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
   const max = choose(
-    known(usable(capRange?.maxWattsPerSocket), "discovered"),
-    known(entry?.tdp.value, "catalogue"),
+    claim(usable(capRange?.maxWattsPerSocket), "discovered"),
+    claim(entry?.tdp.value, "catalogue"),
   ) ?? { value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value), from: "fallback" as const };
   const min = choose(
-    known(usable(capRange?.minWattsPerSocket), "discovered"),
-    known(entry?.configurable?.min.value, "catalogue"),
+    claim(usable(capRange?.minWattsPerSocket), "discovered"),
+    claim(entry?.configurable?.min.value, "catalogue"),
   );
   const idleShare = entry?.curve?.points[0]?.[1];
   const maxWatts = watts(max.value * sockets.value);
   return {
-    ...(named.model === undefined ? {} : { model: named.model }),
-    key: match.key,
-    match: match.match,
-    reason: match.reason,
+    ...resolution,
     ...(vendor ? { vendor: vendor.value } : {}),
     sockets: sockets.value,
     ...(coresPerSocket ? { coresPerSocket: coresPerSocket.value } : {}),

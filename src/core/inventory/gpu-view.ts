@@ -5,17 +5,7 @@ import type { GpuEntry } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
 import type { NodeIdentity } from "./identity.ts";
-import {
-  choose,
-  known,
-  type Origins,
-  orAgentsKey,
-  origins,
-  type Resolution,
-  resolve,
-  usable,
-  vendorOf,
-} from "./resolution.ts";
+import { choose, claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** Watts are per board. */
 export interface GpuView extends Resolution {
@@ -39,22 +29,12 @@ export function gpuView(
 ): GpuView | undefined {
   const { count } = identity;
   if (count === undefined || count.value === 0) return undefined;
-  const named = resolve(identity.names?.value ?? [], catalogue.gpu);
-  const resolution = discovered?.inventoryResolution;
-  const match = orAgentsKey(
-    named.match,
-    resolution?.hardwareCatalogKey?.gpu,
-    resolution?.exactness?.gpu,
-    catalogue.gpu,
-  );
-  const vendor = vendorOf(identity.vendor, match.entry?.vendor);
-  const { limits, from } = boardLimits(discovered?.gpu, match.entry, vendor?.value);
-  const perf = known(match.entry?.perf.value, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
+  const { resolution, entry } = resolve("gpu", identity.names, discovered, catalogue.gpu);
+  const vendor = vendorOf(identity.vendor, entry?.vendor);
+  const { limits, from } = boardLimits(discovered?.gpu, entry, vendor?.value);
+  const perf = claim(entry?.perf.value, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
   return {
-    ...(named.model === undefined ? {} : { model: named.model }),
-    key: match.key,
-    match: match.match,
-    reason: match.reason,
+    ...resolution,
     ...(vendor ? { vendor: vendor.value } : {}),
     count: count.value,
     ...limits,
@@ -68,17 +48,17 @@ const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf.value));
 
 function boardLimits(gpu: GpuHardware | undefined, entry: GpuEntry | undefined, vendor: GpuVendor | undefined) {
   const range = gpu?.capRangePerGpu;
-  const max = choose(known(usable(range?.maxWatts), "discovered"), known(entry?.maxWatts.value, "catalogue")) ?? {
+  const max = choose(claim(usable(range?.maxWatts), "discovered"), claim(entry?.maxWatts.value, "catalogue")) ?? {
     value: fallbackGpuWatts(vendor),
     from: "fallback" as const,
   };
   const normal =
-    choose(known(usable(range?.defaultWatts), "discovered"), known(entry?.defaultWatts.value, "catalogue")) ?? max;
-  const min = choose(known(usable(range?.minWatts), "discovered"), known(entry?.minWatts.value, "catalogue")) ?? {
+    choose(claim(usable(range?.defaultWatts), "discovered"), claim(entry?.defaultWatts.value, "catalogue")) ?? max;
+  const min = choose(claim(usable(range?.minWatts), "discovered"), claim(entry?.minWatts.value, "catalogue")) ?? {
     value: watts(0),
     from: "fallback" as const,
   };
-  const idle = known(entry?.idleWatts.value, "catalogue") ?? {
+  const idle = claim(entry?.idleWatts.value, "catalogue") ?? {
     value: watts(max.value * FALLBACK_GPU_IDLE_SHARE),
     from: "fallback" as const,
   };

@@ -27,8 +27,8 @@ function standIn<Entry extends { readonly key: string }>(name: string, entry: En
   return { match: "proxy", key: entry.key, entry, reason: `${entry.key} stands in for "${name}": ${because}` };
 }
 
-/** A name known to the index, as a model or as something a model stands in for. */
-function known<Entry extends { readonly key: string }>(
+/** A name in the index, of a model or of something a model stands in for. */
+function indexed<Entry extends { readonly key: string }>(
   index: NameIndex<Entry>,
   name: string,
   id: string,
@@ -41,7 +41,7 @@ function known<Entry extends { readonly key: string }>(
 
 export function matchCpu(index: CpuIndex, name: string): Match<CpuEntry> {
   const parts = cpuNameParts(name);
-  return known(index, name, parts.id) ?? sibling(index, name, parts) ?? unknown(name);
+  return indexed(index, name, parts.id) ?? sibling(index, name, parts) ?? unknown(name);
 }
 
 /** A model number that looks like those of a family we know: clouds and OEMs have their own (9R14, 8481C). */
@@ -80,7 +80,7 @@ function nearestTo({ representative, members }: FamilyIndex, distance: (member: 
 
 export function matchGpu(index: GpuIndex, name: string): Match<GpuEntry> {
   const { id, sliced } = gpuNameParts(name);
-  const found = known(index, name, id) ?? byWord(index, name, id) ?? unknown(name);
+  const found = indexed(index, name, id) ?? byWord(index, name, id) ?? unknown(name);
   return sliced && found.entry
     ? { ...found, reason: `${found.reason}; a slice has the figures of its whole board` }
     : found;
@@ -89,7 +89,7 @@ export function matchGpu(index: GpuIndex, name: string): Match<GpuEntry> {
 /** "H100 something": one whole word is a model. Whole words only: there is no A100 in XA1000, and no MI300X in MI300A. */
 function byWord(index: GpuIndex, name: string, id: string): Match<GpuEntry> | undefined {
   for (const word of id.split(" ")) {
-    const relative = known(index, name, word);
+    const relative = indexed(index, name, word);
     if (relative?.entry) return standIn(name, relative.entry, `the rest of the name is unknown, "${word}" is not`);
   }
   return undefined;

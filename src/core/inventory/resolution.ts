@@ -1,4 +1,4 @@
-import type { Exactness } from "../api/index.ts";
+import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
 import type { Known, Origin } from "./identity.ts";
 import type { Match } from "./match.ts";
 
@@ -15,13 +15,25 @@ export interface Resolution {
   readonly reason: string;
 }
 
+type LookUp<Entry> = (name: string) => Match<Entry>;
+
+/** What the catalogue has for a node's CPU or GPU, from all that is said about its model. */
+export function resolve<Entry>(
+  device: "cpu" | "gpu",
+  names: Known<readonly string[]> | undefined,
+  discovered: NodeHardwareStatus | undefined,
+  lookUp: LookUp<Entry>,
+): { readonly resolution: Resolution; readonly entry: Entry | undefined } {
+  const { match: named, model } = bestOf(names?.value ?? [], lookUp);
+  const { hardwareCatalogKey, exactness } = discovered?.inventoryResolution ?? {};
+  const { entry, match, key, reason } = orAgentsKey(named, hardwareCatalogKey?.[device], exactness?.[device], lookUp);
+  return { resolution: { ...(model === undefined ? {} : { model }), key, match, reason }, entry };
+}
+
 const RANK: Readonly<Record<Exactness, number>> = { exact: 0, proxy: 1, generic: 2 };
 
 /** The best match of several spellings, and the spelling that gave it. */
-export function resolve<Entry>(
-  names: readonly string[],
-  lookUp: (name: string) => Match<Entry>,
-): { readonly match: Match<Entry>; readonly model?: string } {
+function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
   let best: { match: Match<Entry>; model?: string } = { match: lookUp("") };
   for (const model of names) {
     const match = lookUp(model);
@@ -31,11 +43,11 @@ export function resolve<Entry>(
 }
 
 /** The agent may have resolved a name that this catalogue does not know: its key still counts, as close as it said. */
-export function orAgentsKey<Entry>(
+function orAgentsKey<Entry>(
   match: Match<Entry>,
   key: string | undefined,
   exactness: Exactness | undefined,
-  lookUp: (name: string) => Match<Entry>,
+  lookUp: LookUp<Entry>,
 ): Match<Entry> {
   const keyed = match.match === "generic" && key !== undefined ? lookUp(key) : undefined;
   if (keyed?.match !== "exact" || exactness === "generic") return match;
@@ -52,7 +64,7 @@ export const usable = <Quantity extends number>(value: Quantity | undefined): Qu
 export function choose<Value>(...claims: readonly (Known<Value> | undefined)[]): Known<Value> | undefined {
   return claims.find((claim) => claim !== undefined);
 }
-export const known = <Value>(value: Value | undefined, from: Origin): Known<Value> | undefined =>
+export const claim = <Value>(value: Value | undefined, from: Origin): Known<Value> | undefined =>
   value === undefined ? undefined : { value, from };
 
 /** A model that is known says its vendor better than the PCI devices around it; what the agent saw still comes first. */
@@ -60,7 +72,7 @@ export function vendorOf<Vendor>(
   said: Known<Vendor> | undefined,
   listed: Vendor | undefined,
 ): Known<Vendor> | undefined {
-  return said?.from === "discovered" ? said : choose(known(listed, "catalogue"), said);
+  return said?.from === "discovered" ? said : choose(claim(listed, "catalogue"), said);
 }
 
 export function origins<Field extends string>(

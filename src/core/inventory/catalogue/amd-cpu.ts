@@ -4,8 +4,8 @@ import { SOURCES } from "./sources.ts";
 
 /** The P of a 9654P only says "one socket": its figures are those of the 9654. */
 const singleSocket = (...models: string[]) => {
-  const known = new Set(models);
-  return (model: string): string[] => (known.has(model) ? [`${model}P`] : []);
+  const sold = new Set(models);
+  return (model: string): string[] => (sold.has(model) ? [`${model}P`] : []);
 };
 
 /** 94.6 W idle of 408 W, ASUS RS700A-E11-RS4U. */
