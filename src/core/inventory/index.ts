@@ -8,4 +8,5 @@ export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";
 export type { Origin } from "./identity.ts";
 export { GENERIC_KEY, type Match } from "./match.ts";
+export { gpuNameParts } from "./normalise.ts";
 export type { Origins } from "./resolution.ts";

@@ -1,9 +1,11 @@
-import type { CpuCap, GpuPowerCap, NodeTwinSpec, Profile } from "../api/index.ts";
-import type { CpuView, GpuView } from "../inventory/index.ts";
+import type { CpuCap, Exactness, GpuPowerCap, NodeTwinSpec, Profile } from "../api/index.ts";
+import { type CpuView, type GpuView, gpuNameParts, type Origin } from "../inventory/index.ts";
 import { type Percent, percent, percentOf, type Watts, watts } from "../units/index.ts";
 
 /** The caps of a NodeTwin's spec; an absent one means uncapped. */
 export type CapIntents = Pick<NodeTwinSpec, "cpu" | "gpu">;
+/** What a node is capped at under either profile. */
+export type ProfileCaps = Readonly<Record<Profile, CapIntents>>;
 
 export interface CapSettings {
   readonly cpu: {
@@ -30,59 +32,77 @@ export interface ModelCaps {
 
 /** The part of a HardwareView caps depend on. */
 export interface CapHardware {
-  readonly cpu: Pick<CpuView, "maxWattsPerSocket" | "minWattsPerSocket" | "from">;
-  readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "maxWatts" | "minWatts" | "from"> | undefined;
+  readonly cpu: Pick<CpuView, "match" | "maxWattsPerSocket" | "minWattsPerSocket" | "from">;
+  readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from"> | undefined;
 }
 
-/** Any cap the API would refuse is left out: no cap is better than one nobody can read. */
-export function capIntents(profile: Profile, hardware: CapHardware, settings: CapSettings): CapIntents {
-  const hasGpus = (hardware.gpu?.count ?? 0) > 0;
-  const cpu = hasGpus && !settings.cpu.onGpuNodes ? undefined : cpuCap(profile, hardware.cpu, settings.cpu);
-  const powerCap = hasGpus ? gpuCap(profile, hardware.gpu, settings.gpu) : undefined;
-  return { ...(cpu && { cpu }), ...(powerCap && { gpu: { powerCap } }) };
+/**
+ * Settings first, because they are read once; then hardware, because caps change with nothing else. Any cap the API would
+ * refuse is left out: no cap is better than one nobody can read.
+ */
+export function capIntents({ cpu, gpu }: CapSettings): (hardware: CapHardware) => ProfileCaps {
+  const rangeOf = gpu.absolute ? gpuRanges(gpu.modelCaps) : () => undefined;
+  return (hardware) => {
+    const board = hardware.gpu && hardware.gpu.count > 0 ? hardware.gpu : undefined;
+    const range = board && rangeOf(board);
+    const intent = (profile: Profile): CapIntents => {
+      const cpuIntent = board && !cpu.onGpuNodes ? undefined : cpuCap(profile, hardware.cpu, cpu);
+      const powerCap = board && gpuCap(gpu.percent[profile], range);
+      return { ...(cpuIntent && { cpu: cpuIntent }), ...(powerCap && { gpu: { powerCap } }) };
+    };
+    return { performance: intent("performance"), eco: intent("eco") };
+  };
 }
 
 function cpuCap(profile: Profile, cpu: CapHardware["cpu"], settings: CapSettings["cpu"]): CpuCap | undefined {
   if (settings.absolute) {
-    // A fallback is a guess of the most it draws, no limit of what it can be set to.
-    const isKnown = cpu.from.maxWatts !== "fallback";
-    const packagePowerCapWatts = within(
-      settings.watts[profile],
-      cpu.minWattsPerSocket,
-      isKnown ? cpu.maxWattsPerSocket : undefined,
-    );
+    // The catalogue's minimum is what a BIOS can make of the model, and no floor for the limit of a package.
+    const least = cpu.from.minWatts === "discovered" ? cpu.minWattsPerSocket : undefined;
+    const most = isItsOwn(cpu.from.maxWatts, cpu.match) ? cpu.maxWattsPerSocket : undefined;
+    const packagePowerCapWatts = within(settings.watts[profile], least, most);
     return packagePowerCapWatts && { packagePowerCapWatts };
   }
   const packagePowerCapPctOfMax = capPercent(settings.percent[profile]);
   return packagePowerCapPctOfMax && { packagePowerCapPctOfMax };
 }
 
-function gpuCap(profile: Profile, gpu: CapHardware["gpu"], settings: CapSettings["gpu"]): GpuPowerCap | undefined {
-  const capPctOfMax = capPercent(settings.percent[profile]);
+function gpuCap(share: Percent, range: ModelCaps | undefined): GpuPowerCap | undefined {
+  const capPctOfMax = capPercent(share);
   if (capPctOfMax === undefined) return undefined;
-  const range = settings.absolute && gpu ? rangeOf(gpu, settings.modelCaps) : undefined;
   const capWattsPerGpu =
     range && within(percentOf(capPctOfMax, range.maxCapWatts), range.minCapWatts, range.maxCapWatts);
   return { scope: "perGpu", capPctOfMax, ...(capWattsPerGpu && { capWattsPerGpu }) };
 }
 
-function rangeOf(
-  gpu: NonNullable<CapHardware["gpu"]>,
-  modelCaps: CapSettings["gpu"]["modelCaps"],
-): ModelCaps | undefined {
-  const names = new Set([plain(gpu.model ?? gpu.key), plain(gpu.key)]);
-  const configured = Object.entries(modelCaps).find(([product]) => names.has(plain(product)));
-  if (configured) return configured[1];
-  return gpu.from.maxWatts === "fallback" ? undefined : { minCapWatts: gpu.minWatts, maxCapWatts: gpu.maxWatts };
+type Board = NonNullable<CapHardware["gpu"]>;
+
+/**
+ * What a board's percentages are of: what the settings say of its product, else what is known of the board itself. Watts
+ * guessed from a relative could be more than the board ever draws, and win over the percentage all the same.
+ */
+function gpuRanges(modelCaps: CapSettings["gpu"]["modelCaps"]): (gpu: Board) => ModelCaps | undefined {
+  const configured = new Map(Object.entries(modelCaps).map(([product, caps]) => [gpuNameParts(product).id, caps]));
+  configured.delete("");
+  return (gpu) => {
+    const named = gpu.model === undefined ? undefined : configured.get(gpuNameParts(gpu.model).id);
+    const keyed = gpu.match === "exact" ? configured.get(gpuNameParts(gpu.key).id) : undefined;
+    return named ?? keyed ?? ownRange(gpu);
+  };
 }
 
-/** `NVIDIA-H100-80GB-HBM3` of a label and `NVIDIA H100 80GB HBM3` of the driver are one product. */
-const plain = (product: string): string => product.toLowerCase().replaceAll(/[^a-z0-9]+/g, " ");
+const ownRange = ({ from, match, minWatts, maxWatts }: Board): ModelCaps | undefined =>
+  isItsOwn(from.maxWatts, match)
+    ? { minCapWatts: isItsOwn(from.minWatts, match) ? minWatts : undefined, maxCapWatts: maxWatts }
+    : undefined;
+
+/** Read from the device, or listed for exactly its model: a relative's figures, or a guess, bound nothing. */
+const isItsOwn = (origin: Origin | undefined, match: Exactness): boolean =>
+  origin === "discovered" || (origin === "catalogue" && match === "exact");
 
 /** Undefined for what is no cap: less than a watt, or no number. */
 function within(value: Watts, least: Watts | undefined, most: Watts | undefined): Watts | undefined {
   const capped = Math.min(Math.max(value, least ?? value), most ?? value);
-  return capped >= 1 && Number.isFinite(capped) ? watts(capped) : undefined;
+  return Number.isFinite(capped) && capped >= 1 ? watts(capped) : undefined;
 }
 
 const capPercent = (value: Percent): Percent | undefined => (value > 0 ? percent(Math.min(100, value)) : undefined);

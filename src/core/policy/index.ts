@@ -1,4 +1,11 @@
-export { type CapHardware, type CapIntents, type CapSettings, capIntents, type ModelCaps } from "./caps.ts";
+export {
+  type CapHardware,
+  type CapIntents,
+  type CapSettings,
+  capIntents,
+  type ModelCaps,
+  type ProfileCaps,
+} from "./caps.ts";
 export { type Eligibility, type EligibilitySettings, eligibilityOf, keptProfile } from "./eligibility.ts";
 export { type GuardDecision, type GuardInput, type GuardMemory, type GuardOptions, guard } from "./guard.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
