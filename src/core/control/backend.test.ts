@@ -20,19 +20,41 @@ const refused = { result: "blocked", message: "locked by the BIOS" } as const;
 const broken = { result: "error", message: "EIO" } as const;
 
 describe("RAPL first", () => {
-  it.each(["auto", "rapl"] as const)("AGT-15 AGT-16 sets the cap per package by RAPL in mode %s", (mode) => {
+  it.each(["auto", "rapl"] as const)("sets the cap per package by RAPL in mode %s", (mode) => {
     expect(planCpu(control({ mode }))).toEqual({
       backend: "rapl",
       actions: [{ kind: "setRaplCap", wattsPerPackage: 240 }],
     });
   });
 
-  it("AGT-15 AGT-21 reports it applied once it was written", () => {
+  it("reports it applied once it was written", () => {
     expect(planCpu(control({ raplWrite: applied }))).toEqual({
       backend: "rapl",
       actions: [],
       report: { result: "applied", message: "240 W per package" },
     });
+  });
+
+  it("reads a cap back that should be in force, and writes it only where it is not", () => {
+    expect(planCpu(control(throttled(0, 240)))).toEqual({
+      backend: "rapl",
+      actions: [{ kind: "checkRaplCap", wattsPerPackage: 240 }],
+    });
+    expect(planCpu(control({ ...throttled(0, 240), raplWrite: applied }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: { result: "applied", message: "240 W per package" },
+    });
+    const write = [{ kind: "setRaplCap", wattsPerPackage: 240 }];
+    expect(planCpu(control(throttled(0, 239.875))).actions).toEqual(write);
+    expect(planCpu(control(throttled(0, Number.NaN))).actions).toEqual(write);
+  });
+
+  it("AGT-20 restores a throttle only once the cap was read back", () => {
+    expect(planCpu(control(throttled(30, 240))).actions).toEqual([{ kind: "checkRaplCap", wattsPerPackage: 240 }]);
+    expect(planCpu(control({ ...throttled(30, 240), raplWrite: applied })).actions).toEqual([
+      { kind: "restoreThrottle" },
+    ]);
   });
 
   it("X-88 says when the cap was clamped, and what the write said", () => {
@@ -96,6 +118,17 @@ describe("DVFS in RAPL's place", () => {
     });
   });
 
+  it("AGT-20 is blocked while a throttle cannot be restored, though RAPL holds", () => {
+    expect(planCpu(control({ ...throttled(30), raplWrite: applied, dvfsAvailable: false }))).toEqual({
+      backend: "rapl",
+      actions: [],
+      report: {
+        result: "blocked",
+        message: "240 W per package; our throttle of 30 % cannot be restored: cpufreq is not available on this node",
+      },
+    });
+  });
+
   it("AGT-17 AGT-21 is blocked with neither, and an error where RAPL failed", () => {
     expect(planCpu(control({ raplAvailable: false, dvfsAvailable: false }))).toEqual({
       backend: "none",
@@ -111,6 +144,19 @@ describe("DVFS in RAPL's place", () => {
       report: { result: "error", message: "cpufreq is not available on this node; a write failed; EIO" },
     });
     expect(planCpu(control({ dvfsAvailable: false, raplWrite: refused })).report?.result).toBe("blocked");
+  });
+
+  it("AGT-18 is blocked while an earlier RAPL cap holds the node below what is asked", () => {
+    const tighter = { result: "blocked", message: expect.stringContaining("our earlier RAPL cap of 200 W") };
+    expect(planCpu(control({ ...throttled(0, 200), raplAvailable: false }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "regulate", target: 480 }],
+      report: tighter,
+    });
+    expect(planCpu(control({ ...throttled(0, 200), raplWrite: broken })).report).toEqual(tighter);
+    for (const harmless of [240, 300]) {
+      expect(planCpu(control({ ...throttled(0, harmless), raplAvailable: false })).report?.result).toBe("applied");
+    }
   });
 
   it("X-52 is not applied without a power reading", () => {
@@ -198,9 +244,23 @@ describe("mode dvfs", () => {
       { kind: "liftRaplCap" },
       { kind: "regulate", target: 480 },
     ]);
-    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplAvailable: false })).actions).toEqual([
-      { kind: "regulate", target: 480 },
-    ]);
+  });
+
+  it("X-38 is blocked while a RAPL cap from before cannot be lifted, and regulates all the same", () => {
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplAvailable: false }))).toEqual({
+      backend: "dvfs",
+      actions: [{ kind: "regulate", target: 480 }],
+      report: {
+        result: "blocked",
+        message: "DVFS aims at 480 W; our RAPL cap of 240 W cannot be lifted: RAPL is not available on this node",
+      },
+    });
+  });
+
+  it("X-38 lifts a RAPL cap from before, whatever becomes of DVFS", () => {
+    const lift = [{ kind: "liftRaplCap" }];
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), dvfsAvailable: false })).actions).toEqual(lift);
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), packages: 0 })).actions).toEqual(lift);
   });
 
   it("X-38 reports a RAPL cap that could not be lifted", () => {
@@ -247,6 +307,18 @@ describe("the percent path", () => {
     expect(planCpu(control({ cap, ...throttled(40, 300) })).actions).toEqual([{ kind: "liftRaplCap" }]);
   });
 
+  it("X-87 is blocked while a RAPL cap from before cannot be lifted", () => {
+    expect(planCpu(control({ cap, ...throttled(40, 300), raplAvailable: false }))).toEqual({
+      backend: "dvfs",
+      actions: [],
+      report: {
+        result: "blocked",
+        message:
+          "60 % of an unknown maximum is not known in watts; throttled by 40 %; our RAPL cap of 300 W cannot be lifted: RAPL is not available on this node",
+      },
+    });
+  });
+
   it("X-87 closes the loop once a maximum is known", () => {
     expect(planCpu(control({ mode: "dvfs", ...throttled(40) })).actions).toEqual([{ kind: "regulate", target: 480 }]);
   });
@@ -275,14 +347,37 @@ describe("no cap", () => {
     });
   });
 
-  it.each([full, nothing])("X-88 X-40 lifts whatever is in force for %j", (cap) => {
+  it.each([full, nothing])("X-88 lifts whatever is in force for %j", (cap) => {
     expect(planCpu(control({ cap, ...throttled(30, 240) })).actions).toEqual([
       { kind: "liftRaplCap" },
       { kind: "restoreThrottle" },
     ]);
-    expect(
-      planCpu(control({ cap, ...throttled(30, 240), raplAvailable: false, dvfsAvailable: false })).actions,
-    ).toEqual([]);
+  });
+
+  it.each([full, nothing])("X-88 is blocked and names what cannot be lifted for %j", (cap) => {
+    const held = { cap, ...throttled(30, 240) };
+    const rapl = "our RAPL cap of 240 W cannot be lifted: RAPL is not available on this node";
+    const throttle = "our throttle of 30 % cannot be restored: cpufreq is not available on this node";
+    const neither = planCpu(control({ ...held, raplAvailable: false, dvfsAvailable: false }));
+    expect(neither.actions).toEqual([]);
+    expect(neither.report?.result).toBe("blocked");
+    expect(neither.report?.message).toContain(`; ${rapl}; ${throttle}`);
+
+    const noRapl = planCpu(control({ ...held, raplAvailable: false }));
+    expect(noRapl.actions).toEqual([{ kind: "restoreThrottle" }]);
+    expect(noRapl.report).toMatchObject({ result: "blocked", message: expect.stringContaining(rapl) });
+
+    const noCpufreq = planCpu(control({ ...held, dvfsAvailable: false }));
+    expect(noCpufreq.actions).toEqual([{ kind: "liftRaplCap" }]);
+    expect(noCpufreq.report).toMatchObject({ result: "blocked", message: expect.stringContaining(throttle) });
+  });
+
+  it("X-88 is applied once all that was in force was lifted", () => {
+    const lifted = { ...throttled(30, 240), raplWrite: applied, throttleWrite: applied };
+    expect(planCpu(control({ cap: full, ...lifted }))).toMatchObject({ actions: [], report: { result: "applied" } });
+    expect(planCpu(control({ cap: full, ...lifted, raplAvailable: false, dvfsAvailable: false })).report?.result).toBe(
+      "applied",
+    );
   });
 
   it("reports none where nothing was asked for", () => {

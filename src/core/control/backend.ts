@@ -24,15 +24,20 @@ export interface CpuControl {
   readonly dvfsAvailable: boolean;
   /** Whether this tick has a power reading for the DVFS loop. */
   readonly powerKnown: boolean;
-  /** What Joulie itself has in place. */
+  /** What Joulie itself has in place, whichever route put it there. The throttle is `DvfsState`'s. */
   readonly inForce: { readonly raplCap?: Watts | undefined; readonly throttlePct: Percent };
-  /** How this tick's writes ended, once they were tried. */
+  /** How this tick's writes ended, once they were tried; a check that found its cap is a write that was applied. */
   readonly raplWrite?: WriteOutcome | undefined;
   readonly throttleWrite?: WriteOutcome | undefined;
 }
 
 export type CpuAction =
   | { readonly kind: "setRaplCap"; readonly wattsPerPackage: Watts }
+  /**
+   * In place of a write where the cap should be in force already: read it back, so that a rival's undoing is found. Where it
+   * reads otherwise, plan again with what was read in force; where nothing can be read back, take it for applied.
+   */
+  | { readonly kind: "checkRaplCap"; readonly wattsPerPackage: Watts }
   | { readonly kind: "liftRaplCap" }
   /** Run the DVFS loop towards this power of all packages. */
   | { readonly kind: "regulate"; readonly target: Watts }
@@ -48,7 +53,7 @@ export interface CpuPlan {
   readonly backend: CpuBackend;
   /** What is still to be tried this tick, in this order. */
   readonly actions: readonly CpuAction[];
-  /** What to tell if the actions succeed; absent while even that hangs on a RAPL write. */
+  /** What to tell if the actions succeed; absent while even that hangs on a RAPL write or check. */
   readonly report?: CpuReport;
 }
 
@@ -70,96 +75,139 @@ export function planCpu(control: CpuControl): CpuPlan {
 
 type Words = readonly (string | undefined)[];
 
-/** A plan with its report, unless a write has failed: then the report says that, whatever was hoped for. */
+/** What is to be let go of: how, or what keeps it. */
+interface Release {
+  readonly actions?: readonly CpuAction[];
+  readonly stuck?: string;
+}
+
+interface Draft {
+  readonly backend: CpuBackend;
+  readonly result: ControlResult;
+  readonly releases?: readonly Release[];
+  readonly actions?: readonly CpuAction[];
+}
+
+/**
+ * A plan with its report, unless a write has failed: then the report says that, whatever was hoped for. Nor is anything
+ * applied while something of ours stays in force that should not.
+ */
 function settle(
   control: CpuControl,
-  plan: { readonly backend: CpuBackend; readonly actions?: readonly CpuAction[]; readonly result: ControlResult },
+  { backend, result, releases = [], actions = [] }: Draft,
   ...message: Words
 ): CpuPlan {
-  const { backend, actions = [], result } = plan;
+  const stuck = releases.map((release) => release.stuck).filter((word) => word !== undefined);
   const failed = [control.raplWrite, control.throttleWrite].find((write) => write && write.result !== "applied");
-  const words = failed === undefined ? message : [...message, "a write failed", failed.message];
+  const words = [...message, ...stuck, ...(failed === undefined ? [] : ["a write failed", failed.message])];
   return {
     backend,
-    actions,
-    report: { result: failed?.result ?? result, message: words.filter((word) => word !== undefined).join("; ") },
+    actions: [...releases.flatMap((release) => release.actions ?? []), ...actions],
+    report: {
+      result: failed?.result ?? (stuck.length > 0 ? "blocked" : result),
+      message: words.filter((word) => word !== undefined).join("; "),
+    },
   };
 }
 
+const NO_RAPL = "RAPL is not available on this node";
+const NO_CPUFREQ = "cpufreq is not available on this node";
+
 // A backend that is not in charge lets go of what it holds, so that no two of them pull at one node.
-const restoreThrottle = ({ dvfsAvailable, inForce, throttleWrite }: CpuControl): readonly CpuAction[] =>
-  dvfsAvailable && inForce.throttlePct > 0 && throttleWrite === undefined ? [{ kind: "restoreThrottle" }] : [];
-const liftRaplCap = ({ raplAvailable, inForce, raplWrite }: CpuControl): readonly CpuAction[] =>
-  raplAvailable && inForce.raplCap !== undefined && raplWrite === undefined ? [{ kind: "liftRaplCap" }] : [];
+function releaseThrottle({ dvfsAvailable, inForce, throttleWrite }: CpuControl): Release {
+  if (!(inForce.throttlePct > 0) || throttleWrite !== undefined) return {};
+  return dvfsAvailable
+    ? { actions: [{ kind: "restoreThrottle" }] }
+    : { stuck: `our throttle of ${inForce.throttlePct} % cannot be restored: ${NO_CPUFREQ}` };
+}
+
+function releaseRapl({ raplAvailable, inForce, raplWrite }: CpuControl): Release {
+  if (inForce.raplCap === undefined || raplWrite !== undefined) return {};
+  return raplAvailable
+    ? { actions: [{ kind: "liftRaplCap" }] }
+    : { stuck: `our RAPL cap of ${inForce.raplCap} W cannot be lifted: ${NO_RAPL}` };
+}
+
+/** Where DVFS stands in for a RAPL that is to come back, its cap may stay, unless it holds the node below what is asked. */
+const tighterRapl = ({ inForce }: CpuControl, wattsPerPackage: Watts): Release =>
+  inForce.raplCap !== undefined && inForce.raplCap < wattsPerPackage
+    ? { stuck: `our earlier RAPL cap of ${inForce.raplCap} W cannot be raised` }
+    : {};
 
 function release(control: CpuControl, asked: boolean): CpuPlan {
   const { mode, raplAvailable, dvfsAvailable } = control;
   const dvfs = mode !== "rapl" && dvfsAvailable ? "dvfs" : "none";
   const backend = mode !== "dvfs" && raplAvailable ? "rapl" : dvfs;
-  const actions = [...liftRaplCap(control), ...restoreThrottle(control)];
+  const releases = [releaseRapl(control), releaseThrottle(control)];
   return asked
-    ? settle(control, { backend, actions, result: "applied" }, "100 % of the maximum: no limit is written")
-    : settle(control, { backend, actions, result: "none" }, "no cap is asked for");
+    ? settle(control, { backend, releases, result: "applied" }, "100 % of the maximum: no limit is written")
+    : settle(control, { backend, releases, result: "none" }, "no cap is asked for");
 }
 
 function limitByRapl(control: CpuControl, wattsPerPackage: Watts, clamped: string | undefined): CpuPlan {
-  const { mode, raplAvailable, raplWrite } = control;
+  const { mode, raplAvailable, raplWrite, inForce } = control;
   if (raplAvailable && raplWrite === undefined) {
-    return { backend: "rapl", actions: [{ kind: "setRaplCap", wattsPerPackage }] };
+    const kind = inForce.raplCap === wattsPerPackage ? "checkRaplCap" : "setRaplCap";
+    return { backend: "rapl", actions: [{ kind, wattsPerPackage }] };
   }
-  const actions = restoreThrottle(control);
-  const absent = "RAPL is not available on this node";
+  const releases = [releaseThrottle(control)];
   if (raplWrite?.result === "applied" || (raplAvailable && mode === "rapl")) {
     return settle(
       control,
-      { backend: "rapl", actions, result: "applied" },
+      { backend: "rapl", releases, result: "applied" },
       `${wattsPerPackage} W per package`,
       clamped,
       raplWrite?.result === "applied" ? raplWrite.message : undefined,
     );
   }
   if (mode === "rapl") {
-    return settle(
-      control,
-      { backend: "none", actions, result: "blocked" },
-      absent,
-      "the control mode allows RAPL only",
-    );
+    return settle(control, { backend: "none", releases, result: "blocked" }, NO_RAPL, RAPL_ONLY);
   }
-  if (raplWrite === undefined) return regulate(control, wattsPerPackage, [absent, clamped]);
+  if (raplWrite === undefined) return regulate(control, wattsPerPackage, [NO_RAPL, clamped]);
   // Where DVFS stands in, RAPL's failure is only the reason, unless DVFS is missing too.
   if (!control.dvfsAvailable)
     return settle(control, { backend: "none", result: raplWrite.result }, clamped, NO_CPUFREQ);
   return regulate({ ...control, raplWrite: undefined }, wattsPerPackage, ["RAPL failed", raplWrite.message, clamped]);
 }
 
-const NO_CPUFREQ = "cpufreq is not available on this node";
+const RAPL_ONLY = "the control mode allows RAPL only";
 
 function regulate(control: CpuControl, wattsPerPackage: Watts, why: Words): CpuPlan {
   const { dvfsAvailable, powerKnown, throttleWrite, packages, mode } = control;
-  if (!dvfsAvailable) return settle(control, { backend: "none", result: "blocked" }, ...why, NO_CPUFREQ);
+  const releases = [mode === "dvfs" ? releaseRapl(control) : tighterRapl(control, wattsPerPackage)];
+  if (!dvfsAvailable) return settle(control, { backend: "none", releases, result: "blocked" }, ...why, NO_CPUFREQ);
   const target = pooledTarget(wattsPerPackage, packages);
   if (target === undefined) {
-    return settle(control, { backend: "dvfs", result: "blocked" }, ...why, "the number of CPU packages is unknown");
+    const unknown = "the number of CPU packages is unknown";
+    return settle(control, { backend: "dvfs", releases, result: "blocked" }, ...why, unknown);
   }
-  const actions: CpuAction[] = mode === "dvfs" ? [...liftRaplCap(control)] : [];
-  if (throttleWrite === undefined) actions.push({ kind: "regulate", target });
+  const actions: CpuAction[] = throttleWrite === undefined ? [{ kind: "regulate", target }] : [];
   return powerKnown
-    ? settle(control, { backend: "dvfs", actions, result: "applied" }, ...why, `DVFS aims at ${target} W`)
-    : settle(control, { backend: "dvfs", actions, result: "blocked" }, ...why, "no power reading: the throttle stays");
+    ? settle(control, { backend: "dvfs", releases, actions, result: "applied" }, ...why, `DVFS aims at ${target} W`)
+    : settle(
+        control,
+        { backend: "dvfs", releases, actions, result: "blocked" },
+        ...why,
+        "no power reading: the throttle stays",
+      );
 }
 
 function throttleByPercent(control: CpuControl, pctOfMax: Percent): CpuPlan {
   const { mode, dvfsAvailable, inForce, throttleWrite } = control;
   const why = `${pctOfMax} % of an unknown maximum is not known in watts`;
   if (mode === "rapl") {
-    const actions = restoreThrottle(control);
-    return settle(control, { backend: "none", actions, result: "blocked" }, why, "the control mode allows RAPL only");
+    const releases = [releaseThrottle(control)];
+    return settle(control, { backend: "none", releases, result: "blocked" }, why, RAPL_ONLY);
   }
   if (!dvfsAvailable) return settle(control, { backend: "none", result: "blocked" }, why, NO_CPUFREQ);
+  const releases = [releaseRapl(control)];
   const throttlePct = percentThrottle(pctOfMax);
-  const actions: CpuAction[] = [...liftRaplCap(control)];
-  if (throttleWrite === undefined && throttlePct !== inForce.throttlePct)
-    actions.push({ kind: "setThrottle", throttlePct });
-  return settle(control, { backend: "dvfs", actions, result: "applied" }, why, `throttled by ${throttlePct} %`);
+  const actions: CpuAction[] =
+    throttleWrite === undefined && throttlePct !== inForce.throttlePct ? [{ kind: "setThrottle", throttlePct }] : [];
+  return settle(
+    control,
+    { backend: "dvfs", releases, actions, result: "applied" },
+    why,
+    `throttled by ${throttlePct} %`,
+  );
 }
