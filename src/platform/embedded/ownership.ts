@@ -34,7 +34,7 @@ function compareAt(
   if (before === undefined) return [fieldTreeOf(after, schema), undefined];
   if (after === undefined) return [undefined, fieldTreeOf(before, schema)];
   const structure = structureOf(after, schema);
-  if (structure !== structureOf(before, schema) || structure === "leaf" || isBare(before) || isBare(after)) {
+  if (structure !== structureOf(before, schema) || structure === "leaf" || (isBare(before) && isBare(after))) {
     return equal(before, after) ? [undefined, undefined] : [fieldTreeOf(after, schema), undefined];
   }
   const pairs: Iterable<[string, unknown, unknown, Schema | undefined]> =

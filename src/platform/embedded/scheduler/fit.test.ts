@@ -1,0 +1,126 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nodeViewOf, offersOther, podViewOf } from "./cluster-view.ts";
+import { enough, explain, leastAllocated, misfit } from "./fit.ts";
+import { Occupancy } from "./occupancy.ts";
+
+const pod = (requests: object, name = "p") =>
+  podViewOf(
+    {
+      metadata: { name, namespace: "default", uid: name },
+      spec: { containers: [{ resources: { requests } }] },
+    } as never,
+    "default-scheduler",
+  );
+const node = (allocatable: object, more: object = {}) =>
+  nodeViewOf({ metadata: { name: "n", labels: {} }, status: { allocatable }, ...more } as never, false);
+
+describe("misfit", () => {
+  it("fills a node to the last tenth and no further", () => {
+    const occupancy = new Occupancy();
+    const one = node({ cpu: "1", memory: "1Gi" });
+    for (let count = 0; count < 10; count++) {
+      expect(misfit(pod({ cpu: "100m" }), one, occupancy.on("n"))).toBeUndefined();
+      occupancy.place(`p${count}`, "n", pod({ cpu: "100m" }).requests);
+    }
+    expect(misfit(pod({ cpu: "1m" }), one, occupancy.on("n"))).toBe("Insufficient cpu");
+  });
+
+  it("has nothing of what a node does not name, and room for a pod that asks for nothing", () => {
+    const occupancy = new Occupancy();
+    expect(misfit(pod({ "nvidia.com/gpu": "1" }), node({ cpu: "1" }), occupancy.on("n"))).toBe(
+      "Insufficient nvidia.com/gpu",
+    );
+    expect(misfit(pod({ cpu: "0" }), node({}), occupancy.on("n"))).toBeUndefined();
+    expect(misfit(pod({ memory: "garbage" }), node({}), occupancy.on("n"))).toBeUndefined();
+    expect(misfit(pod({}), node({ pods: "0" }), occupancy.on("n"))).toBe("Too many pods");
+    expect(misfit(pod({ cpu: "1" }), node({ cpu: "garbage" }), occupancy.on("n"))).toBe("Insufficient cpu");
+  });
+});
+
+describe("Occupancy", () => {
+  it("is exactly empty again when everyone has left, in whatever order", () => {
+    const step = fc.record({
+      pod: fc.nat({ max: 20 }),
+      node: fc.constantFrom("a", "b"),
+      cpu: fc.nat({ max: 5000 }),
+      leave: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const occupancy = new Occupancy();
+        const truth = new Map<number, { node: string; cpu: number }>();
+        for (const { pod: id, node: where, cpu, leave } of steps) {
+          if (leave) {
+            if (occupancy.remove(String(id)) !== truth.delete(id)) throw new Error("it does not know who stands there");
+          } else {
+            occupancy.place(String(id), where, pod({ cpu: `${cpu}m` }).requests);
+            truth.set(id, { node: where, cpu });
+          }
+          for (const name of ["a", "b"]) {
+            const here = [...truth.values()].filter((one) => one.node === name);
+            expect(occupancy.on(name).pods).toBe(here.length);
+            const sum = here.reduce((all, one) => all + one.cpu, 0);
+            expect(Math.round((occupancy.on(name).requested.get("cpu") ?? 0) * 1000)).toBe(sum);
+          }
+        }
+        for (const id of truth.keys()) occupancy.remove(String(id));
+        expect(occupancy.on("a").requested.size + occupancy.on("b").requested.size).toBe(0);
+      }),
+    );
+  });
+});
+
+describe("leastAllocated", () => {
+  it("is kube-scheduler's: the mean of the free shares in percent, rounded down", () => {
+    const occupancy = new Occupancy();
+    const one = node({ cpu: "4", memory: "8Gi" });
+    expect(leastAllocated(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(75);
+    occupancy.place("x", "n", pod({ cpu: "1", memory: "1Gi" }).requests);
+    expect(leastAllocated(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(Math.floor((50 + 62) / 2));
+  });
+
+  it("weighs a pod that asks for nothing as 100m and 200Mi, and stays within 0–100", () => {
+    const occupancy = new Occupancy();
+    expect(leastAllocated(pod({}), node({ cpu: "1", memory: "2000Mi" }), occupancy.on("n"))).toBe(90);
+    expect(leastAllocated(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"))).toBe(0);
+    expect(leastAllocated(pod({}), node({}), occupancy.on("n"))).toBe(0);
+  });
+});
+
+describe("enough and explain", () => {
+  it.each([
+    [0, 0],
+    [99, 99],
+    [100, 100],
+    [1000, 420],
+    [5000, 500],
+    [10_000, 500],
+  ])("of %d nodes %d are enough", (nodes, wanted) => {
+    expect(enough(nodes)).toBe(wanted);
+  });
+
+  it("sorts the reasons", () => {
+    const reasons = new Map([
+      ["Too many pods", 1],
+      ["Insufficient cpu", 2],
+    ]);
+    expect(explain(3, reasons)).toBe("0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu.");
+    expect(explain(0, new Map())).toBe("no nodes available to schedule pods");
+  });
+});
+
+describe("offersOther", () => {
+  it("notices labels, taints, cordons and capacity, and no heartbeat", () => {
+    const before = node({ cpu: "1" });
+    expect(
+      offersOther(before, node({ cpu: "1000m" }, { status: { allocatable: { cpu: "1" }, conditions: [{}] } })),
+    ).toBe(false);
+    expect(offersOther(before, node({ cpu: "2" }))).toBe(true);
+    expect(offersOther(before, node({ cpu: "1" }, { spec: { unschedulable: true } }))).toBe(true);
+    expect(offersOther(before, node({ cpu: "1" }, { spec: { taints: [{ key: "k", effect: "NoSchedule" }] } }))).toBe(
+      true,
+    );
+    expect(offersOther(before, { ...before, labels: { a: "b" } })).toBe(true);
+  });
+});
