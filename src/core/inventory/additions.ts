@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { gpuVendors } from "../api/index.ts";
-import { watts } from "../units/index.ts";
-import { type CpuEntry, type Figure, figure, type GpuEntry, type Provenance } from "./catalogue/entry.ts";
+import { type Watts, watts } from "../units/index.ts";
+import {
+  type CpuEntry,
+  type Figure,
+  figure,
+  type GpuEntry,
+  type LoadCurve,
+  type Provenance,
+} from "./catalogue/entry.ts";
 import type { Source } from "./catalogue/sources.ts";
 import { FALLBACK_GPU_IDLE_SHARE } from "./fallback.ts";
 
@@ -45,11 +52,13 @@ const gpuAddition = z.strictObject({
   perf: z.number().positive().max(1e9).optional(),
 });
 
-type CpuAddition = z.infer<typeof cpuAddition>;
-type GpuAddition = z.infer<typeof gpuAddition>;
-
 /** An entry that could be read, or what is wrong with it, one line per field. */
 export type EntryReading<Entry> = { readonly entry: Entry } | { readonly problems: readonly string[] };
+
+export type AdditionReader<Entry> = (
+  value: unknown,
+  existing: (key: string) => Entry | undefined,
+) => EntryReading<Entry>;
 
 type Tag = <Value extends number>(value: Value) => Figure<Value>;
 
@@ -65,102 +74,134 @@ function tagOf({
   return (value) => figure(value, provenance, origin);
 }
 
-function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output | readonly string[] {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  return result.error.issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.join(".")}: ${message}`,
-  );
+interface Overrides {
+  readonly tag: Tag;
+  /** What the addition gives, else what the entry had before. */
+  readonly number: <Before extends Figure | undefined>(given: number | undefined, before: Before) => Figure | Before;
+  readonly power: <Before extends Figure<Watts> | undefined>(
+    given: number | undefined,
+    before: Before,
+  ) => Figure<Watts> | Before;
+  /** An inherited figure makes way for those that were given: it was never said to be right beside them. */
+  readonly within: <Value extends number>(inherited: Figure<Value>, least: Value, most: Value) => Figure<Value>;
 }
 
-const isProblems = (parsed: unknown): parsed is readonly string[] => Array.isArray(parsed);
-
-const missing = (field: string): string => `${field}: a new entry needs it`;
-
-export function readCpuAddition(
-  value: unknown,
-  existing: (key: string) => CpuEntry | undefined,
-): EntryReading<CpuEntry> {
-  const parsed = parse<CpuAddition>(cpuAddition, value);
-  if (isProblems(parsed)) return { problems: parsed };
-  const tag = tagOf(parsed);
-  const before = existing(parsed.key);
-  const coresPerSocket = parsed.coresPerSocket === undefined ? before?.coresPerSocket : tag(parsed.coresPerSocket);
-  const tdp = parsed.tdpWatts === undefined ? before?.tdp : tag(watts(parsed.tdpWatts));
-  const baseGHz = parsed.baseGHz === undefined ? before?.baseGHz : tag(parsed.baseGHz);
-  const boostGHz = (parsed.boostGHz === undefined ? before?.boostGHz : tag(parsed.boostGHz)) ?? baseGHz;
-  const min = parsed.minWatts === undefined ? before?.configurable?.min : tag(watts(parsed.minWatts));
-  const max = parsed.maxWatts === undefined ? before?.configurable?.max : tag(watts(parsed.maxWatts));
-  if (!coresPerSocket || !tdp || !baseGHz || !boostGHz) {
-    const lacking = { coresPerSocket, tdpWatts: tdp, baseGHz };
-    return { problems: Object.entries(lacking).flatMap(([field, present]) => (present ? [] : [missing(field)])) };
-  }
-  const curve = parsed.curve
-    ? { points: parsed.curve, provenance: tag(0).provenance, source: tag(0).source }
-    : before?.curve;
-  const problems = [
-    ...(baseGHz.value > boostGHz.value ? ["boostGHz: is below baseGHz"] : []),
-    ...((min === undefined) === (max === undefined) ? [] : ["minWatts, maxWatts: give both or neither"]),
-    ...(min && max && min.value > max.value ? ["maxWatts: is below minWatts"] : []),
-    ...(curve?.points.some(([load], at) => at > 0 && load <= (curve.points[at - 1]?.[0] ?? 0))
-      ? ["curve: load must rise"]
-      : []),
-  ];
-  if (problems.length > 0) return { problems };
+function overridesOf(tag: Tag): Overrides {
   return {
-    entry: {
-      key: parsed.key,
-      vendor: parsed.vendor ?? before?.vendor ?? "unknown",
-      family: parsed.family ?? before?.family ?? parsed.key,
-      aliases: [...(before?.aliases ?? []), ...(parsed.aliases ?? [])],
-      coresPerSocket,
-      threadsPerCore: parsed.threadsPerCore ?? before?.threadsPerCore ?? 1,
-      tdp,
-      ...(min && max ? { configurable: { min, max } } : {}),
-      baseGHz,
-      boostGHz,
-      ...(curve ? { curve } : {}),
+    tag,
+    number: (given, before) => (given === undefined ? before : tag(given)),
+    power: (given, before) => (given === undefined ? before : tag(watts(given))),
+    within: (inherited, least, most) => {
+      if (inherited.value > most) return tag(most);
+      return inherited.value < least ? tag(least) : inherited;
     },
   };
 }
 
-export function readGpuAddition(
-  value: unknown,
-  existing: (key: string) => GpuEntry | undefined,
-): EntryReading<GpuEntry> {
-  const parsed = parse<GpuAddition>(gpuAddition, value);
-  if (isProblems(parsed)) return { problems: parsed };
-  const tag = tagOf(parsed);
-  const before = existing(parsed.key);
-  const maxWatts = parsed.maxWatts === undefined ? before?.maxWatts : tag(watts(parsed.maxWatts));
-  const perf = parsed.perf === undefined ? before?.perf : tag(parsed.perf);
-  const vendor = parsed.vendor ?? before?.vendor;
-  if (!maxWatts || !perf || !vendor) {
-    const lacking = { vendor, maxWatts, perf };
-    return { problems: Object.entries(lacking).flatMap(([field, present]) => (present ? [] : [missing(field)])) };
-  }
-  const defaultWatts =
-    (parsed.defaultWatts === undefined ? before?.defaultWatts : tag(watts(parsed.defaultWatts))) ?? maxWatts;
-  const minWatts = (parsed.minWatts === undefined ? before?.minWatts : tag(watts(parsed.minWatts))) ?? tag(watts(0));
-  const idleWatts =
-    (parsed.idleWatts === undefined ? before?.idleWatts : tag(watts(parsed.idleWatts))) ??
-    tag(watts(maxWatts.value * FALLBACK_GPU_IDLE_SHARE));
-  const problems = [
-    ...(minWatts.value > defaultWatts.value ? ["defaultWatts: is below minWatts"] : []),
-    ...(defaultWatts.value > maxWatts.value ? ["maxWatts: is below defaultWatts"] : []),
-    ...(idleWatts.value > maxWatts.value ? ["idleWatts: is above maxWatts"] : []),
-  ];
-  if (problems.length > 0) return { problems };
-  return {
-    entry: {
-      key: parsed.key,
-      vendor,
-      aliases: [...(before?.aliases ?? []), ...(parsed.aliases ?? [])],
-      minWatts,
-      defaultWatts,
-      maxWatts,
-      idleWatts,
-      perf,
-    },
+/** Checks an addition against its schema and lays it over the entry of the same key, if there is one. */
+function readerOf<Addition extends z.infer<z.ZodObject<typeof identity>>, Entry>(
+  schema: z.ZodType<Addition>,
+  merge: (addition: Addition, before: Entry | undefined, overrides: Overrides) => EntryReading<Entry>,
+): AdditionReader<Entry> {
+  return (value, existing) => {
+    const { success, data, error } = schema.safeParse(value);
+    if (success) return merge(data, existing(data.key), overridesOf(tagOf(data)));
+    const problems = error.issues.map(({ path, message }) =>
+      path.length === 0 ? message : `${path.join(".")}: ${message}`,
+    );
+    return { problems };
   };
 }
+
+const missing = (fields: Readonly<Record<string, unknown>>): { readonly problems: readonly string[] } => ({
+  problems: Object.entries(fields).flatMap(([name, given]) => (given ? [] : [`${name}: a new entry needs it`])),
+});
+
+const problemsIf = (...checks: readonly (readonly [wrong: boolean, problem: string])[]): readonly string[] =>
+  checks.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
+
+export const readCpuAddition = readerOf<z.infer<typeof cpuAddition>, CpuEntry>(
+  cpuAddition,
+  (addition, before, { tag, number, power, within }) => {
+    const coresPerSocket = number(addition.coresPerSocket, before?.coresPerSocket);
+    const tdp = power(addition.tdpWatts, before?.tdp);
+    const baseGHz = number(addition.baseGHz, before?.baseGHz);
+    if (!coresPerSocket || !tdp || !baseGHz) return missing({ coresPerSocket, tdpWatts: tdp, baseGHz });
+    const boostGHz = number(
+      addition.boostGHz,
+      within(before?.boostGHz ?? baseGHz, baseGHz.value, Number.POSITIVE_INFINITY),
+    );
+    const max = power(addition.maxWatts, before?.configurable?.max);
+    const oldMin = before?.configurable?.min;
+    const min = power(addition.minWatts, oldMin && max && within(oldMin, watts(0), max.value));
+    const curve = addition.curve
+      ? { points: addition.curve, provenance: tag(0).provenance, source: tag(0).source }
+      : before?.curve;
+    const problems = problemsIf(
+      [baseGHz.value > boostGHz.value, "boostGHz: is below baseGHz"],
+      [(min === undefined) !== (max === undefined), "minWatts, maxWatts: give both or neither"],
+      [min !== undefined && max !== undefined && min.value > max.value, "maxWatts: is below minWatts"],
+      [curve !== undefined && !rises(curve.points), "curve: load must rise"],
+    );
+    if (problems.length > 0) return { problems };
+    return {
+      entry: {
+        key: addition.key,
+        vendor: addition.vendor ?? before?.vendor ?? "unknown",
+        family: addition.family ?? before?.family ?? addition.key,
+        aliases: [...(before?.aliases ?? []), ...(addition.aliases ?? [])],
+        coresPerSocket,
+        threadsPerCore: addition.threadsPerCore ?? before?.threadsPerCore ?? 1,
+        tdp,
+        ...(min && max ? { configurable: { min, max } } : {}),
+        baseGHz,
+        boostGHz,
+        ...(curve ? { curve } : {}),
+      },
+    };
+  },
+);
+
+const rises = (points: LoadCurve["points"]): boolean =>
+  points.every(([load], at) => at === 0 || load > (points[at - 1]?.[0] ?? 0));
+
+export const readGpuAddition = readerOf<z.infer<typeof gpuAddition>, GpuEntry>(
+  gpuAddition,
+  (addition, before, { tag, number, power, within }) => {
+    const maxWatts = power(addition.maxWatts, before?.maxWatts);
+    const perf = number(addition.perf, before?.perf);
+    const vendor = addition.vendor ?? before?.vendor;
+    if (!maxWatts || !perf || !vendor) return missing({ vendor, maxWatts, perf });
+    const most = maxWatts.value;
+    const none = watts(0);
+    const minWatts = power(
+      addition.minWatts,
+      within(before?.minWatts ?? tag(none), none, watts(Math.min(most, addition.defaultWatts ?? most))),
+    );
+    const defaultWatts = power(addition.defaultWatts, within(before?.defaultWatts ?? maxWatts, minWatts.value, most));
+    const idleWatts = power(
+      addition.idleWatts,
+      within(before?.idleWatts ?? tag(watts(most * FALLBACK_GPU_IDLE_SHARE)), none, most),
+    );
+    const problems = problemsIf(
+      [minWatts.value > most, "maxWatts: is below minWatts"],
+      [minWatts.value <= most && minWatts.value > defaultWatts.value, "defaultWatts: is below minWatts"],
+      [minWatts.value <= most && defaultWatts.value > most, "maxWatts: is below defaultWatts"],
+      [idleWatts.value > most, "idleWatts: is above maxWatts"],
+    );
+    if (problems.length > 0) return { problems };
+    return {
+      entry: {
+        ...before,
+        key: addition.key,
+        vendor,
+        aliases: [...(before?.aliases ?? []), ...(addition.aliases ?? [])],
+        minWatts,
+        defaultWatts,
+        maxWatts,
+        idleWatts,
+        perf,
+      },
+    };
+  },
+);

@@ -92,6 +92,75 @@ describe("additions", () => {
     expect(catalogue.cpus).toHaveLength(builtinCatalogue.cpus.length);
   });
 
+  it("what a known key inherits makes way for the fields it names", () => {
+    const lower = buildCatalogue({
+      gpus: [
+        { key: "nvidia-h100-sxm", maxWatts: 500 },
+        { key: "nvidia-l40s", maxWatts: 30 },
+        { key: "nvidia-l40", defaultWatts: 80 },
+        { key: "amd-mi250x", minWatts: 520 },
+      ],
+      cpus: [
+        { key: "amd-epyc-9654", maxWatts: 250 },
+        { key: "amd-epyc-9554", baseGHz: 5 },
+      ],
+    });
+    expect(lower.problems).toEqual([]);
+    const limits = (name: string) => {
+      const { minWatts, defaultWatts, maxWatts, idleWatts } = lower.catalogue.gpu(name).entry ?? {};
+      return [minWatts?.value, defaultWatts?.value, maxWatts?.value, idleWatts?.value];
+    };
+    expect(limits("nvidia-h100-sxm")).toEqual([200, 500, 500, 79]);
+    expect(limits("nvidia-l40s")).toEqual([30, 30, 30, 30]);
+    expect(limits("nvidia-l40")).toEqual([80, 80, 300, 34]);
+    expect(limits("amd-mi250x")).toEqual([520, 520, 560, 90]);
+    const h100 = lower.catalogue.gpu("nvidia-h100-sxm").entry;
+    expect(h100?.defaultWatts).toMatchObject({ provenance: "assumed", source: { title: "site catalogue" } });
+    expect(h100?.minWatts).toBe(builtinCatalogue.gpu("nvidia-h100-sxm").entry?.minWatts);
+    expect(lower.catalogue.cpu("amd-epyc-9654").entry?.configurable).toMatchObject({
+      min: { value: 250 },
+      max: { value: 250 },
+    });
+    expect(lower.catalogue.cpu("amd-epyc-9554").entry?.boostGHz.value).toBe(5);
+  });
+
+  it("what is given is never bent to fit", () => {
+    const { problems } = buildCatalogue({
+      gpus: [
+        { key: "nvidia-h100-sxm", minWatts: 750 },
+        { key: "nvidia-l4", idleWatts: 73 },
+      ],
+      cpus: [
+        { key: "amd-epyc-9654", minWatts: 450 },
+        { key: "amd-epyc-9554", boostGHz: 2 },
+      ],
+    });
+    expect(problems).toEqual([
+      "cpus[0] (amd-epyc-9654): maxWatts: is below minWatts",
+      "cpus[1] (amd-epyc-9554): boostGHz: is below baseGHz",
+      "gpus[0] (nvidia-h100-sxm): maxWatts: is below minWatts",
+      "gpus[1] (nvidia-l4): idleWatts: is above maxWatts",
+    ]);
+  });
+
+  it("a key that is nearly one is asked back", () => {
+    const { catalogue, problems } = buildCatalogue({
+      gpus: [
+        { key: "NVIDIA-H100-SXM", maxWatts: 500 },
+        { ...gpu, key: "L4 24GB" },
+        { key: " nvidia-l40 ", maxWatts: 250 },
+      ],
+      cpus: [{ key: "EPYC 9654", tdpWatts: 1 }],
+    });
+    expect(problems).toEqual([
+      'cpus[0] (EPYC 9654): key: is a name of "amd-epyc-9654"; did you mean that?',
+      'gpus[0] (NVIDIA-H100-SXM): key: is a name of "nvidia-h100-sxm"; did you mean that?',
+      'gpus[1] (L4 24GB): key: is a name of "nvidia-l4"; did you mean that?',
+    ]);
+    expect(catalogue.gpu("L40").entry?.maxWatts.value).toBe(250);
+    expect(catalogue.gpu("nvidia-h100-sxm").entry?.maxWatts.value).toBe(700);
+  });
+
   it("a name that only had a stand-in can be given to a model", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [{ key: "nvidia-h100-pcie", aliases: ["H100"] }] });
     expect(problems).toEqual([]);
@@ -189,6 +258,21 @@ describe("a bad entry is refused by name and costs no other", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
     expect(problems).toEqual(["gpus[1] (site-gpu): key: is there twice; the first one counts"]);
     expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
+  });
+
+  it("a refused entry keeps none of its names from the next", () => {
+    const { catalogue, problems } = buildCatalogue({
+      gpus: [
+        { ...gpu, key: "greedy", aliases: ["Our Board", "L4"] },
+        { ...gpu, aliases: ["Our Board"] },
+        { ...gpu, key: "late", aliases: ["our-board"] },
+      ],
+    });
+    expect(problems).toEqual([
+      'gpus[0] (greedy): aliases: "L4" already means nvidia-l4',
+      'gpus[2] (late): aliases: "our-board" already means site-gpu',
+    ]);
+    expect(catalogue.gpu("Our Board").key).toBe("site-gpu");
   });
 
   it("a file of the wrong shape is said to be one", () => {

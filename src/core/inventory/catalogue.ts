@@ -1,8 +1,8 @@
-import { type EntryReading, readCpuAddition, readGpuAddition } from "./additions.ts";
+import { type AdditionReader, readCpuAddition, readGpuAddition } from "./additions.ts";
 import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "./builtin.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
 import { type Match, matchCpu, matchGpu } from "./match.ts";
-import { indexFamilies, indexNames, type NameClash } from "./name-index.ts";
+import { indexFamilies, indexNames, type NameClash, type Named, NameHolders } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts } from "./normalise.ts";
 
 /** The models Joulie knows, by whatever name a node gives them. */
@@ -19,21 +19,19 @@ export interface CatalogueReading {
   readonly problems: readonly string[];
 }
 
-interface Named {
-  readonly key: string;
-  readonly aliases: readonly string[];
-}
-
 /**
  * The embedded models plus a site's own: `{ cpus: […], gpus: […] }`, as HARDWARE_CATALOG_PATH holds them. A known key
  * overrides the fields it names, a new one adds a model. A bad entry is refused and named; it costs no other.
  */
 export function buildCatalogue(additions?: unknown): CatalogueReading {
   const sections = sectionsOf(additions);
-  const cpus = withAdditions(BUILTIN_CPUS, sections.cpus, "cpus", readCpuAddition, cpuNames);
-  const gpus = withAdditions(BUILTIN_GPUS, sections.gpus, "gpus", readGpuAddition, gpuNames);
-  const cpuIndex = { ...cpuNames(cpus.entries), families: indexFamilies(cpus.entries, CPU_FAMILIES) };
-  const gpuIndex = gpuNames(gpus.entries);
+  const cpus = withAdditions(BUILTIN_CPUS, sections.cpus, "cpus", readCpuAddition, new NameHolders(cpuNameParts));
+  const gpus = withAdditions(BUILTIN_GPUS, sections.gpus, "gpus", readGpuAddition, new NameHolders(gpuNameParts));
+  const cpuIndex = {
+    ...indexNames(cpus.entries, CPU_PROXIES, cpuNameParts),
+    families: indexFamilies(cpus.entries, CPU_FAMILIES),
+  };
+  const gpuIndex = indexNames(gpus.entries, GPU_PROXIES, gpuNameParts);
   return {
     catalogue: {
       cpus: cpus.entries,
@@ -44,9 +42,6 @@ export function buildCatalogue(additions?: unknown): CatalogueReading {
     problems: [...sections.problems, ...cpus.problems, ...gpus.problems],
   };
 }
-
-const cpuNames = (entries: readonly CpuEntry[]) => indexNames(entries, CPU_PROXIES, cpuNameParts);
-const gpuNames = (entries: readonly GpuEntry[]) => indexNames(entries, GPU_PROXIES, gpuNameParts);
 
 interface Sections {
   readonly cpus: readonly unknown[];
@@ -73,41 +68,42 @@ function withAdditions<Entry extends Named>(
   builtin: readonly Entry[],
   additions: readonly unknown[],
   section: string,
-  readEntry: (value: unknown, existing: (key: string) => Entry | undefined) => EntryReading<Entry>,
-  namesOf: (entries: readonly Entry[]) => { readonly clashes: readonly NameClash[] },
+  readEntry: AdditionReader<Entry>,
+  names: NameHolders,
 ): { readonly entries: readonly Entry[]; readonly problems: readonly string[] } {
   const entries = new Map(builtin.map((entry) => [entry.key, entry]));
-  const problems: string[] = [];
+  for (const entry of builtin) names.admit(entry);
   const added = new Set<string>();
-  additions.forEach((value, at) => {
-    const where = `${section}[${at}]${keyOf(value)}`;
-    const reading = readEntry(value, (key) => entries.get(key));
-    if ("problems" in reading) {
-      problems.push(...reading.problems.map((problem) => `${where}: ${problem}`));
-      return;
-    }
+
+  const problemsOf = (value: unknown, key: string | undefined): readonly string[] => {
+    const holder = key === undefined ? undefined : names.holderOf(key);
+    if (holder !== undefined && holder !== key) return [`key: is a name of "${holder}"; did you mean that?`];
+    const reading = readEntry(value, (listed) => entries.get(listed));
+    if ("problems" in reading) return reading.problems;
     const { entry } = reading;
-    const clash = added.has(entry.key)
-      ? "key: is there twice; the first one counts"
-      : clashOf(namesOf([...[...entries.values()].filter(({ key }) => key !== entry.key), entry]).clashes);
-    if (clash === undefined) {
-      entries.set(entry.key, entry);
-      added.add(entry.key);
-    } else problems.push(`${where}: ${clash}`);
+    if (added.has(entry.key)) return ["key: is there twice; the first one counts"];
+    const clash = names.admit(entry);
+    if (clash !== undefined) return [explain(clash)];
+    entries.set(entry.key, entry);
+    added.add(entry.key);
+    return [];
+  };
+
+  const problems = additions.flatMap((value, at) => {
+    const key = keyOf(value);
+    const where = `${section}[${at}]${key === undefined ? "" : ` (${key})`}`;
+    return problemsOf(value, key).map((problem) => `${where}: ${problem}`);
   });
   return { entries: [...entries.values()], problems };
 }
 
-function clashOf([clash]: readonly NameClash[]): string | undefined {
-  if (clash === undefined) return undefined;
-  const why = clash.heldBy === undefined ? "says nothing that tells models apart" : `already means ${clash.heldBy}`;
-  return `aliases: "${clash.name}" ${why}`;
-}
+const explain = ({ name, heldBy }: NameClash): string =>
+  `aliases: "${name}" ${heldBy === undefined ? "says nothing that tells models apart" : `already means ${heldBy}`}`;
 
-const keyOf = (value: unknown): string => {
+function keyOf(value: unknown): string | undefined {
   const key = typeof value === "object" && value !== null && "key" in value ? value.key : undefined;
-  return typeof key === "string" ? ` (${key})` : "";
-};
+  return typeof key === "string" ? key.trim() : undefined;
+}
 
 /** What ships with Joulie. */
 export const builtinCatalogue: Catalogue = buildCatalogue().catalogue;

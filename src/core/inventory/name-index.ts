@@ -1,7 +1,7 @@
 import type { CpuEntry, CpuFamily, GpuEntry, Proxy } from "./catalogue/entry.ts";
 import type { NameParts } from "./normalise.ts";
 
-interface Named {
+export interface Named {
   readonly key: string;
   readonly aliases: readonly string[];
 }
@@ -32,25 +32,45 @@ export interface FamilyMember {
 /** A name an entry cannot have: another one holds it, or nothing in it tells models apart. */
 export interface NameClash {
   readonly name: string;
-  readonly key: string;
   readonly heldBy?: string;
+}
+
+/** Who holds which name, kept up to date entry by entry: a site may add thousands. */
+export class NameHolders {
+  readonly #partsOf: (name: string) => NameParts;
+  readonly #keys = new Map<string, string>();
+
+  constructor(partsOf: (name: string) => NameParts) {
+    this.#partsOf = partsOf;
+  }
+
+  holderOf(name: string): string | undefined {
+    return this.#keys.get(this.#partsOf(name).id);
+  }
+
+  /** An entry gets all of its names or, where it cannot have one, none. */
+  admit({ key, aliases }: Named): NameClash | undefined {
+    const ids: string[] = [];
+    for (const name of [key, ...aliases]) {
+      const { id } = this.#partsOf(name);
+      const heldBy = this.#keys.get(id);
+      if (id === "") return { name };
+      if (heldBy !== undefined && heldBy !== key) return { name, heldBy };
+      ids.push(id);
+    }
+    for (const id of ids) this.#keys.set(id, key);
+    return undefined;
+  }
 }
 
 export function indexNames<Entry extends Named>(
   entries: readonly Entry[],
   proxies: readonly Proxy[],
   partsOf: (name: string) => NameParts,
-): NameIndex<Entry> & { readonly clashes: readonly NameClash[] } {
+): NameIndex<Entry> {
   const exact = new Map<string, Entry>();
-  const clashes: NameClash[] = [];
   for (const entry of entries) {
-    for (const name of [entry.key, ...entry.aliases]) {
-      const { id } = partsOf(name);
-      const holder = exact.get(id);
-      if (id === "") clashes.push({ name, key: entry.key });
-      else if (holder === undefined) exact.set(id, entry);
-      else if (holder !== entry) clashes.push({ name, key: entry.key, heldBy: holder.key });
-    }
+    for (const name of [entry.key, ...entry.aliases]) exact.set(partsOf(name).id, entry);
   }
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const standIns = new Map<string, StandIn<Entry>>();
@@ -59,7 +79,7 @@ export function indexNames<Entry extends Named>(
     // A site's own entry may take over a name that until then only had a stand-in.
     if (entry !== undefined) for (const name of names) standIns.set(partsOf(name).id, { entry, because });
   }
-  return { exact, standIns, clashes };
+  return { exact, standIns };
 }
 
 export function indexFamilies(entries: readonly CpuEntry[], families: readonly CpuFamily[]): FamilyIndex[] {

@@ -1,0 +1,21 @@
+import { expect, it, vi } from "vitest";
+import { NameHolders } from "./name-index.ts";
+import { gpuNameParts } from "./normalise.ts";
+
+it("the names of an entry are read once however many were admitted before it", () => {
+  const partsOf = vi.fn(gpuNameParts);
+  const names = new NameHolders(partsOf);
+  for (let at = 0; at < 50; at++) expect(names.admit({ key: `board ${at}`, aliases: [`b${at}`] })).toBeUndefined();
+  expect(partsOf).toHaveBeenCalledTimes(100);
+  expect(names.holderOf("Board 7")).toBe("board 7");
+  expect(names.holderOf("B-8")).toBeUndefined();
+});
+
+it("an entry may be admitted again under its key, with further names", () => {
+  const names = new NameHolders(gpuNameParts);
+  names.admit({ key: "one", aliases: [] });
+  expect(names.admit({ key: "one", aliases: ["uno"] })).toBeUndefined();
+  expect(names.admit({ key: "two", aliases: ["due", "Uno"] })).toEqual({ name: "Uno", heldBy: "one" });
+  expect(names.holderOf("due")).toBeUndefined();
+  expect(names.admit({ key: "nvidia", aliases: [] })).toEqual({ name: "nvidia" });
+});
