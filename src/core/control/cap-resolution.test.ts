@@ -132,10 +132,32 @@ describe("resolveCap", () => {
     expect(resolveCap(asWatts(500), device({ step: 1, max: 300.7, min: 300.5 }))).toMatchObject({ watts: 300 });
   });
 
+  it("X-88 keeps the step below where the one above passes the maximum, the original or the register", () => {
+    expect(resolveCap(asWatts(150.6), device({ min: 150.5, max: 150.9, step: 1 }))).toEqual({
+      kind: "watts",
+      watts: 150,
+    });
+    expect(resolveCap(asWatts(150.6), device({ min: 150.5, original: 150.9, step: 1 }))).toMatchObject({ watts: 150 });
+    expect(resolveCap(asWatts(150.6), device({ min: 150.5, registerMost: 151, step: 1 }))).toMatchObject({
+      watts: 151,
+    });
+    expect(resolveCap(asWatts(100), device({ min: 150.5, max: 150.9, step: 1 }))).toEqual({
+      kind: "watts",
+      watts: 150,
+      clamped: "100 W asked for, clamped to 150 W: the device's minimum",
+    });
+  });
+
+  it("leaves a figure as it is where no step fits, rather than writing 0", () => {
+    expect(resolveCap(asWatts(0.4), device({ max: 0.9, step: 1 }))).toEqual({ kind: "watts", watts: 0.4 });
+    expect(resolveCap(asWatts(1e308), device({ step: 1e-308 }))).toEqual({ kind: "watts", watts: 1e308 });
+  });
+
   it("takes a figure a hair below a step for that step", () => {
     expect(resolveCap(asWatts(0.1 + 0.7), device({ step: 0.1 }))).toMatchObject({ watts: 0.8 });
     expect(resolveCap(asWatts(419.99999999999994), device({ step: 1 }))).toEqual({ kind: "watts", watts: 420 });
     expect(resolveCap(asWatts(419.999), device({ step: 1 }))).toEqual({ kind: "watts", watts: 419 });
+    expect(resolveCap(asWatts(500), device({ step: 0.1, max: 0.3 }))).toMatchObject({ watts: 0.3 });
   });
 
   it("X-88 never yields what RAPL's register would mask, whatever is asked", () => {
@@ -148,16 +170,32 @@ describe("resolveCap", () => {
     );
   });
 
-  it("X-88 stays within the device and under the original, and says so exactly when it moved the figure", () => {
-    const bound = fc.option(fc.integer({ min: 1, max: 1000 }), { nil: undefined });
+  it("X-88 stays within the device and under the original, and says so exactly when the figure was outside", () => {
+    const bound = fc.option(fc.integer({ min: 1, max: 8000 }), { nil: undefined });
+    const step = fc.constantFrom(undefined, raplStep, 0.001, 1, 7, 50);
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 6000 }), bound, bound, bound, (asked, min, max, original) => {
-        const cap = resolveCap(asWatts(asked), { min, max, original } as CapDevice);
+      fc.property(fc.integer({ min: 8, max: 48_000 }), bound, bound, bound, step, (eighths, ...limits) => {
+        const asked = eighths / 8;
+        // In eighths of a watt, as registers have them: both on and off a whole step.
+        const [min, max, original] = limits.slice(0, 3).map((limit) => (limit === undefined ? undefined : limit / 8));
+        const size = limits[3];
+        const cap = resolveCap(asWatts(asked), { min, max, original, step: size } as CapDevice);
         if (cap.kind !== "watts") throw new Error("watts were asked for");
-        expect(cap.watts).toBeLessThanOrEqual(Math.min(max ?? 6000, original ?? 6000));
-        expect(cap.watts).toBeGreaterThanOrEqual(Math.min(min ?? 0, max ?? 6000, original ?? 6000));
-        expect(cap.clamped !== undefined).toBe(cap.watts !== asked || (min ?? 0) > asked);
+        const ceiling = Math.min(max ?? 6000, original ?? 6000);
+        const floor = Math.min(min ?? 0, ceiling);
+        expect(cap.watts).toBeGreaterThan(0);
+        expect(cap.watts).toBeLessThanOrEqual(ceiling);
+        expect(cap.clamped !== undefined).toBe((min ?? 0) > asked || ceiling < asked);
+        if (size === undefined) {
+          expect(cap.watts).toBe(Math.min(Math.max(asked, floor), ceiling));
+          return;
+        }
+        const steps = Math.floor(ceiling / size + 1e-6);
+        const fits = steps >= 1 && steps * size >= floor - 1e-6;
+        if (fits) expect(cap.watts).toBeGreaterThanOrEqual(floor - 1e-6);
+        if (steps >= 1) expect(Math.abs(cap.watts / size - Math.round(cap.watts / size))).toBeLessThan(1e-3);
       }),
+      { numRuns: 2000 },
     );
   });
 });

@@ -1,5 +1,5 @@
 import type { CpuCap, GpuPowerCap } from "../api/index.ts";
-import { type Percent, percentOf, type Watts, watts } from "../units/index.ts";
+import { isPositive, type Percent, percentOf, type Watts, watts } from "../units/index.ts";
 
 /** What is asked of one device: a CPU package or a GPU. */
 export interface CapIntent {
@@ -40,22 +40,19 @@ export const gpuCapIntent = (cap: GpuPowerCap | undefined): CapIntent => ({
   pctOfMax: cap?.capPctOfMax,
 });
 
-const positive = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
-  value !== undefined && Number.isFinite(value) && value > 0 ? value : undefined;
-
 /** Watts, when given, beat the percentage; a percentage counts from the maximum of the device at hand. */
-export function resolveCap(intent: CapIntent, device: CapDevice): CapResolution {
-  const explicit = positive(intent.watts);
-  if (explicit !== undefined) return withinDevice(explicit, device);
-  const pctOfMax = positive(intent.pctOfMax);
-  if (pctOfMax === undefined || pctOfMax >= 100) return { kind: "uncapped", asked: pctOfMax !== undefined };
-  const max = positive(device.max);
-  return max === undefined ? { kind: "percent", pctOfMax } : withinDevice(percentOf(pctOfMax, max), device);
+export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDevice): CapResolution {
+  if (isPositive(asked)) return withinDevice(asked, device);
+  if (!isPositive(pctOfMax)) return { kind: "uncapped", asked: false };
+  if (pctOfMax >= 100) return { kind: "uncapped", asked: true };
+  return isPositive(device.max) ? withinDevice(percentOf(pctOfMax, device.max), device) : { kind: "percent", pctOfMax };
 }
 
 /** The DVFS loop sees all packages at once, so its target is the cap of all of them. */
-export const pooledTarget = (capPerPackage: Watts, packages: number): Watts | undefined =>
-  positive(watts(capPerPackage * packages));
+export function pooledTarget(capPerPackage: Watts, packages: number): Watts | undefined {
+  const target = watts(capPerPackage * packages);
+  return isPositive(target) ? target : undefined;
+}
 
 interface Bound {
   readonly at: Watts;
@@ -72,7 +69,7 @@ function withinDevice(asked: Watts, device: CapDevice): CapResolution {
   if (floor !== undefined && floor.at > reached.at) reached = floor;
   // The ceiling comes last: where a device contradicts itself, lower is the safe side.
   if (ceiling !== undefined && ceiling.at < reached.at) reached = ceiling;
-  const written = onStep(reached.at, device, floor === undefined || reached === ceiling ? watts(0) : floor.at);
+  const written = onStep(reached.at, device.step, floor?.at, ceiling?.at);
   if (reached.name === "") return { kind: "watts", watts: written };
   return {
     kind: "watts",
@@ -81,24 +78,22 @@ function withinDevice(asked: Watts, device: CapDevice): CapResolution {
   };
 }
 
-function bound(value: Watts | undefined, name: string): Bound | undefined {
-  const at = positive(value);
-  return at === undefined ? undefined : { at, name };
-}
+const bound = (at: Watts | undefined, name: string): Bound | undefined => (isPositive(at) ? { at, name } : undefined);
 
 const lower = (a: Bound | undefined, b: Bound | undefined): Bound | undefined =>
   a === undefined || (b !== undefined && b.at < a.at) ? b : a;
 
 /**
- * Down to the device's step, so that reading back gives what was written; a hair below a step is that step. Never down past
- * the device's minimum, which it would refuse, nor to 0, which lifts the limit on some devices.
+ * Down to the device's step, so that reading back gives what was written; a hair below a step is that step. Up instead where
+ * down would be less than the device's minimum, which it refuses, or 0, which lifts the limit on some devices; but never
+ * above the ceiling: between too low and too high, low is the safe side, and a refusal is seen.
  */
-function onStep(value: Watts, device: CapDevice, least: Watts): Watts {
-  const step = positive(device.step);
-  if (step === undefined) return value;
+function onStep(value: Watts, step: Watts | undefined, floor = watts(0), ceiling = watts(Number.MAX_VALUE)): Watts {
+  if (!isPositive(step)) return value;
   const down = Math.floor(value / step + 1e-6) * step;
-  const written = down < least || down === 0 ? down + step : down;
-  return watts(Number.isFinite(written) ? written : value);
+  const up = down + step;
+  const stepped = (down < floor || down === 0) && up <= ceiling ? up : down;
+  return isPositive(stepped) ? watts(Math.min(stepped, ceiling)) : value;
 }
 
 /** Watts as people write them: no more than three decimals, no trailing zeros. */
