@@ -13,6 +13,24 @@ describe("the catalogue without additions", () => {
   });
 });
 
+describe("look-ups", () => {
+  it("are remembered, for as many names as clusters have and none of absurd length", () => {
+    const { catalogue } = buildCatalogue();
+    const first = catalogue.cpu("AMD EPYC 9654");
+    expect(catalogue.cpu("AMD EPYC 9654")).toBe(first);
+    expect(catalogue.gpu("H100")).toBe(catalogue.gpu("H100"));
+    for (const length of [256, 257]) {
+      const name = "x".repeat(length);
+      expect(catalogue.cpu(name) === catalogue.cpu(name)).toBe(length === 256);
+    }
+    for (let at = 0; at < 1022; at++) catalogue.cpu(`board ${at}`);
+    expect(catalogue.cpu("AMD EPYC 9654")).toBe(first);
+    catalogue.cpu("one more");
+    expect(catalogue.cpu("AMD EPYC 9654")).not.toBe(first);
+    expect(catalogue.cpu("AMD EPYC 9654")).toEqual(first);
+  });
+});
+
 describe("additions", () => {
   it("a new model answers to its key and aliases, with figures that say where they come from", () => {
     const { catalogue, problems } = buildCatalogue({

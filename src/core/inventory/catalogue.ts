@@ -3,7 +3,7 @@ import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } fr
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
 import { type Match, matchCpu, matchGpu } from "./match.ts";
 import { indexFamilies, indexNames, type NameClash, type Named, NameHolders } from "./name-index.ts";
-import { cpuNameParts, gpuNameParts } from "./normalise.ts";
+import { cpuNameParts, gpuNameParts, LONGEST_NAME } from "./normalise.ts";
 
 /** The models Joulie knows, by whatever name a node gives them. */
 export interface Catalogue {
@@ -36,10 +36,26 @@ export function buildCatalogue(additions?: unknown): CatalogueReading {
     catalogue: {
       cpus: cpus.entries,
       gpus: gpus.entries,
-      cpu: (name) => matchCpu(cpuIndex, name),
-      gpu: (name) => matchGpu(gpuIndex, name),
+      cpu: remembered((name) => matchCpu(cpuIndex, name)),
+      gpu: remembered((name) => matchGpu(gpuIndex, name)),
     },
     problems: [...sections.problems, ...cpus.problems, ...gpus.problems],
+  };
+}
+
+/** More spellings than any cluster has at one time; those that come later push out those of before. */
+const MOST_REMEMBERED = 1024;
+
+/** Thousands of nodes share a few dozen models, and a name means the same as long as the catalogue lives. */
+function remembered<Entry>(lookUp: (name: string) => Match<Entry>): (name: string) => Match<Entry> {
+  const found = new Map<string, Match<Entry>>();
+  return (name) => {
+    const before = found.get(name);
+    if (before !== undefined) return before;
+    const match = lookUp(name);
+    if (found.size >= MOST_REMEMBERED) found.clear();
+    if (name.length <= LONGEST_NAME) found.set(name, match);
+    return match;
   };
 }
 

@@ -4,7 +4,7 @@ import { type CpuView, cpuView } from "./cpu-view.ts";
 import { type GpuView, gpuView } from "./gpu-view.ts";
 import { identityOf } from "./identity.ts";
 import { GENERIC_KEY } from "./match.ts";
-import { cpuNameParts, gpuNameParts } from "./normalise.ts";
+import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
 import type { Resolution } from "./resolution.ts";
 
 export interface HardwareView {
@@ -30,13 +30,17 @@ export function hardwareView(
   const identity = identityOf(node, discovered, productLabelKeys);
   const cpu = cpuView(identity.cpu, discovered, catalogue);
   const gpu = gpuView(identity.gpu, discovered, catalogue);
-  return gpu ? { cpu, gpu, family: gpuFamily(gpu) } : { cpu, family: cpuFamily(cpu) };
+  return gpu
+    ? { cpu, gpu, family: familyOf(gpu, "gpu", gpuNameParts) }
+    : { cpu, family: familyOf(cpu, "cpu", cpuNameParts) };
 }
 
-const slug = (id: string): string => id.replaceAll(" ", "-");
-const familyOf = (view: Resolution & { readonly vendor?: string }, kind: string, id: string): string => {
-  if (view.key !== GENERIC_KEY) return view.key;
-  return id === "" ? `${view.vendor ?? "unknown"}-${kind}` : slug(id);
+const familyOf = (
+  { key, model, vendor }: Resolution & { readonly vendor?: string },
+  kind: string,
+  partsOf: (name: string) => NameParts,
+): string => {
+  if (key !== GENERIC_KEY) return key;
+  const { id } = partsOf(model ?? "");
+  return id === "" ? `${vendor ?? "unknown"}-${kind}` : id.replaceAll(" ", "-");
 };
-const cpuFamily = (cpu: CpuView): string => familyOf(cpu, "cpu", cpuNameParts(cpu.model ?? "").id);
-const gpuFamily = (gpu: GpuView): string => familyOf(gpu, "gpu", gpuNameParts(gpu.model ?? "").id);

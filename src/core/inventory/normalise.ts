@@ -1,5 +1,5 @@
 /** Text longer than any model name is not one; cutting it keeps a hostile label cheap. */
-const LONGEST_NAME = 256;
+export const LONGEST_NAME = 256;
 
 const TRADEMARKS = /\((?:r|tm|c)\)|[®™©]/g;
 /** "@ 2.30GHz" ends the name proper. */
