@@ -1,4 +1,4 @@
-import { type MonotonicInstant, type Watts, watts } from "../units/index.ts";
+import { isNonNegative, type MonotonicInstant, type Watts, watts } from "../units/index.ts";
 
 /**
  * A cap is a promise. That the device reads it back proves only that it was stored; whether it holds shows when load pushes
@@ -39,7 +39,7 @@ export const toleratedPower = (cap: Watts): Watts => watts(cap + Math.max(TOLERA
  * it. A missing reading says nothing either.
  */
 export function observeCap(watch: CapWatch, power: Watts | undefined, since: MonotonicInstant): CapWatch {
-  if (power === undefined || !Number.isFinite(power) || power < 0 || since < watch.trustFrom) return watch;
+  if (!isNonNegative(power) || since < watch.trustFrom) return watch;
   const ema = watch.ema === undefined ? power : watts(SMOOTHING * power + (1 - SMOOTHING) * watch.ema);
   const exceeded = ema > toleratedPower(watch.cap) ? watch.exceeded + 1 : 0;
   return {

@@ -51,9 +51,40 @@ describe("spreadThrottle", () => {
     ]);
   });
 
-  it("AGT-34 never goes below the hardware's own minimum", () => {
-    const [limit] = spreadThrottle([policy(0, 0, 3.8 * GHZ, 2 * GHZ)], percent(100), LOWEST);
-    expect(limit?.max).toBe(2 * GHZ);
+  it.each([
+    [2 * GHZ, 2.1 * GHZ],
+    [1.5 * GHZ, 1.6 * GHZ],
+    [1.5 * GHZ - 1, 1.5 * GHZ],
+  ])("AGT-34 stays above the hardware's own minimum of %d kHz, where machines get stuck: %d kHz", (min, max) => {
+    expect(spreadThrottle([policy(0, 0, 3.8 * GHZ, min)], percent(100), LOWEST)).toStrictEqual([{ id: 0, max }]);
+  });
+
+  describe("with a table of frequencies", () => {
+    const table = (...gigahertz: number[]) => gigahertz.map((frequency) => kilohertz(frequency * GHZ));
+    const floor = (min: number | undefined, originalMax: number, ...available: number[]) => {
+      const { min: _, ...bare } = policy(0, 0, originalMax * GHZ);
+      const known = min === undefined ? bare : { ...bare, min: kilohertz(min * GHZ) };
+      return spreadThrottle([{ ...known, available: table(...available) }], percent(100), LOWEST);
+    };
+
+    it("AGT-34 takes the deepest entry above the minimum: acpi-cpufreq with 1.5, 1.7 and 2 GHz stops at 1.7", () => {
+      expect(floor(1.5, 2, 2, 1.7, 1.5)).toStrictEqual([{ id: 0, max: 1.7 * GHZ }]);
+      expect(floor(undefined, 2, 2, 1.7, 1.5)).toStrictEqual([{ id: 0, max: 1.7 * GHZ }]);
+    });
+
+    it("AGT-34 takes no figure between two entries, which would end below DVFS_MIN_FREQ_KHZ", () => {
+      expect(floor(1.2, 2, 2, 1.7, 1.2)).toStrictEqual([{ id: 0, max: 1.7 * GHZ }]);
+      expect(floor(1.2, 2, 2, 1.7, 1.5, 1.2)).toStrictEqual([{ id: 0, max: 1.5 * GHZ }]);
+    });
+
+    it("is saturated where the table has nothing between minimum and maximum", () => {
+      expect(floor(1.5, 2, 2, 1.5)).toStrictEqual([{ id: 0, max: 2 * GHZ, saturated: true }]);
+      expect(floor(1, 1.4, 1.4, 1.2, 1)).toStrictEqual([{ id: 0, max: 1.4 * GHZ, saturated: true }]);
+    });
+
+    it("does without a table that is empty", () => {
+      expect(floor(0.8, 2)).toStrictEqual([{ id: 0, max: 1.5 * GHZ }]);
+    });
   });
 
   it("AGT-34 knows DVFS_MIN_FREQ_KHZ alone where the hardware does not tell its minimum", () => {
@@ -61,13 +92,19 @@ describe("spreadThrottle", () => {
     expect(limit?.max).toBe(1.5 * GHZ);
   });
 
-  it("AGT-34 leaves a policy alone that was slower than the floor, rather than pinning it at its minimum", () => {
-    expect(spreadThrottle([policy(0, 0, 1.2 * GHZ, 0.4 * GHZ)], percent(100), LOWEST)).toEqual([
-      { id: 0, max: 1.2 * GHZ },
+  it.each([
+    [1.2, 0.4],
+    [1.5, 0.4],
+    [1.2, 1.2],
+    [2.1, 2],
+  ])("AGT-34 leaves a policy at %d GHz alone whose floor is no lower (minimum %d GHz), and says so", (max, min) => {
+    expect(spreadThrottle([policy(0, 0, max * GHZ, min * GHZ)], percent(100), LOWEST)).toStrictEqual([
+      { id: 0, max: max * GHZ, saturated: true },
     ]);
-    expect(spreadThrottle([policy(0, 0, 1.2 * GHZ, 1.2 * GHZ)], percent(100), LOWEST)).toEqual([
-      { id: 0, max: 1.2 * GHZ },
-    ]);
+  });
+
+  it("calls no policy saturated that is not to be throttled", () => {
+    expect(spreadThrottle([policy(0, 0, 1.2 * GHZ)], percent(0), LOWEST)).toStrictEqual([{ id: 0, max: 1.2 * GHZ }]);
   });
 
   it("X-86 gives a small and a large socket the same share", () => {

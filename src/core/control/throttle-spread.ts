@@ -10,6 +10,8 @@ export interface FrequencyPolicy {
   readonly socket: number;
   /** `cpuinfo_min_freq`, where it can be read. */
   readonly min?: Kilohertz;
+  /** `scaling_available_frequencies`, where the driver knows no others. */
+  readonly available?: readonly Kilohertz[];
   /** `scaling_max_freq` as it was before the first throttle, so that restoring it undoes just what was done. */
   readonly originalMax: Kilohertz;
 }
@@ -17,6 +19,8 @@ export interface FrequencyPolicy {
 export interface FrequencyLimit {
   readonly id: number;
   readonly max: Kilohertz;
+  /** The policy is to be throttled, and there is nothing between its floor and where it stands: the throttle is idle here. */
+  readonly saturated?: true;
 }
 
 /**
@@ -30,10 +34,12 @@ export function spreadThrottle(
 ): readonly FrequencyLimit[] {
   const order = throttleOrder(policies);
   const hit = throttledCount(order.length, throttlePct);
-  return order.map((policy, index) => ({
-    id: policy.id,
-    max: index < hit ? floorOf(policy, lowest) : policy.originalMax,
-  }));
+  return order.map((policy, index) => {
+    const { id, originalMax } = policy;
+    if (index >= hit) return { id, max: originalMax };
+    const floor = floorOf(policy, lowest);
+    return floor < originalMax ? { id, max: floor } : { id, max: originalMax, saturated: true };
+  });
 }
 
 /** A throttle that is no number throttles nobody. */
@@ -53,11 +59,18 @@ function throttleOrder(policies: readonly FrequencyPolicy[]): readonly Frequency
     .map(({ policy }) => policy);
 }
 
+/** The grain in which x86 counts its frequencies. Drivers without a table of them take any figure. */
+const GRAIN = kilohertz(100_000);
+
 /**
- * Never below DVFS_MIN_FREQ_KHZ nor the hardware's own minimum, and never above where the policy stood: a policy already
- * slower than the floor is left alone rather than pinned at its minimum, where some machines get stuck.
+ * How far down a policy may go: not below DVFS_MIN_FREQ_KHZ, and to a frequency above the hardware's own minimum, for with its
+ * maximum equal to its minimum some machines get stuck there. Where the driver has a table it is an entry of it, as any
+ * other figure would end at the next entry below. Infinite where there is none.
  */
-function floorOf({ min, originalMax }: FrequencyPolicy, lowest: Kilohertz): Kilohertz {
-  const floor = min !== undefined && min > lowest ? min : lowest;
-  return floor < originalMax ? floor : originalMax;
+function floorOf({ min, available }: FrequencyPolicy, lowest: Kilohertz): Kilohertz {
+  if (available !== undefined && available.length > 0) {
+    const least = min ?? Math.min(...available);
+    return kilohertz(Math.min(...available.filter((frequency) => frequency >= lowest && frequency > least)));
+  }
+  return min !== undefined && min >= lowest ? kilohertz(min + GRAIN) : lowest;
 }
