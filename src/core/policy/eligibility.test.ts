@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Node, parseLabelSelector } from "../api/index.ts";
+import { type Node, type NodeTwinSpec, type Profile, parseLabelSelector } from "../api/index.ts";
 import { eligibilityOf, keptProfile } from "./eligibility.ts";
-import { type GuardMemory, guard } from "./guard.ts";
 
 const parsed = parseLabelSelector("joulie.io/managed=true");
 const settings = { selector: parsed.ok ? parsed.value : [], reservedLabel: "joulie.io/reserved" };
@@ -40,24 +39,16 @@ describe("eligibility", () => {
 });
 
 describe("a reserved or cordoned node", () => {
-  const kept = (memory: GuardMemory, performancePods: number | undefined) =>
-    guard(memory, { planned: keptProfile(memory) ?? "performance", performancePods }, { drainingCaps: "performance" });
-
-  it("X-46 keeps its last target", () => {
-    expect(keptProfile(undefined)).toBeUndefined();
-    const performance: GuardMemory = { state: "ActivePerformance", caps: "performance" };
-    const eco: GuardMemory = { state: "ActiveEco", caps: "eco" };
-    expect(kept(performance, 0)).toEqual({ memory: performance });
-    expect(kept(eco, 0)).toEqual({ memory: eco });
+  const spec = (profile: Profile, draining: boolean): NodeTwinSpec => ({
+    nodeName: "n",
+    profile,
+    scheduling: { draining },
   });
 
-  it("X-90 is still re-checked and released when it was draining", () => {
-    const draining: GuardMemory = { state: "DrainingPerformance", caps: "performance" };
-    expect(kept(draining, 1)).toEqual({ memory: draining });
-    expect(kept(draining, undefined)).toEqual({ memory: draining });
-    expect(kept(draining, 0)).toMatchObject({
-      memory: { state: "ActiveEco", caps: "performance" },
-      transition: { name: "unblocked", result: "applied" },
-    });
+  it("keeps the profile it was last given, draining or not, and gets none if it had none", () => {
+    expect(keptProfile(undefined)).toBeUndefined();
+    expect(keptProfile(spec("performance", false))).toBe("performance");
+    expect(keptProfile(spec("eco", false))).toBe("eco");
+    expect(keptProfile(spec("eco", true))).toBe("eco");
   });
 });

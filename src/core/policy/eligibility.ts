@@ -1,6 +1,4 @@
-import { type LabelSelector, matchesLabels, type Node, type Profile } from "../api/index.ts";
-import type { GuardMemory } from "./guard.ts";
-import { published } from "./published.ts";
+import { type LabelSelector, matchesLabels, type Node, type NodeTwinSpec, type Profile } from "../api/index.ts";
 
 /** Only eligible nodes are planned; reserved and cordoned ones keep their last target; unmanaged ones have none. */
 export type Eligibility = "eligible" | "unmanaged" | "reserved" | "cordoned";
@@ -21,5 +19,4 @@ export function eligibilityOf(node: Node, { selector, reservedLabel }: Eligibili
  * The profile to hand to the guard for a reserved or cordoned node: the one it was last given, so that its target stays, while
  * one that was draining is still re-checked and released. Undefined for a node that never had a target: it gets none.
  */
-export const keptProfile = (memory: GuardMemory | undefined): Profile | undefined =>
-  memory && published(memory).profile;
+export const keptProfile = (spec: NodeTwinSpec | undefined): Profile | undefined => spec?.profile;

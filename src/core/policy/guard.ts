@@ -1,12 +1,8 @@
 import type { Profile } from "../api/index.ts";
+import { isNonNegative } from "../units/index.ts";
+import type { PowerState } from "./published.ts";
+import type { SeenState } from "./seen.ts";
 import { type NodeState, type Transition, transitionFrom } from "./transitions.ts";
-
-/** What the guard remembers of a node from one pass to the next. */
-export interface GuardMemory {
-  readonly state: NodeState;
-  /** Whose caps are in force. They go down later than the profile and up together with it. */
-  readonly caps: Profile;
-}
 
 export interface GuardInput {
   readonly planned: Profile;
@@ -20,43 +16,40 @@ export interface GuardOptions {
 }
 
 export interface GuardDecision {
-  readonly memory: GuardMemory;
-  /** Only in the pass in which it happens. */
+  readonly next: PowerState;
+  /** The edge to `next`. It is taken once the spec says so: until that write succeeds, every pass names it again. */
   readonly transition?: Transition;
   /** Performance pods that landed on a node published as eco. They are reported; the node stays eco. */
   readonly intruders?: number;
 }
 
-/** Where every node starts. */
-export const initialMemory: GuardMemory = { state: "ActivePerformance", caps: "performance" };
-
 /**
  * Lets a node go to eco only once no performance-sensitive pod is left on it.
  *
- * It fails closed: while pods cannot be read no node goes down and nothing else about it changes. Eco caps follow in a later
- * pass than the one that published eco, if that pass counts no pod either: between count and publication one may have been
+ * It fails closed: while pods cannot be read no node goes down and nothing else about it changes. Eco caps come only to a node
+ * that is seen to show eco already, if again no pod is counted: between the first count and the publication one may have been
  * bound. Once in force they stay until performance is planned.
  */
 export function guard(
-  memory: GuardMemory = initialMemory,
+  { state, caps, showsEco }: SeenState,
   { planned, performancePods }: GuardInput,
   { drainingCaps }: GuardOptions,
 ): GuardDecision {
-  if (planned === "performance") return moved(memory, planned, false, "performance");
-  if (performancePods === undefined || !(performancePods >= 0)) return { memory };
+  if (planned === "performance") return moved(state, planned, false, "performance");
+  if (!isNonNegative(performancePods)) return { next: { state, caps } };
 
   const blocked = performancePods > 0;
-  if (memory.state === "ActiveEco") {
-    if (blocked) return { memory, intruders: performancePods };
-    return { memory: memory.caps === "eco" ? memory : { state: "ActiveEco", caps: "eco" } };
+  if (state === "ActiveEco") {
+    return blocked
+      ? { next: { state, caps }, intruders: performancePods }
+      : { next: { state, caps: showsEco ? "eco" : caps } };
   }
-  return moved(memory, planned, blocked, blocked ? drainingCaps : memory.caps);
+  return moved(state, planned, blocked, blocked ? drainingCaps : caps);
 }
 
-function moved(memory: GuardMemory, planned: Profile, blocked: boolean, caps: Profile): GuardDecision {
-  const edge = transitionFrom(memory.state, planned, blocked);
-  const state = edge?.to ?? memory.state;
-  const next = state === memory.state && caps === memory.caps ? memory : { state, caps };
-  // `still blocked` leads back to where it came from: counting it each pass would count one downgrade many times.
-  return edge === undefined || edge.from === edge.to ? { memory: next } : { memory: next, transition: edge };
+function moved(state: NodeState, planned: Profile, blocked: boolean, caps: Profile): GuardDecision {
+  const edge = transitionFrom(state, planned, blocked);
+  const next = { state: edge?.to ?? state, caps };
+  // `still blocked` leads back to where it came from: naming it each pass would count one downgrade many times.
+  return edge === undefined || edge.from === edge.to ? { next } : { next, transition: edge };
 }

@@ -7,9 +7,11 @@ export {
   type ProfileCaps,
 } from "./caps.ts";
 export { type Eligibility, type EligibilitySettings, eligibilityOf, keptProfile } from "./eligibility.ts";
-export { type GuardDecision, type GuardInput, type GuardMemory, type GuardOptions, guard } from "./guard.ts";
+export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
-export { memoryFromTwin, type Published, published } from "./published.ts";
+export { type PowerState, type Published, published } from "./published.ts";
+export { type SeenState, type SeenWith, seenOn } from "./seen.ts";
 export type { PolicySettings, PolicyType, QueueSettings } from "./settings.ts";
+export { capsUnder, pinFrom, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

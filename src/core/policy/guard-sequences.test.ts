@@ -1,0 +1,177 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Node, NodePowerProfileSpec, NodeTwinSpec, Profile, SchedulableClass } from "../api/index.ts";
+import { percent, watts } from "../units/index.ts";
+import type { CapIntents, ProfileCaps } from "./caps.ts";
+import { type GuardDecision, guard } from "./guard.ts";
+import { published } from "./published.ts";
+import { seenOn } from "./seen.ts";
+import { capsUnder, targetOf } from "./target.ts";
+import { transitions } from "./transitions.ts";
+
+/** What the cluster holds about one node: three objects, written one by one. */
+interface Cluster {
+  readonly spec?: NodeTwinSpec;
+  readonly schedulableClass?: SchedulableClass;
+  readonly label?: Profile;
+}
+
+/** One pass of an operator that may have been restarted since the last: it knows what it reads and nothing else. */
+interface Pass {
+  readonly planned: Profile;
+  readonly performancePods: number | undefined;
+  /** Settings and hardware of this pass. */
+  readonly caps: ProfileCaps;
+  readonly drainingCaps: Profile;
+  readonly pin: NodePowerProfileSpec | undefined;
+  /** Which writes get through. */
+  readonly spec: boolean;
+  readonly status: boolean;
+  readonly labels: boolean;
+}
+
+const cpu = (share: number): CapIntents => ({ cpu: { packagePowerCapPctOfMax: percent(share) } });
+const cpuWatts = (power: number): CapIntents => ({ cpu: { packagePowerCapWatts: watts(power) } });
+const gpu = (share: number, power?: number): CapIntents => ({
+  gpu: { powerCap: { capPctOfMax: percent(share), ...(power !== undefined && { capWattsPerGpu: watts(power) }) } },
+});
+const anyCaps: fc.Arbitrary<ProfileCaps> = fc.constantFrom<ProfileCaps>(
+  { performance: cpu(100), eco: cpu(60) },
+  { performance: cpu(90), eco: cpu(50) },
+  { performance: cpuWatts(400), eco: cpuWatts(120) },
+  { performance: { ...cpu(100), ...gpu(100) }, eco: { ...cpu(60), ...gpu(60) } },
+  { performance: { ...cpu(100), ...gpu(100, 700) }, eco: { ...cpu(60), ...gpu(60, 420) } },
+  { performance: gpu(100, 350), eco: gpu(60, 210) },
+);
+const anyPin = fc.constantFrom<NodePowerProfileSpec | undefined>(
+  undefined,
+  undefined,
+  undefined,
+  { nodeName: "n", profile: "eco", ...cpu(80) },
+  { nodeName: "n", profile: "eco" },
+  { nodeName: "n", profile: "performance", ...cpu(70) },
+);
+const usually = fc.integer({ min: 0, max: 5 }).map((value) => value > 0);
+const anyPass: fc.Arbitrary<Pass> = fc.record({
+  planned: usually.map((eco): Profile => (eco ? "eco" : "performance")),
+  performancePods: fc.constantFrom(0, 0, 0, 0, 1, 7, undefined),
+  caps: anyCaps,
+  drainingCaps: usually.map((kept): Profile => (kept ? "performance" : "eco")),
+  pin: anyPin,
+  spec: usually,
+  status: usually,
+  labels: usually,
+});
+/** Settings last a while, or nothing would ever come to rest. */
+const anySpell = fc
+  .tuple(anyPass, fc.array(anyPass, { minLength: 1, maxLength: 8 }))
+  .map(([{ caps, pin, drainingCaps }, passes]) => passes.map((each) => ({ ...each, caps, pin, drainingCaps })));
+const anySequence = fc.array(anySpell, { maxLength: 8 }).map((spells) => spells.flat());
+
+const seenIn = ({ spec, schedulableClass, label }: Cluster, { caps, pin }: Pass) => {
+  const node: Node = { metadata: { name: "n", labels: { ...(label && { power: label }) } } };
+  const status = { ...(schedulableClass && { schedulableClass }) };
+  return seenOn(node, spec && { spec, status }, { caps, pin, powerProfileLabel: "power" });
+};
+const plannedIn = ({ pin, planned }: Pass): Profile => pin?.profile ?? planned;
+
+function run(cluster: Cluster, pass: Pass): { readonly decision: GuardDecision; readonly after: Cluster } {
+  const { performancePods, drainingCaps, caps, pin } = pass;
+  const decision = guard(seenIn(cluster, pass), { planned: plannedIn(pass), performancePods }, { drainingCaps });
+  const now = published(decision.next);
+  return {
+    decision,
+    after: {
+      ...cluster,
+      ...(pass.spec && { spec: { nodeName: "n", ...targetOf(now, pin, caps, "static_partition") } }),
+      ...(pass.status && { schedulableClass: now.schedulableClass }),
+      ...(pass.labels && { label: now.profile }),
+    },
+  };
+}
+
+/** Whether a device may come to run slower: capped where it was not, at a lower figure, or at figures that do not compare. */
+function lowers(one: CapIntents, other: CapIntents): boolean {
+  const device = (was: readonly (number | undefined)[], is: readonly (number | undefined)[]) =>
+    is.some((figure) => figure !== undefined) &&
+    was.some((figure, index) => {
+      const next = is[index];
+      return (figure === undefined) !== (next === undefined) || (next ?? 0) < (figure ?? 0);
+    });
+  return (
+    device(
+      [one.cpu?.packagePowerCapWatts, one.cpu?.packagePowerCapPctOfMax],
+      [other.cpu?.packagePowerCapWatts, other.cpu?.packagePowerCapPctOfMax],
+    ) ||
+    device(
+      [one.gpu?.powerCap?.capWattsPerGpu, one.gpu?.powerCap?.capPctOfMax],
+      [other.gpu?.powerCap?.capWattsPerGpu, other.gpu?.powerCap?.capPctOfMax],
+    )
+  );
+}
+
+/** Every promise one pass can break, by what it would mean. Caps are judged by their figures, not by what the guard calls them. */
+function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: GuardDecision): string[] {
+  const { performancePods, drainingCaps, pin } = pass;
+  const planned = plannedIn(pass);
+  const caps = capsUnder(pin, pass.caps);
+  const before = seenIn(cluster, pass);
+  const now = published(next);
+  const edge = transitions.find(({ from, to }) => from === before.state && to === next.state);
+  const mayHavePods = performancePods !== 0;
+  // What performance asks for is performance's, even if settings made it less.
+  const slowsDown = now.caps === "eco" && lowers(cluster.spec ?? {}, caps.eco) && lowers(caps.performance, caps.eco);
+  const askedTo = drainingCaps === "eco" && now.draining && performancePods !== undefined;
+  const showedEco = cluster.schedulableClass === "eco" && cluster.label === "eco" && cluster.spec?.profile === "eco";
+  const becameEco = now.schedulableClass === "eco" && before.state !== "ActiveEco";
+  const unread = performancePods === undefined && planned === "eco";
+  const broken = {
+    "a change of state is no edge": next.state !== before.state && edge?.planned !== planned,
+    "a change of state is not named": next.state !== before.state && transition !== edge,
+    "a transition is named that does not happen": next.state === before.state && transition !== undefined,
+    "went to eco over a performance pod": becameEco && mayHavePods,
+    "slows a counted or uncounted pod down": slowsDown && mayHavePods && !askedTo,
+    "slows down before eco is shown": slowsDown && !showedEco && !askedTo,
+    "drains without saying eco": now.draining && now.profile !== "eco",
+    "performance is planned and not given":
+      planned === "performance" && (now.schedulableClass !== "performance" || now.caps !== "performance"),
+    "changed while pods could not be read": unread && (next.state !== before.state || next.caps !== before.caps),
+  };
+  return Object.entries(broken).flatMap(([promise, isBroken]) => (isBroken ? [promise] : []));
+}
+
+describe("downgrade guard, any sequence of passes", () => {
+  it("OPR-27 POL-24 never slows a counted performance pod down, through restarts, new settings and failed writes", () => {
+    fc.assert(
+      fc.property(anySequence, (passes) => {
+        let cluster: Cluster = {};
+        for (const pass of passes) {
+          const { decision, after } = run(cluster, pass);
+          expect(brokenPromises(cluster, pass, decision)).toEqual([]);
+          cluster = after;
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("OPR-24 always arrives: two passes that plan eco, count no pod and write give an eco node its caps", () => {
+    fc.assert(
+      fc.property(anySequence, anyPass, (passes, last) => {
+        let cluster: Cluster = {};
+        for (const pass of passes) cluster = run(cluster, pass).after;
+        const free = { ...last, planned: "eco", performancePods: 0, spec: true, status: true, labels: true } as const;
+        const pin = last.pin?.profile === "eco" ? last.pin : undefined;
+        for (let again = 0; again < 2; again++) cluster = run(cluster, { ...free, pin }).after;
+        expect(cluster).toMatchObject({ schedulableClass: "eco", label: "eco" });
+        expect(cluster.spec).toEqual({
+          nodeName: "n",
+          profile: "eco",
+          ...capsUnder(pin, last.caps).eco,
+          policy: { name: pin === undefined ? "static_partition" : "pinned" },
+          scheduling: { draining: false },
+        });
+      }),
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import type { NodePowerProfile, NodePowerProfileSpec, Profile } from "../api/index.ts";
+import { percent } from "../units/index.ts";
+import type { ProfileCaps } from "./caps.ts";
+import { published } from "./published.ts";
+import { capsUnder, pinFrom, targetOf } from "./target.ts";
+import type { NodeState } from "./transitions.ts";
+
+const cpu = (share: number) => ({ packagePowerCapPctOfMax: percent(share) });
+const gpu = (share: number) => ({ powerCap: { scope: "perGpu" as const, capPctOfMax: percent(share) } });
+const caps: ProfileCaps = { performance: { cpu: cpu(100), gpu: gpu(100) }, eco: { cpu: cpu(60), gpu: gpu(60) } };
+const pin = (profile: Profile, more: Partial<NodePowerProfileSpec> = {}): NodePowerProfileSpec => ({
+  nodeName: "n",
+  profile,
+  ...more,
+});
+const target = (state: NodeState, whose: Profile, asked?: NodePowerProfileSpec) =>
+  targetOf(published({ state, caps: whose }), asked, caps, "queue_aware_v1");
+
+describe("target", () => {
+  it("carries profile, caps, draining and the policy that decided", () => {
+    expect(target("ActivePerformance", "performance")).toEqual({
+      profile: "performance",
+      cpu: cpu(100),
+      gpu: gpu(100),
+      policy: { name: "queue_aware_v1" },
+      scheduling: { draining: false },
+    });
+    expect(target("DrainingPerformance", "performance")).toEqual({
+      profile: "eco",
+      cpu: cpu(100),
+      gpu: gpu(100),
+      policy: { name: "queue_aware_v1" },
+      scheduling: { draining: true },
+    });
+    expect(target("ActiveEco", "eco")).toMatchObject({ profile: "eco", cpu: cpu(60), gpu: gpu(60) });
+  });
+
+  it("copies a pin's own caps once its profile's caps are due, and says that it is pinned", () => {
+    const asked = pin("eco", { cpu: cpu(80), policy: { name: "mine" }, scheduling: { draining: true } });
+    expect(target("ActiveEco", "eco", asked)).toEqual({
+      profile: "eco",
+      cpu: cpu(80),
+      policy: { name: "pinned" },
+      scheduling: { draining: false },
+    });
+    expect(target("ActivePerformance", "performance", pin("performance", { gpu: gpu(70) }))).toEqual({
+      profile: "performance",
+      gpu: gpu(70),
+      policy: { name: "pinned" },
+      scheduling: { draining: false },
+    });
+  });
+
+  it("keeps the other profile's caps on a node still on its way to its pin", () => {
+    const asked = pin("eco", { cpu: cpu(80) });
+    expect(target("DrainingPerformance", "performance", asked)).toMatchObject({ cpu: cpu(100), gpu: gpu(100) });
+    expect(target("ActiveEco", "performance", asked)).toMatchObject({ cpu: cpu(100), policy: { name: "pinned" } });
+    expect(target("DrainingPerformance", "eco", asked)).toMatchObject({ cpu: cpu(80), scheduling: { draining: true } });
+  });
+
+  it("gives a pin that names no cap the caps of its profile", () => {
+    for (const asked of [pin("eco"), pin("eco", { gpu: {} })]) {
+      expect(target("ActiveEco", "eco", asked)).toMatchObject({ ...caps.eco, policy: { name: "pinned" } });
+    }
+  });
+});
+
+describe("caps under a pin", () => {
+  it("are the pin's for its own profile and today's for the other", () => {
+    expect(capsUnder(undefined, caps)).toBe(caps);
+    expect(capsUnder(pin("performance"), caps)).toBe(caps);
+    expect(capsUnder(pin("eco", { cpu: cpu(80) }), caps)).toEqual({ ...caps, eco: { cpu: cpu(80) } });
+    expect(capsUnder(pin("performance", { gpu: gpu(80) }), caps)).toEqual({ ...caps, performance: { gpu: gpu(80) } });
+    const twice = capsUnder(pin("eco", { cpu: cpu(80) }), capsUnder(pin("eco", { cpu: cpu(80) }), caps));
+    expect(twice.eco).toEqual({ cpu: cpu(80) });
+  });
+});
+
+describe("a pin", () => {
+  const profile = (labels?: Record<string, string>): NodePowerProfile => ({
+    metadata: { name: "n", ...(labels && { labels }) },
+    spec: pin("eco"),
+  });
+
+  it("is a person's NodePowerProfile, never the operator's mirror", () => {
+    expect(pinFrom(undefined)).toBeUndefined();
+    expect(pinFrom(profile())).toEqual(pin("eco"));
+    expect(pinFrom(profile({ "joulie.io/managed-by": "flux" }))).toEqual(pin("eco"));
+    expect(pinFrom(profile({ "app.kubernetes.io/managed-by": "operator" }))).toEqual(pin("eco"));
+    expect(pinFrom(profile({ "joulie.io/managed-by": "operator" }))).toBeUndefined();
+  });
+});
