@@ -1,0 +1,118 @@
+import type { ControlResult } from "../api/index.ts";
+import type { Watts } from "../units/index.ts";
+import type { WriteOutcome } from "./backend.ts";
+import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
+
+/** What a cap is set on. A route that takes one figure for the whole node, as HTTP does, has one board for all of them. */
+export interface GpuBoard {
+  /** What people know it by: an index, a UUID. */
+  readonly id: string;
+  readonly device: CapDevice;
+  /** The cap of ours it carries. */
+  readonly inForce?: Watts | undefined;
+  /** Why it does not answer. It is told and passed over: the others are still capped. */
+  readonly lost?: string | undefined;
+  /** How this tick's write ended, once it was tried; a check that found its cap is a write that was applied. */
+  readonly write?: WriteOutcome | undefined;
+}
+
+export interface GpuControl {
+  /** False where the route says `none`: then nothing is touched. */
+  readonly enabled: boolean;
+  /** Why no backend can act on this node, with what to install; absent where one can. */
+  readonly noBackend?: string | undefined;
+  readonly intent: CapIntent;
+  readonly boards: readonly GpuBoard[];
+}
+
+export type GpuAction =
+  | { readonly kind: "setGpuCap"; readonly id: string; readonly watts: Watts }
+  /** As `checkRaplCap`: read back and do not write; where it reads otherwise, plan again with what was read in force. */
+  | { readonly kind: "checkGpuCap"; readonly id: string; readonly watts: Watts }
+  | { readonly kind: "liftGpuCap"; readonly id: string };
+
+export interface GpuReport {
+  readonly result: ControlResult;
+  readonly message: string;
+}
+
+/** What is still to be tried this tick. Each board stands for itself: no order, and no failure stops another. */
+export const planGpu = (control: GpuControl): readonly GpuAction[] =>
+  control.enabled && control.noBackend === undefined
+    ? distinct(control.boards)
+        .filter(({ write }) => write === undefined)
+        .map((board) => decide(control.intent, board).action)
+        .filter((action) => action !== undefined)
+    : [];
+
+/** The node's result is its worst board's, and the message says which boards fared how. */
+export function gpuReport(control: GpuControl): GpuReport {
+  if (!control.enabled) return { result: "none", message: "GPU control is off" };
+  const { noBackend, intent } = control;
+  const boards = distinct(control.boards);
+  const wanted = resolveCap(intent, {});
+  const free = wanted.kind === "uncapped" && boards.every(({ inForce }) => inForce === undefined);
+  if (free && !wanted.asked) return UNASKED;
+  // No limit to write and none to lift: that needs neither a backend nor a board.
+  if (free && (noBackend !== undefined || boards.length === 0)) return LIFTED;
+  if (noBackend !== undefined) return { result: "blocked", message: blockedBy(noBackend, boards) };
+  return worstOf(boards.map((board) => ({ id: board.id, ...outcome(intent, board) })));
+}
+
+const LIFTED: GpuReport = { result: "applied", message: "100 % of the maximum: no limit is written" };
+const UNASKED: GpuReport = { result: "none", message: "no GPU cap is asked for" };
+
+/** A board listed twice is one. */
+const distinct = (boards: readonly GpuBoard[]): readonly GpuBoard[] => [
+  ...new Map(boards.map((board) => [board.id, board])).values(),
+];
+
+function blockedBy(noBackend: string, boards: readonly GpuBoard[]): string {
+  const held = boards.filter(({ inForce }) => inForce !== undefined);
+  return held.length === 0
+    ? noBackend
+    : `${noBackend}; ${held.map(({ id, inForce }) => `GPU ${id} keeps our cap of ${inForce} W`).join("; ")}`;
+}
+
+interface Decision extends GpuReport {
+  /** What has to succeed for that report to be true. */
+  readonly action?: GpuAction;
+}
+
+function decide(intent: CapIntent, { id, device, inForce, lost }: GpuBoard): Decision {
+  if (lost !== undefined) return { result: "error", message: lost };
+  const cap = resolveCap(intent, device);
+  if (cap.kind === "percent") {
+    const kept = inForce === undefined ? "" : `; our earlier cap of ${inForce} W stays`;
+    return { result: "blocked", message: `${cap.pctOfMax} % of an unknown maximum is not known in watts${kept}` };
+  }
+  if (cap.kind === "watts") {
+    const kind = inForce === cap.watts ? "checkGpuCap" : "setGpuCap";
+    const message = [`${cap.watts} W per GPU`, cap.clamped].filter((word) => word !== undefined).join("; ");
+    return { result: "applied", message, action: { kind, id, watts: cap.watts } };
+  }
+  const rest = cap.asked ? LIFTED : UNASKED;
+  return inForce === undefined ? rest : { ...rest, action: { kind: "liftGpuCap", id } };
+}
+
+function outcome(intent: CapIntent, board: GpuBoard): GpuReport {
+  const { result, message, action } = decide(intent, board);
+  if (action === undefined) return { result, message };
+  const { write } = board;
+  if (write === undefined) return { result: "error", message: `${message}; not carried out in this tick` };
+  const words = write.message === undefined ? message : `${message}; ${write.message}`;
+  return { result: write.result === "applied" ? result : write.result, message: words };
+}
+
+/** From worst to best. */
+const severity: readonly ControlResult[] = ["error", "blocked", "applied", "none"];
+const NO_GPU: GpuReport = { result: "blocked", message: "no GPU was found on this node" };
+
+function worstOf(outcomes: readonly (GpuReport & { readonly id: string })[]): GpuReport {
+  const sorted = outcomes.toSorted((a, b) => severity.indexOf(a.result) - severity.indexOf(b.result));
+  const [{ result, message } = NO_GPU] = sorted;
+  const groups = Map.groupBy(sorted, (board) => `${board.result}: ${board.message}`);
+  if (groups.size <= 1) return { result, message };
+  const told = [...groups].map(([what, boards]) => `GPU ${boards.map(({ id }) => id).join(", ")} ${what}`);
+  return { result, message: told.join("; ") };
+}
