@@ -67,7 +67,7 @@ describe("RAPL first", () => {
 });
 
 describe("DVFS in RAPL's place", () => {
-  it("AGT-17 AGT-21 X-35 runs the DVFS loop where RAPL is absent, for all packages", () => {
+  it("AGT-17 X-35 runs the DVFS loop where RAPL is absent, for all packages", () => {
     expect(planCpu(control({ raplAvailable: false }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -98,7 +98,7 @@ describe("DVFS in RAPL's place", () => {
     ]);
   });
 
-  it("AGT-20 AGT-21 restores the throttle once RAPL holds again, and not before", () => {
+  it("AGT-20 restores the throttle once RAPL holds again, and not before", () => {
     expect(planCpu(control(throttled(30)))).toEqual({
       backend: "rapl",
       actions: [{ kind: "setRaplCap", wattsPerPackage: 240 }],
@@ -129,7 +129,7 @@ describe("DVFS in RAPL's place", () => {
     });
   });
 
-  it("AGT-17 AGT-21 is blocked with neither, and an error where RAPL failed", () => {
+  it("AGT-17 is blocked with neither, and an error where RAPL failed", () => {
     expect(planCpu(control({ raplAvailable: false, dvfsAvailable: false }))).toEqual({
       backend: "none",
       actions: [],
@@ -193,7 +193,7 @@ describe("DVFS in RAPL's place", () => {
 });
 
 describe("mode rapl", () => {
-  it("X-38 X-70 is blocked where RAPL is absent, though DVFS is there", () => {
+  it("X-70 is blocked where RAPL is absent, though DVFS is there", () => {
     expect(planCpu(control({ mode: "rapl", raplAvailable: false }))).toEqual({
       backend: "none",
       actions: [],
@@ -204,7 +204,7 @@ describe("mode rapl", () => {
     });
   });
 
-  it("X-38 X-70 is an error where the write failed, and blocked where it was refused", () => {
+  it("X-70 is an error where the write failed, and blocked where it was refused", () => {
     expect(planCpu(control({ mode: "rapl", raplWrite: broken }))).toEqual({
       backend: "rapl",
       actions: [],
@@ -213,7 +213,7 @@ describe("mode rapl", () => {
     expect(planCpu(control({ mode: "rapl", raplWrite: refused })).report?.result).toBe("blocked");
   });
 
-  it("X-38 lets go of a throttle from before, whatever becomes of RAPL", () => {
+  it("lets go of a throttle from before, whatever becomes of RAPL", () => {
     const restore = [{ kind: "restoreThrottle" }];
     expect(planCpu(control({ mode: "rapl", ...throttled(20), raplAvailable: false })).actions).toEqual(restore);
     expect(planCpu(control({ mode: "rapl", ...throttled(20), raplWrite: broken })).actions).toEqual(restore);
@@ -234,7 +234,7 @@ describe("mode rapl", () => {
 });
 
 describe("mode dvfs", () => {
-  it("X-38 uses DVFS only, and lifts a RAPL cap from before", () => {
+  it("uses DVFS only, and lifts a RAPL cap from before", () => {
     expect(planCpu(control({ mode: "dvfs" }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -246,7 +246,7 @@ describe("mode dvfs", () => {
     ]);
   });
 
-  it("X-38 is blocked while a RAPL cap from before cannot be lifted, and regulates all the same", () => {
+  it("is blocked while a RAPL cap from before cannot be lifted, and regulates all the same", () => {
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplAvailable: false }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -257,13 +257,13 @@ describe("mode dvfs", () => {
     });
   });
 
-  it("X-38 lifts a RAPL cap from before, whatever becomes of DVFS", () => {
+  it("lifts a RAPL cap from before, whatever becomes of DVFS", () => {
     const lift = [{ kind: "liftRaplCap" }];
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), dvfsAvailable: false })).actions).toEqual(lift);
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), packages: 0 })).actions).toEqual(lift);
   });
 
-  it("X-38 reports a RAPL cap that could not be lifted", () => {
+  it("reports a RAPL cap that could not be lifted", () => {
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplWrite: broken }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -271,7 +271,7 @@ describe("mode dvfs", () => {
     });
   });
 
-  it("X-38 is blocked without cpufreq, and passes on that the cap was clamped", () => {
+  it("is blocked without cpufreq, and passes on that the cap was clamped", () => {
     const cap = { kind: "watts", watts: watts(240), clamped: "clamped" } as const;
     expect(planCpu(control({ mode: "dvfs", dvfsAvailable: false, cap }))).toEqual({
       backend: "none",
@@ -400,16 +400,13 @@ describe("no cap", () => {
     ["rapl", false, true, "none"],
     ["dvfs", true, true, "dvfs"],
     ["dvfs", true, false, "none"],
-  ] as const)(
-    "AGT-21 in mode %s, RAPL %s, DVFS %s, names the backend %s",
-    (mode, raplAvailable, dvfsAvailable, backend) => {
-      expect(planCpu(control({ mode, raplAvailable, dvfsAvailable, cap: full })).backend).toBe(backend);
-    },
-  );
+  ] as const)("in mode %s, RAPL %s, DVFS %s, names the backend %s", (mode, raplAvailable, dvfsAvailable, backend) => {
+    expect(planCpu(control({ mode, raplAvailable, dvfsAvailable, cap: full })).backend).toBe(backend);
+  });
 });
 
 describe("mode none", () => {
-  it("X-38 AGT-21 touches nothing, whatever is available, asked for or in force", () => {
+  it("touches nothing, whatever is available, asked for or in force", () => {
     const caps = [
       { kind: "uncapped", asked: true },
       { kind: "percent", pctOfMax: percent(60) },
@@ -424,7 +421,7 @@ describe("mode none", () => {
     }
   });
 
-  it("X-38 is one of four modes", () => {
+  it("is one of four modes", () => {
     expect(controlModes).toEqual(["auto", "rapl", "dvfs", "none"]);
   });
 });
