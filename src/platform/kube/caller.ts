@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly retries?: number;
   /** Goes past the client's own limit: for a lease, whose renewal must not stand in a queue. */
   readonly urgent?: boolean;
+  /** Leaves `metadata.managedFields` empty in what comes back, which is cheaper by what they are of it: often half. */
+  readonly lean?: boolean;
 }
 
 export interface CallerOptions {
@@ -91,7 +93,7 @@ export class Caller {
       return await this.#timed(request, options, abort, async () => {
         const response = await this.#send(request, abort.signal, false);
         if (response.status >= 300) throw await this.#refusal(request, response);
-        return textOfBody(response.body, this.#options.longestBody);
+        return textOfBody(response.body, this.#options.longestBody, options.lean);
       });
     } finally {
       signal?.removeEventListener("abort", stop);

@@ -120,7 +120,7 @@ export class KubeClient {
     });
     const request = { method: "GET", path } as const;
     const response = await this.#caller.open(request, options.signal, options);
-    return watchEvents<Item>(request, response.body, options.signal);
+    return watchEvents<Item>(request, response.body, options);
   }
 
   async create<Item extends KubeObject>(

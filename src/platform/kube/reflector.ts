@@ -21,7 +21,10 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly log: Logger;
   readonly resource: Resource;
   readonly selection?: Selection;
-  /** Keeps of an object only what is used. Undefined: it is not of interest. What throws is reported once and passed over. */
+  /**
+   * Keeps of an object only what is used; its `managedFields` are already gone. Undefined: it is not of interest. What throws
+   * is reported once and passed over.
+   */
   readonly project: (object: KubeObject) => Value | undefined;
   readonly indexes?: IndexFunctions<Value, Index>;
   /** What changed, in order, as many changes at a time as arrived together; the store already shows them. */
@@ -148,7 +151,7 @@ export class Reflector<Value, Index extends string = never> {
     const resourceVersion = await readPages({
       pageSize,
       fetch: async (page) => {
-        const answer = await client.list(resource, { ...selection, ...page }, { signal });
+        const answer = await client.list(resource, { ...selection, ...page }, { signal, lean: true });
         this.#heard();
         return answer;
       },
@@ -181,7 +184,7 @@ export class Reflector<Value, Index extends string = never> {
       const resourceVersion = this.#mirror.resourceVersion;
       const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
       const query = { ...selection, resourceVersion, serverTimeout };
-      const events = await client.watch(resource, query, { signal: abort.signal });
+      const events = await client.watch(resource, query, { signal: abort.signal, lean: true });
       this.#openedAt = clock.monotonic();
       this.#heard();
       watchdog.heard();
@@ -205,7 +208,7 @@ export class Reflector<Value, Index extends string = never> {
   async #probe(signal: AbortSignal): Promise<Finding> {
     const { client, resource, selection } = this.#options;
     const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
-    const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0 });
+    const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, lean: true });
     if (page.resourceVersion === this.#mirror.resourceVersion) {
       this.#heard();
       return "nothing missed";

@@ -15,10 +15,10 @@ type Call = Pick<ApiRequest, "method" | "path">;
 export async function* watchEvents<Item extends KubeObject>(
   call: Call,
   body: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
+  { signal, lean = false }: { readonly signal: AbortSignal; readonly lean?: boolean },
 ): AsyncGenerator<readonly WatchEvent<Item>[], void, undefined> {
   try {
-    for await (const lines of linesOf(body)) {
+    for await (const lines of linesOf(body, { lean })) {
       const events: WatchEvent<Item>[] = [];
       const failure = parseInto(events, call, lines);
       if (events.length > 0) yield events;

@@ -13,7 +13,7 @@ async function* chunked(bytes: Uint8Array, cuts: readonly number[]): AsyncGenera
 
 async function collect(body: AsyncIterable<Uint8Array>, longest?: number): Promise<string[]> {
   const all: string[] = [];
-  for await (const lines of linesOf(body, longest)) all.push(...lines);
+  for await (const lines of linesOf(body, longest === undefined ? {} : { longest })) all.push(...lines);
   return all;
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from "./errors.ts";
+import { withoutManagedFields } from "./managed-fields.ts";
 
 const NEWLINE = 10;
 /** An object in etcd is at most 1.5 MiB by default; what is much longer is not a watch. */
@@ -11,7 +12,7 @@ const LONGEST_LINE = 16 * 2 ** 20;
  */
 export async function* linesOf(
   body: AsyncIterable<Uint8Array>,
-  longest = LONGEST_LINE,
+  { lean = false, longest = LONGEST_LINE }: { lean?: boolean; longest?: number } = {},
 ): AsyncGenerator<readonly string[], void, undefined> {
   let begun: Uint8Array[] = [];
   let begunLength = 0;
@@ -24,7 +25,7 @@ export async function* linesOf(
       continue;
     }
     const whole = chunk.subarray(0, end);
-    const lines = textOf(begunLength === 0 ? [whole] : [...begun, whole]).split("\n");
+    const lines = textOf([...begun, whole], lean).split("\n");
     const rest = chunk.subarray(end + 1);
     begun = rest.length === 0 ? [] : [rest];
     begunLength = rest.length;
@@ -35,7 +36,7 @@ export async function* linesOf(
 }
 
 /** All of a body as text, unless it is longer than we are ready to hold. */
-export async function textOfBody(body: AsyncIterable<Uint8Array>, longest: number): Promise<string> {
+export async function textOfBody(body: AsyncIterable<Uint8Array>, longest: number, lean = false): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -43,10 +44,13 @@ export async function textOfBody(body: AsyncIterable<Uint8Array>, longest: numbe
     if (length > longest) throw new ApiError("tooLarge", `the answer is longer than ${longest} bytes`);
     chunks.push(chunk);
   }
-  return textOf(chunks);
+  return textOf(chunks, lean);
 }
 
-function textOf(chunks: readonly Uint8Array[]): string {
+/** `lean`: without what nobody keeps of an object. */
+function textOf(chunks: readonly Uint8Array[], lean: boolean): string {
+  // Cutting works in place, so it gets a copy; the bytes that arrived may belong to somebody.
+  if (lean) return withoutManagedFields(Buffer.concat(chunks)).toString("utf8");
   const [only] = chunks;
   const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");

@@ -1,0 +1,41 @@
+/** What a child of bench/kube.ts is asked for, as JSON in its first argument. */
+export interface Asked {
+  readonly port: number;
+  readonly what: "nodes" | "events" | "patches" | "memory";
+  readonly events: number;
+  readonly patches: number;
+  readonly concurrency: number;
+}
+
+interface Measured {
+  readonly value: number;
+  readonly close?: () => Promise<unknown>;
+}
+
+/** Runs in the child: measures, tells the value with the connections that took, and ends. */
+export async function measurement(measure: (asked: Asked) => Promise<Measured>): Promise<void> {
+  const asked = JSON.parse(process.argv[2] ?? "{}") as Asked;
+  const before = await connections(asked.port);
+  const { value, close } = await measure(asked);
+  // The two questions themselves take a connection each, at most.
+  const opened = (await connections(asked.port)) - before - 1;
+  process.stdout.write(`${JSON.stringify({ value, connections: opened })}\n`);
+  await close?.();
+  process.exit(0);
+}
+
+async function connections(port: number): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/connections`, { headers: { connection: "close" } });
+  return ((await response.json()) as { connections: number }).connections;
+}
+
+/** Resident memory in MiB once garbage is collected and its pages are given back. */
+export async function settledMemory(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 8; round++) {
+    globalThis.gc?.();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    least = Math.min(least, process.memoryUsage.rss());
+  }
+  return least / 2 ** 20;
+}

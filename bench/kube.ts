@@ -1,0 +1,83 @@
+import { type ChildProcess, execFile, fork } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Asked } from "./kube-measurement.ts";
+import type { Figure, Scenario } from "./scenario.ts";
+
+const here = (file: string) => join(import.meta.dirname, file);
+const PATCHES = { ours: 20_000, official: 2000 } as const;
+const CONCURRENCY = 16;
+
+interface Served {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly events: number;
+}
+let served: Promise<Served> | undefined;
+
+type Client = "ours" | "official";
+
+export const scenario: Scenario = {
+  about:
+    "Joulie's Kubernetes client against @kubernetes/client-node, each in its own process, against fixed replies of a third one",
+  repeats: 5,
+  measure: async () => {
+    served ??= serve();
+    const { port, events } = await served;
+    const figures: Record<string, Figure> = {};
+    for (const client of ["ours", "official"] as const) {
+      const ask = async (what: Asked["what"]) =>
+        run(client, { port, what, events, patches: PATCHES[client], concurrency: CONCURRENCY });
+      const nodes = await ask("nodes");
+      const watched = await ask("events");
+      const patched = await ask("patches");
+      const memory = await ask("memory");
+      figures[`${client}: 5,000 Nodes list to store`] = { unit: "ms", value: nodes.value };
+      figures[`${client}: watch events`] = { unit: "per s", value: watched.value };
+      figures[`${client}: apply patches`] = { unit: "per s", value: patched.value };
+      figures[`${client}: connections per 1,000 patches`] = {
+        unit: "",
+        value: (patched.connections * 1000) / PATCHES[client],
+      };
+      figures[`${client}: memory with 50,000 pods`] = { unit: "MiB", value: memory.value };
+    }
+    figures["memory of a Node that does nothing"] = { unit: "MiB", value: (await run("nothing")).value };
+    return figures;
+  },
+  goals: [
+    { says: "patches, ours / official", of: ratio("apply patches"), atLeast: 5 },
+    { says: "watch events, ours / official", of: ratio("watch events"), atLeast: 1.5 },
+    { says: "memory with 50,000 pods, ours / official", of: ratio("memory with 50,000 pods"), atMost: 0.5 },
+    { says: "5,000 Nodes, ours / official", of: ratio("5,000 Nodes list to store"), atMost: 1 },
+  ],
+  close: async () => {
+    (await served)?.child.disconnect();
+  },
+};
+
+function ratio(figure: string) {
+  return (figures: Readonly<Record<string, number>>): number =>
+    (figures[`ours: ${figure}`] ?? Number.NaN) / (figures[`official: ${figure}`] ?? Number.NaN);
+}
+
+async function serve(): Promise<Served> {
+  const child = fork(here("kube-server.ts"), { stdio: "inherit" });
+  const told = await new Promise<{ port: number; events: number }>((resolve, reject) => {
+    child.once("message", (message) => resolve(message as { port: number; events: number }));
+    child.once("error", reject);
+  });
+  // Everything is made before the first client asks.
+  await fetch(`http://127.0.0.1:${told.port}/prepare`);
+  return { child, ...told };
+}
+
+async function run(client: Client, asked: Asked): Promise<{ value: number; connections: number }>;
+async function run(client: "nothing"): Promise<{ value: number }>;
+async function run(client: Client | "nothing", asked?: Asked): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--expose-gc", here(`kube-${client}.ts`), JSON.stringify(asked ?? {})],
+    { maxBuffer: 2 ** 20 },
+  );
+  return JSON.parse(stdout) as unknown;
+}
