@@ -289,6 +289,11 @@ describe("what the operator's variables have to agree on", () => {
     ]);
   });
 
+  it("POL-23 rule_swap_v1 runs only where it is asked for, never by default", () => {
+    expect(valuesOf(operatorConfig, {}).POLICY_TYPE).not.toBe("rule_swap_v1");
+    expect(valuesOf(operatorConfig, { POLICY_TYPE: "rule_swap_v1" }).POLICY_TYPE).toBe("rule_swap_v1");
+  });
+
   it("takes STATIC_HP_FRAC=1.5, which the policy clamps", () => {
     expect(valuesOf(operatorConfig, { STATIC_HP_FRAC: "1.5" }).STATIC_HP_FRAC).toBe(1.5);
   });

@@ -12,6 +12,6 @@ export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
 export { type PowerState, type Published, published } from "./published.ts";
 export { type SeenState, type SeenWith, seenOn } from "./seen.ts";
-export type { PolicySettings, PolicyType, QueueSettings } from "./settings.ts";
+export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsUnder, pinFrom, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

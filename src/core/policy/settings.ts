@@ -1,7 +1,8 @@
 import type { Milliseconds } from "../units/index.ts";
 
 /** `rule_swap_v1` is for debugging: it makes transitions happen. */
-export type PolicyType = "static_partition" | "queue_aware_v1" | "rule_swap_v1";
+export const policyTypes = ["static_partition", "queue_aware_v1", "rule_swap_v1"] as const;
+export type PolicyType = (typeof policyTypes)[number];
 
 /** Checked where configuration is read; a policy still gives a defined plan for anything. */
 export interface PolicySettings {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { gpuProductLabels, labels } from "../../core/api/index.ts";
+import { policyTypes } from "../../core/policy/index.ts";
 import { watts } from "../../core/units/index.ts";
 import {
   address,
@@ -75,7 +76,7 @@ export const operatorConfig = configOf(
       }),
     }),
     ...group("Policy", {
-      POLICY_TYPE: choice(["static_partition", "queue_aware_v1", "rule_swap_v1"], {
+      POLICY_TYPE: choice(policyTypes, {
         default: "static_partition",
         about: "The algorithm that decides which nodes are performance and which are eco.",
       }),
