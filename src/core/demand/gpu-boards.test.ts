@@ -79,9 +79,9 @@ describe("GPU boards", () => {
     const mig = { labels: { "nvidia.com/mig-1g.5gb.replicas": "2" } };
     expect(boards("nvidia.com/mig-1g.5gb", 1, mig)).toBe(1 / 14);
     expect(boards("nvidia.com/mig-1g.5gb.shared", 1, mig)).toBe(1 / 14);
-    expect(
-      boards("nvidia.com/gpu", 1, product("NVIDIA-A100-MIG-1g.5gb-SHARED", { "nvidia.com/gpu.replicas": "2" })),
-    ).toBe(1 / 14);
+    const cutAndShared = product("NVIDIA-A100-MIG-1g.5gb-SHARED", { "nvidia.com/gpu.replicas": "2" });
+    expect(boards("nvidia.com/gpu", 1, cutAndShared)).toBe(1 / 14);
+    expect(boards("nvidia.com/gpu.shared", 1, cutAndShared)).toBe(1 / 14);
   });
 
   it.each(["0", "-2", "1.5", "many", "", "1e3", "12345678", " 2"])(

@@ -23,12 +23,13 @@ export function gpuBoardsOn(gpus: ReadonlyMap<string, number>, node: GpuNode): n
 const nvidiaGpu = "nvidia.com/gpu";
 
 function boardsPerUnit(resource: string, { labels, model = "" }: GpuNode): number {
+  // The device plugin may or may not rename a shared resource; labels carry the plain name either way.
+  const plain = resource.replace(/\.shared$/, "");
   const product = labels?.[`${nvidiaGpu}.product`] ?? "";
-  const gpu = resource === nvidiaGpu ? gpuResourceOfProduct(product) : gpuResourceOf(resource);
+  const gpu = plain === nvidiaGpu ? gpuResourceOfProduct(product) : gpuResourceOf(resource);
   if (gpu === undefined) return 0;
   const share = gpu.kind === "board" ? 1 : Math.min(1, gpu.slices / slicesPerBoard(`${product} ${model}`));
-  // The device plugin may or may not rename a shared resource; the label carries the plain name either way.
-  return share / (wholeNumber(labels?.[`${resource.replace(/\.shared$/, "")}.replicas`]) ?? 1);
+  return share / (wholeNumber(labels?.[`${plain}.replicas`]) ?? 1);
 }
 
 /** The few boards MIG cuts into four; it cuts every other into seven. */
