@@ -12,13 +12,17 @@ const sample = (minute: number, power: number, source: PowerSource = "agent"): P
   source,
 });
 type Point = readonly [minute: number, power: number, source?: PowerSource];
-const windowOf = (...points: readonly Point[]): TrendWindow =>
-  points.reduce<TrendWindow>(
-    (window, [minute, power, source]) => withSample(window, sample(minute, power, source)),
-    noTrend,
-  );
+const at = (minute: number) => instant(START + minute * MINUTE);
+/** Each sample comes in as it is taken, or later: the clock never goes back. */
+const windowOf = (...points: readonly Point[]): TrendWindow => {
+  let now = Number.NEGATIVE_INFINITY;
+  return points.reduce<TrendWindow>((window, [minute, power, source]) => {
+    now = Math.max(now, minute);
+    return withSample(window, sample(minute, power, source), at(now));
+  }, noTrend);
+};
 const slope = (window: TrendWindow, minute?: number) =>
-  powerTrend(window, minute === undefined ? (window.at(-1)?.at ?? instant(START)) : instant(START + minute * MINUTE));
+  powerTrend(window, minute === undefined ? (window.at(-1)?.at ?? instant(START)) : at(minute));
 const shown = (window: TrendWindow) => window.map(({ at, power }) => [(at - START) / MINUTE, power]);
 
 describe("powerTrend", () => {
@@ -56,7 +60,7 @@ describe("powerTrend", () => {
         fc.integer({ min: 2000, max: 9000 }),
         (times, rise, base) => {
           const window = times.reduce<TrendWindow>(
-            (so, offset) => withSample(so, sample(offset / MINUTE, base + (rise * offset) / MINUTE)),
+            (so, offset) => withSample(so, sample(offset / MINUTE, base + (rise * offset) / MINUTE), at(5)),
             noTrend,
           );
           // Rounding of a reading is some 1e-12 W; what that makes of the slope depends on how far apart the samples are.
@@ -69,11 +73,13 @@ describe("powerTrend", () => {
 
   it("is a number for any readings", () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.double(), fc.double())), (points) => {
+      fc.property(fc.array(fc.tuple(fc.double(), fc.double(), fc.double())), fc.double(), (points, end) => {
         const window = points.reduce<TrendWindow>(
-          (so, [at, power]) => withSample(so, { at: instant(at), power: watts(power), source: "agent" }),
+          (so, [time, power, now]) =>
+            withSample(so, { at: instant(time), power: watts(power), source: "agent" }, instant(now)),
           noTrend,
         );
+        expect(Number.isFinite(powerTrend(window, instant(end)))).toBe(true);
         expect(Number.isFinite(powerTrend(window, window.at(-1)?.at ?? instant(0)))).toBe(true);
       }),
     );
@@ -105,14 +111,15 @@ describe("withSample", () => {
     "X-31 takes a power of %d for a missing sample, never for 0 W",
     (bad) => {
       const window = windowOf([0, 300], [1, 300]);
-      expect(withSample(window, sample(2, bad))).toBe(window);
-      expect(shown(withSample(window, sample(2, 0)))).toHaveLength(3);
+      expect(withSample(window, sample(2, bad), at(2))).toBe(window);
+      expect(shown(withSample(window, sample(2, 0), at(2)))).toHaveLength(3);
     },
   );
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY])("takes a time of %d for a missing sample", (bad) => {
     const window = windowOf([0, 300]);
-    expect(withSample(window, { ...sample(0, 200), at: instant(bad) })).toBe(window);
+    expect(withSample(window, { ...sample(0, 200), at: instant(bad) }, at(0))).toBe(window);
+    expect(withSample(noTrend, { ...sample(0, 200), at: instant(bad) }, at(0))).toEqual([]);
   });
 
   it("X-81 puts late samples where they belong, and lets the last word on an instant count", () => {
@@ -144,18 +151,37 @@ describe("withSample", () => {
     );
   });
 
-  it("starts over when the clock was set back by more than a window, and goes on from there", () => {
-    const back = windowOf([100, 300], [101, 310], [95.999, 320]);
-    expect(shown(back)).toEqual([[95.999, 320]]);
-    expect(slope(withSample(back, sample(96.999, 330)))).toBeCloseTo(10, 9);
-    expect(shown(windowOf([100, 300], [101, 310], [96, 320]))).toHaveLength(3);
+  it("X-81 passes over a sample more than five minutes old", () => {
+    const window = windowOf([4, 300], [8, 310]);
+    expect(withSample(window, sample(2.999, 900), at(8))).toBe(window);
+    expect(shown(withSample(window, sample(3, 900), at(8)))).toHaveLength(3);
   });
 
-  it("recovers from a clock that was far ahead for a moment", () => {
-    expect(shown(windowOf([0, 300], [1, 310], [90_000, 999], [2, 320], [3, 330]))).toEqual([
-      [2, 320],
-      [3, 330],
-    ]);
+  it.each([2, 4, 60, 90_000])(
+    "X-81 starts over when the clock was set back by %d minutes, and goes on from there",
+    (by) => {
+      const before = windowOf([100, 300], [101, 900], [102, 1500]);
+      const back = withSample(before, sample(102 - by, 300), at(102 - by));
+      expect(shown(back)).toEqual([[102 - by, 300]]);
+      const next = withSample(back, sample(103 - by, 310), at(103 - by));
+      expect(slope(next, 103 - by)).toBeCloseTo(10, 9);
+    },
+  );
+
+  it("X-81 fits no sample of the future, though none has come since the clock was set back", () => {
+    const before = windowOf([100, 300], [101, 900], [102, 1500]);
+    expect(slope(before, 98)).toBe(0);
+    expect(slope(before, 101)).toBe(600);
+    expect(shown(withSample(before, sample(98, Number.NaN), at(98)))).toEqual([]);
+  });
+
+  it("bears a minute between the clocks of two machines, and no more", () => {
+    const window = windowOf([0, 300]);
+    expect(shown(withSample(window, sample(2, 320), at(1)))).toHaveLength(2);
+    expect(withSample(window, sample(2.001, 320), at(1))).toBe(window);
+    const ahead = windowOf([0, 300], [2, 320]);
+    expect(shown(withSample(ahead, sample(1, 310), at(1)))).toHaveLength(3);
+    expect(shown(withSample(ahead, sample(0.999, 310), at(0.999)))).toEqual([[0.999, 310]]);
   });
 
   it("X-31 makes no trend of a change of source", () => {
@@ -166,7 +192,7 @@ describe("withSample", () => {
 
   it("keeps no more than 600 samples, the newest", () => {
     let window = noTrend;
-    for (let tick = 0; tick < 700; tick++) window = withSample(window, sample(tick / 1000, tick));
+    for (let tick = 0; tick < 700; tick++) window = withSample(window, sample(tick / 1000, tick), at(1));
     expect(window).toHaveLength(600);
     expect(window[0]?.power).toBe(100);
     expect(window.at(-1)?.power).toBe(699);
@@ -174,7 +200,7 @@ describe("withSample", () => {
 
   it("leaves the window it was given as it was", () => {
     const window = windowOf([0, 1], [1, 2]);
-    withSample(window, sample(0.5, 3));
+    withSample(window, sample(0.5, 3), at(1));
     expect(shown(window)).toEqual([
       [0, 1],
       [1, 2],

@@ -1,5 +1,6 @@
 import type { PowerSource } from "../api/index.ts";
-import { type Instant, type Watts, type WattsPerMinute, wattsPerMinute } from "../units/index.ts";
+import { type Instant, isNonNegative, type Watts, type WattsPerMinute, wattsPerMinute } from "../units/index.ts";
+import { isAhead } from "./clock-skew.ts";
 
 export interface PowerSample {
   readonly at: Instant;
@@ -20,22 +21,24 @@ const MOST_SAMPLES = 600;
 
 /**
  * The window with one more sample. Samples may come late, out of order or twice (the last word on an instant counts). A
- * sample more than a window older than the newest means that the clock was set back, or had been ahead for a moment:
- * the window starts over rather than waiting for time to catch up. What is no power or no time is a missing sample.
+ * newest sample ahead of `now` was taken before the clock was set back, or by one that was ahead for a moment: the window
+ * starts over rather than waiting for time to catch up. What is no power, or not of these five minutes, is a missing sample.
  */
-export function withSample(window: TrendWindow, sample: PowerSample): TrendWindow {
-  if (!Number.isFinite(sample.at) || !Number.isFinite(sample.power) || sample.power < 0) return window;
+export function withSample(window: TrendWindow, sample: PowerSample, now: Instant): TrendWindow {
   const newest = window.at(-1);
-  if (newest === undefined || newest.source !== sample.source || sample.at < newest.at - WINDOW) return [sample];
-  const since = Math.max(newest.at, sample.at) - WINDOW;
-  const kept = window.filter(({ at }) => at >= since && at !== sample.at);
+  const believed = newest !== undefined && isAhead(newest.at, now) ? noTrend : window;
+  if (!isNonNegative(sample.power) || !isRecent(sample, now)) return believed;
+  if (newest?.source !== sample.source) return [sample];
+  const kept = believed.filter((other) => isRecent(other, now) && other.at !== sample.at);
   const place = kept.findLastIndex(({ at }) => at < sample.at) + 1;
   return kept.toSpliced(place, 0, sample).slice(-MOST_SAMPLES);
 }
 
+const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isAhead(at, now);
+
 /** Least-squares slope of the samples that are at most five minutes old; 0 with fewer than two. Positive is rising. */
 export function powerTrend(window: TrendWindow, now: Instant): WattsPerMinute {
-  const samples = window.filter(({ at }) => at >= now - WINDOW);
+  const samples = window.filter((sample) => isRecent(sample, now));
   const [first] = samples;
   if (first === undefined) return wattsPerMinute(0);
   // Minutes since the first sample and not since 1970, and both axes about their means: the sums stay small and exact.
