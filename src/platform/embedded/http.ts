@@ -104,10 +104,11 @@ async function serveOne(
 ): Promise<void> {
   const abort = new AbortController();
   response.on("close", () => abort.abort(new Error("the client closed the connection")));
+  const isWatch = /[?&]watch=/.test(request.url ?? "");
   const send = async ({ status, headers, body }: ApiResponse) => {
     response.writeHead(status, headers);
-    // A watch's client waits for the headers before the first event.
-    response.flushHeaders();
+    // A watch's client waits for the headers, and the first event may be long in coming; other answers go in one piece.
+    if (isWatch) response.flushHeaders();
     for await (const chunk of body) {
       if (!response.write(chunk)) await drained(response, abort.signal);
     }

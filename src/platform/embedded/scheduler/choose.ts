@@ -28,29 +28,33 @@ export async function choose(
 ): Promise<{ node: string; looked: number }> {
   const reasons = new Map<string, number>();
   const count = (reason: string) => reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  const { fitting, looked } = fittingNodes(pod, world, count);
+  const { fitting, scores, looked } = fittingNodes(pod, world, count);
   const left = await filtered(pod, fitting, world, count, signal);
   const [only] = left;
   if (only === undefined) throw new NoFit(explain(world.nodes.length, reasons));
   if (left.length === 1) return { node: only.name, looked };
-  const scores = await scored(pod, left, world, signal);
-  const best = Math.max(...scores.values());
-  const equals = [...scores].filter(([, score]) => score === best).map(([name]) => name);
+  const totals = await scored(pod, left, scores, world, signal);
+  const best = Math.max(...totals);
+  const equals = left.filter((_, index) => totals[index] === best).map(({ name }) => name);
   return { node: equals[Math.floor(world.random.next() * equals.length)] ?? only.name, looked };
 }
 
 function fittingNodes(pod: PodView, { nodes, occupancy, start }: World, count: (reason: string) => void) {
   const wanted = enough(nodes.length);
   const fitting: NodeView[] = [];
+  const scores = new Map<NodeView, number>();
   let looked = 0;
   while (looked < nodes.length && fitting.length < wanted) {
     const node = nodes[(start + looked++) % nodes.length];
     if (node === undefined) continue;
-    const reason = misfit(pod, node, occupancy.on(node.name));
-    if (reason === undefined) fitting.push(node);
-    else count(reason);
+    const load = occupancy.on(node.name);
+    const reason = misfit(pod, node, load);
+    if (reason === undefined) {
+      fitting.push(node);
+      scores.set(node, leastAllocated(pod, node, load));
+    } else count(reason);
   }
-  return { fitting, looked };
+  return { fitting, scores, looked };
 }
 
 async function filtered(
@@ -75,28 +79,28 @@ async function filtered(
   return left;
 }
 
+/** The nodes' scores in their order: our own and what the extenders add. */
 async function scored(
   pod: PodView,
   nodes: readonly NodeView[],
-  world: World,
+  own: ReadonlyMap<NodeView, number>,
+  { extenders, log }: World,
   signal: AbortSignal,
-): Promise<Map<string, number>> {
-  const { occupancy, extenders, log } = world;
-  const scores = new Map(nodes.map((node) => [node.name, leastAllocated(pod, node, occupancy.on(node.name))]));
+): Promise<number[]> {
   const object = pod.waiting?.object;
-  if (object === undefined) return scores;
   // As in kube-scheduler, who fails to score is left out, ignorable or not.
   const added = await Promise.all(
-    extenders.map(async (extender) =>
-      extender.prioritize(object, nodes, signal).catch((err: unknown) => {
+    extenders.map(async (extender) => {
+      try {
+        return object === undefined ? undefined : await extender.prioritize(object, nodes, signal);
+      } catch (err) {
         log.warn({ extender: extender.name, err }, "an extender's scores were left out");
-        return new Map<string, number>();
-      }),
-    ),
+        return undefined;
+      }
+    }),
   );
-  for (const [name, own] of scores) {
-    const more = added.reduce((sum, one) => sum + (Number.isFinite(one.get(name)) ? (one.get(name) ?? 0) : 0), 0);
-    scores.set(name, own + more);
-  }
-  return scores;
+  return nodes.map((node) => {
+    const more = added.map((scores) => scores?.get(node.name) ?? 0).filter(Number.isFinite);
+    return more.reduce((sum, score) => sum + score, own.get(node) ?? 0);
+  });
 }

@@ -34,14 +34,19 @@ function shortage({ requests }: PodView, { allocatable }: NodeView, load: Load):
 /** kube-scheduler's LeastAllocated over CPU and memory: 0–100, more for the emptier node. */
 export function leastAllocated({ requests }: PodView, { allocatable }: NodeView, load: Load): number {
   const more = weightOf(requests);
-  const shares = (["cpu", "memory"] as const).flatMap((resource) => {
+  let sum = 0;
+  let counted = 0;
+  for (const resource of SCORED) {
     const capacity = allocatable.get(resource) ?? 0;
-    if (capacity <= 0) return [];
+    if (capacity <= 0) continue;
     const used = load.weighed[resource] + more[resource];
-    return [used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity)];
-  });
-  return shares.length === 0 ? 0 : Math.floor(shares.reduce((sum, share) => sum + share, 0) / shares.length);
+    sum += used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity);
+    counted++;
+  }
+  return counted === 0 ? 0 : Math.floor(sum / counted);
 }
+
+const SCORED = ["cpu", "memory"] as const;
 
 /** How many nodes that fit are enough, as kube-scheduler has it: all of a small cluster, a tenth of a large one. */
 export function enough(nodes: number): number {

@@ -41,6 +41,8 @@ export class Scheduler {
   #wake = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #start = 0;
+  /** The store's nodes; made anew when one changes. */
+  #nodeList: readonly NodeView[] | undefined;
 
   constructor(options: SchedulerOptions) {
     const { client, clock, random, log, extenders = [], schedulerName = "default-scheduler" } = options;
@@ -61,6 +63,7 @@ export class Scheduler {
       resource: resources.nodes,
       project: (node) => nodeViewOf(node, keepNodes),
       onChange: (changes) => {
+        this.#nodeList = undefined;
         const helps = changes.some(
           (one) => one.type === "added" || (one.type === "updated" && offersOther(one.old, one.new)),
         );
@@ -136,7 +139,8 @@ export class Scheduler {
   async #decide(pod: PodView, attempts: number): Promise<void> {
     const { random, log, extenders = [] } = this.#options;
     const { signal } = this.#stop;
-    const nodes = [...this.#nodes.store.values()];
+    this.#nodeList ??= [...this.#nodes.store.values()];
+    const nodes = this.#nodeList;
     try {
       const world = { nodes, occupancy: this.#occupancy, start: this.#start, extenders, random, log };
       const { node, looked } = await choose(pod, world, signal);
