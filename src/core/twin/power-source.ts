@@ -1,5 +1,6 @@
 import type { NodeTwinStatus, PowerSource, TwinControlReport } from "../api/index.ts";
-import { type Instant, instant, type Milliseconds, type Watts, watts } from "../units/index.ts";
+import { type Instant, instant, isNonNegative, type Milliseconds, type Watts, watts } from "../units/index.ts";
+import { isAhead } from "./clock-skew.ts";
 
 export interface PowerReading {
   readonly power: Watts;
@@ -30,40 +31,41 @@ const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings
 };
 
 export function choosePower(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
-  return preference[mode]
-    .map((way) => readings[way])
-    .find((reading) => reading !== undefined && isPower(reading.power));
+  return preference[mode].map((way) => readings[way]).find((reading) => isNonNegative(reading?.power));
 }
 
-const isPower = (value: number) => Number.isFinite(value) && value >= 0;
-
-/** Two ticks may fail before a reading is old. */
-const FRESH_INTERVALS = 3;
+/** Two reports may be lost before a reading is old. */
+const FRESH_HEARTBEATS = 3;
 
 /**
  * What the agent itself last saw on the node: CPUs and GPUs together, as old as the older of the two. A GPU node of which it
  * saw only one of them is unmeasured, for half a node's power is no measure of it.
+ *
+ * `heartbeat` is the longest time in which the agent reports at least once, though nothing moved. It is not its tick: inside
+ * its deadband a healthy agent is silent for many ticks, and a bound on those would make every steady node unmeasured. The
+ * operator cannot read it off the agent, so whoever wires the two gives both the same figure.
  */
 export function agentReading(
   status: NodeTwinStatus["controlStatus"],
   hasGpu: boolean,
   now: Instant,
-  agentInterval: Milliseconds,
+  heartbeat: Milliseconds,
 ): PowerReading | undefined {
   const reports = hasGpu ? [status?.cpu, status?.gpu] : [status?.cpu];
   let power = 0;
   let oldest = Number.POSITIVE_INFINITY;
   for (const report of reports) {
-    const at = freshSince(report, now, agentInterval);
-    if (at === undefined || report?.observedPowerWatts === undefined) return undefined;
-    power += report.observedPowerWatts;
+    const at = freshSince(report, now, heartbeat);
+    const part = report?.observedPowerWatts;
+    if (at === undefined || !isNonNegative(part)) return undefined;
+    power += part;
     oldest = Math.min(oldest, at);
   }
-  return isPower(power) ? { power: watts(power), source: "agent", at: instant(oldest) } : undefined;
+  return Number.isFinite(power) ? { power: watts(power), source: "agent", at: instant(oldest) } : undefined;
 }
 
-/** A report from the future is as doubtful as an old one, but clocks of two machines may differ a little. */
-function freshSince(report: TwinControlReport | undefined, now: Instant, interval: Milliseconds): number | undefined {
-  const at = Date.parse(report?.updatedAt ?? "");
-  return Math.abs(now - at) <= FRESH_INTERVALS * interval ? at : undefined;
+/** A report from the future is as doubtful as an old one. */
+function freshSince(report: TwinControlReport | undefined, now: Instant, heartbeat: Milliseconds): Instant | undefined {
+  const at = instant(Date.parse(report?.updatedAt ?? ""));
+  return now - at <= FRESH_HEARTBEATS * heartbeat && !isAhead(at, now) ? at : undefined;
 }
