@@ -50,6 +50,7 @@ const gpuAddition = z.strictObject({
   maxWatts: power.optional(),
   idleWatts: z.number().min(0).max(100_000).optional(),
   perf: z.number().positive().max(1e9).optional(),
+  devicesPerBoard: z.int().min(1).max(64).optional(),
 });
 
 /** An entry that could be read, or what is wrong with it, one line per field. */
@@ -183,6 +184,7 @@ export const readGpuAddition = readerOf<z.infer<typeof gpuAddition>, GpuEntry>(
       addition.idleWatts,
       within(before?.idleWatts ?? tag(watts(most * FALLBACK_GPU_IDLE_SHARE)), none, most),
     );
+    const devicesPerBoard = addition.devicesPerBoard ?? before?.devicesPerBoard;
     const problems = problemsIf(
       [minWatts.value > most, "maxWatts: is below minWatts"],
       [minWatts.value <= most && minWatts.value > defaultWatts.value, "defaultWatts: is below minWatts"],
@@ -201,6 +203,7 @@ export const readGpuAddition = readerOf<z.infer<typeof gpuAddition>, GpuEntry>(
         maxWatts,
         idleWatts,
         perf,
+        ...(devicesPerBoard === undefined ? {} : { devicesPerBoard }),
       },
     };
   },

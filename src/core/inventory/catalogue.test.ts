@@ -142,6 +142,25 @@ describe("additions", () => {
     expect(lower.catalogue.cpu("amd-epyc-9554").entry?.boostGHz.value).toBe(5);
   });
 
+  it("a board keeps the shape it had, and a site may say how many devices one is", () => {
+    const { catalogue, problems } = buildCatalogue({
+      gpus: [
+        { key: "amd-mi250x", maxWatts: 550 },
+        { key: "nvidia-a30", maxWatts: 160 },
+        { key: "amd-mi300x", maxWatts: 700 },
+        { ...gpu, devicesPerBoard: 4 },
+        { key: "amd-mi250", devicesPerBoard: 1 },
+      ],
+    });
+    expect(problems).toEqual([]);
+    expect(catalogue.gpu("MI250X").entry?.devicesPerBoard).toBe(2);
+    expect(catalogue.gpu("A30").entry?.memoryGB).toBe(24);
+    expect(catalogue.gpu("MI300X").entry?.mostPartitions).toBe(8);
+    expect(catalogue.gpu("site-gpu").entry?.devicesPerBoard).toBe(4);
+    expect(catalogue.gpu("MI250").entry?.devicesPerBoard).toBe(1);
+    expect(buildCatalogue({ gpus: [{ ...gpu, devicesPerBoard: 0 }] }).problems).toHaveLength(1);
+  });
+
   it("what is given is never bent to fit", () => {
     const { problems } = buildCatalogue({
       gpus: [

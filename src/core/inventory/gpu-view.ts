@@ -4,13 +4,17 @@ import { BUILTIN_GPUS } from "./builtin.ts";
 import type { GpuEntry } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
+import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { choose, claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** Watts are per board. */
 export interface GpuView extends Resolution {
   readonly vendor?: GpuVendor;
+  /** Boards: what is capped and what draws power. */
   readonly count: number;
+  /** Devices Kubernetes hands out of each board, where its dies or partitions are GPUs of their own. */
+  readonly devicesPerBoard?: number;
   readonly maxWatts: Watts;
   readonly minWatts: Watts;
   readonly defaultWatts: Watts;
@@ -27,16 +31,20 @@ export function gpuView(
   discovered: NodeHardwareStatus | undefined,
   catalogue: Catalogue,
 ): GpuView | undefined {
-  const { count } = identity;
-  if (count === undefined || count.value === 0) return undefined;
+  const { boards, devices } = identity;
+  if (boards?.value === 0) return undefined;
   const { resolution, entry } = resolve("gpu", identity.names, discovered, catalogue.gpu);
+  const count = choose(boards, devices && claim(boardsOf(devices.value, entry), devices.from));
+  if (count === undefined) return undefined;
   const vendor = vendorOf(identity.vendor, entry?.vendor);
+  const parts = partsPerBoard(devices?.value, entry);
   const { limits, from } = boardLimits(discovered?.gpu, entry, vendor?.value);
   const perf = claim(entry?.perf.value, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
   return {
     ...resolution,
     ...(vendor ? { vendor: vendor.value } : {}),
     count: count.value,
+    ...(parts > 1 ? { devicesPerBoard: parts } : {}),
     ...limits,
     perf: perf.value,
     from: { ...origins({ model: identity.names, vendor, count, perf }), ...from },

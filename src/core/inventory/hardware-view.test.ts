@@ -324,17 +324,6 @@ describe("GPUs", () => {
     expect(hardwareView(node(labels), undefined, { productLabelKeys: [] })).not.toHaveProperty("gpu");
   });
 
-  it("slices are counted as the boards they are of", () => {
-    const view = hardwareView(
-      node(
-        { "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "nvidia.com/gpu.count": "8" },
-        { "nvidia.com/gpu": "56" },
-      ),
-      undefined,
-    );
-    expect(view.gpu).toMatchObject({ key: "nvidia-a100-sxm-40gb", count: 8 });
-  });
-
   it("of several resources the one with most devices counts", () => {
     expect(
       hardwareView(node({}, { "nvidia.com/gpu": 1, "amd.com/gpu": 4, "gpu.intel.com/i915": 4 }), undefined).gpu,

@@ -4,9 +4,11 @@ export { buildCatalogue, builtinCatalogue, type Catalogue, type CatalogueReading
 export type { CpuView } from "./cpu-view.ts";
 export { byDensity, type ComputeShape, type Density, densityOf } from "./density.ts";
 export { fallbackCpuWatts, fallbackGpuWatts } from "./fallback.ts";
+export { gpuDeviceResources } from "./gpu-devices.ts";
 export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";
 export type { Origin } from "./identity.ts";
 export { GENERIC_KEY, type Match } from "./match.ts";
+export { type MigProfile, migProfileOf, migSlicesPerBoard } from "./mig.ts";
 export { gpuNameParts } from "./normalise.ts";
 export type { Origins } from "./resolution.ts";

@@ -33,9 +33,21 @@ const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   "amd-mi210": (entry) => ({ ...entry, maxWatts: figure(entry.maxWatts.value, "measured", SOURCES.mi210Cap) }),
 };
 
-export const AMD_GPUS: readonly GpuEntry[] = [...INSTINCT, ...RADEON_PRO].map(
-  (entry) => MEASURED[entry.key]?.(entry) ?? entry,
-);
+/** An MI250's two dies are two GPUs to the driver; what an MI300 or MI350 shows depends on its partition mode. */
+const DIES: Readonly<Record<string, Pick<GpuEntry, "devicesPerBoard" | "mostPartitions">>> = {
+  "amd-mi250x": { devicesPerBoard: 2 },
+  "amd-mi250": { devicesPerBoard: 2 },
+  "amd-mi300a": { mostPartitions: 6 },
+  "amd-mi300x": { mostPartitions: 8 },
+  "amd-mi325x": { mostPartitions: 8 },
+  "amd-mi350x": { mostPartitions: 8 },
+  "amd-mi355x": { mostPartitions: 8 },
+};
+
+export const AMD_GPUS: readonly GpuEntry[] = [...INSTINCT, ...RADEON_PRO].map((entry) => ({
+  ...(MEASURED[entry.key]?.(entry) ?? entry),
+  ...DIES[entry.key],
+}));
 
 export const AMD_GPU_PROXIES: readonly Proxy[] = [
   {

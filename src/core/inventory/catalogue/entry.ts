@@ -48,6 +48,12 @@ export interface GpuEntry {
   readonly defaultWatts: Figure<Watts>;
   readonly maxWatts: Figure<Watts>;
   readonly idleWatts: Figure<Watts>;
+  /** Devices one board always appears as, where its dies are GPUs of their own; absent where it is one. */
+  readonly devicesPerBoard?: number;
+  /** Devices one board can be partitioned into: one for each compute die. */
+  readonly mostPartitions?: number;
+  /** Of boards that MIG can cut: what its profiles share. */
+  readonly memoryGB?: number;
   /** Dense FP16 TFLOPS of the tensor or matrix units: what density compares boards by. */
   readonly perf: Figure;
 }

@@ -77,10 +77,31 @@ const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   }),
 };
 
+/** GB of the boards MIG can cut, as in NVIDIA's list of them. */
+const MIG_MEMORY: Readonly<Record<string, number>> = {
+  "nvidia-gb200": 186,
+  "nvidia-b200": 180,
+  "nvidia-h200-sxm": 141,
+  "nvidia-h200-nvl": 141,
+  "nvidia-h100-sxm": 80,
+  "nvidia-h100-pcie": 80,
+  "nvidia-h100-nvl": 94,
+  "nvidia-a100-sxm-80gb": 80,
+  "nvidia-a100-sxm-40gb": 40,
+  "nvidia-a100-pcie-80gb": 80,
+  "nvidia-a100-pcie-40gb": 40,
+  "nvidia-a30": 24,
+};
+
+const withMemory = (entry: GpuEntry): GpuEntry => {
+  const memoryGB = MIG_MEMORY[entry.key];
+  return memoryGB === undefined ? entry : { ...entry, memoryGB };
+};
+
 export const NVIDIA_GPUS: readonly GpuEntry[] = boards(
   { vendor: "nvidia", sheet: SOURCES.nvidiaDataSheet, limits: SOURCES.nvidiaLimits, unchecked: UNCHECKED },
   ROWS,
-).map((entry) => MEASURED[entry.key]?.(entry) ?? entry);
+).map((entry) => withMemory(MEASURED[entry.key]?.(entry) ?? entry));
 
 const strongest =
   "the form factor is not named and the strongest board neither understates the node nor throttles it below what was asked";
