@@ -1,4 +1,4 @@
-import type { NodeHardwareStatus } from "../api/index.ts";
+import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -19,6 +19,8 @@ export interface CpuView extends Resolution {
   readonly maxWatts: Watts;
   readonly idleWatts: Watts;
   readonly curve?: LoadCurve;
+  /** What was said about this CPU and is not believed. */
+  readonly warning?: string;
   readonly from: Origins<
     "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "minWatts" | "idleWatts"
   >;
@@ -40,6 +42,17 @@ function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets:
     listed !== undefined && (threads === undefined || listed <= threads.value) ? claim(listed, "catalogue") : undefined,
     threads,
   );
+}
+
+/** Turbo limits are a fifth above the TDP; a stand-in may also be the smaller brother of what it stands in for. */
+const MOST_OVER_TDP = 1.5;
+
+/** What a socket can be set to at most. A power file may hold a mere ceiling of the firmware: 2 kW, or 4 kW over a TDP of 95 W. */
+function mostWatts(entry: CpuEntry, match: Exactness): Watts {
+  const tdp = entry.tdp.value;
+  const configurable = entry.configurable?.max.value;
+  if (match === "exact" && configurable !== undefined) return watts(Math.max(tdp, configurable));
+  return watts(tdp * MOST_OVER_TDP);
 }
 
 export function cpuView(
@@ -64,8 +77,11 @@ export function cpuView(
     claim(entry?.baseGHz.value, "catalogue"),
   ) ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
+  const discoveredMax = usable(capRange?.maxWattsPerSocket);
+  const most = entry && mostWatts(entry, resolution.match);
+  const isBeyond = discoveredMax !== undefined && most !== undefined && discoveredMax > most;
   const max = choose(
-    claim(usable(capRange?.maxWattsPerSocket), "discovered"),
+    isBeyond ? claim(most, "catalogue") : claim(discoveredMax, "discovered"),
     claim(entry?.tdp.value, "catalogue"),
   ) ?? { value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value), from: "fallback" as const };
   const min = choose(
@@ -87,6 +103,9 @@ export function cpuView(
     maxWatts,
     idleWatts: watts(maxWatts * (idleShare ?? FALLBACK_CPU_IDLE_SHARE)),
     ...(entry?.curve ? { curve: entry.curve } : {}),
+    ...(isBeyond
+      ? { warning: `up to ${discoveredMax} W a socket was discovered, but ${resolution.key} takes at most ${most} W` }
+      : {}),
     from: origins({
       model: identity.names,
       vendor,

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Node, NodeHardwareStatus } from "../api/index.ts";
 import { watts } from "../units/index.ts";
+import { buildCatalogue } from "./catalogue.ts";
 import { hardwareView } from "./hardware-view.ts";
 
 type Resources = Record<string, string | number>;
@@ -265,6 +266,32 @@ describe("maxima", () => {
       cpu: { rawModel: "EPYC 9654", sockets: 2, capRange: { maxWattsPerSocket: watts(1e308) } },
     });
     expect(cpu.maxWatts).toBe(720);
+  });
+
+  it.each([
+    ["the configurable maximum", "AMD EPYC 9654", 400],
+    ["1.5 times the TDP where none is published", "Intel Xeon Gold 6430", 405],
+    ["1.5 times its TDP where the model only stands in", "AMD EPYC 9R14", 540],
+    ["the TDP where a site says it is more than that", "site-cpu", 450],
+  ])("a discovered maximum is believed up to %s", (_, rawModel, most) => {
+    const site = { key: "site-cpu", coresPerSocket: 8, baseGHz: 2, tdpWatts: 450, minWatts: 100, maxWatts: 400 };
+    const { catalogue } = buildCatalogue({ cpus: [site] });
+    const cpu = (maxWattsPerSocket: number) => {
+      const capRange = { maxWattsPerSocket: watts(maxWattsPerSocket) };
+      return hardwareView(node(), { cpu: { rawModel, sockets: 2, capRange } }, { catalogue }).cpu;
+    };
+    expect(cpu(most)).toMatchObject({ maxWattsPerSocket: most, from: { maxWatts: "discovered" } });
+    expect(cpu(most)).not.toHaveProperty("warning");
+    const beyond = cpu(2000);
+    expect(beyond).toMatchObject({ maxWattsPerSocket: most, maxWatts: 2 * most, from: { maxWatts: "catalogue" } });
+    expect(beyond.warning).toBe(`up to 2000 W a socket was discovered, but ${beyond.key} takes at most ${most} W`);
+  });
+
+  it("a discovered maximum of an unknown model is all there is to go by", () => {
+    const capRange = { maxWattsPerSocket: watts(2000) };
+    const { cpu } = hardwareView(node(), { cpu: { rawModel: "Elbrus", sockets: 1, capRange } });
+    expect(cpu.maxWatts).toBe(2000);
+    expect(cpu).not.toHaveProperty("warning");
   });
 
   it("a maximum that was discovered bounds the catalogue's other figures", () => {
