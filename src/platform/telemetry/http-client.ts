@@ -1,0 +1,171 @@
+import { Agent, buildConnector } from "undici";
+import { abridged, formatDuration, type Milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import { said, TelemetryError } from "./errors.ts";
+import { FileText } from "./file-text.ts";
+
+export interface HttpClientOptions {
+  readonly clock: Clock;
+  /** From sending to the last byte, where a call does not say. */
+  readonly timeout: Milliseconds;
+  /** Connections to one host at most. Beyond it calls wait for one another, and their time runs. */
+  readonly connections?: number;
+  /** Bytes of an answer that are held at most. */
+  readonly longestBody?: number;
+  /** A file with a bearer token, read again as it is replaced. */
+  readonly tokenFile?: string | undefined;
+  /** A file with the authorities to trust instead of the system's. */
+  readonly caFile?: string | undefined;
+}
+
+export interface HttpCall {
+  readonly url: URL;
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly timeout?: Milliseconds;
+  /** Ends the call with the signal's own reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * Calls to sources of readings: bounded in time, in bytes and in connections. It follows no redirect: the token would go
+ * along to wherever an endpoint points. It asks for no compression, so that a few bytes cannot become gigabytes.
+ */
+export class HttpClient {
+  readonly timeout: Milliseconds;
+  readonly #clock: Clock;
+  readonly #longestBody: number;
+  readonly #token: FileText | undefined;
+  readonly #agent: Agent;
+
+  constructor(options: HttpClientOptions) {
+    const { clock, timeout, connections = 8, longestBody = 2 ** 20, tokenFile, caFile } = options;
+    this.timeout = timeout;
+    this.#clock = clock;
+    this.#longestBody = longestBody;
+    this.#token = tokenFile === undefined ? undefined : new FileText(tokenFile, clock);
+    this.#agent = new Agent({
+      connections,
+      pipelining: 1,
+      allowH2: false,
+      // The clock we are given times whole calls.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: connector(timeout, caFile === undefined ? undefined : new FileText(caFile, clock)),
+    });
+  }
+
+  /** The answer, whatever its status; a redirect is an error. */
+  async send(call: HttpCall): Promise<HttpAnswer> {
+    const { signal, timeout = this.timeout } = call;
+    signal?.throwIfAborted();
+    const name = nameOf(call);
+    const abort = new AbortController();
+    const stop = () => abort.abort(signal?.reason);
+    signal?.addEventListener("abort", stop, { once: true });
+    let late = false;
+    const timer = this.#clock.after(timeout, () => {
+      late = true;
+      abort.abort(new Error("late"));
+    });
+    try {
+      return await this.#exchange(call, abort.signal);
+    } catch (cause) {
+      if (signal?.aborted === true) throw signal.reason;
+      if (late) throw new TelemetryError("timeout", `${name}: no answer within ${formatDuration(timeout)}`, { cause });
+      if (cause instanceof TelemetryError)
+        throw new TelemetryError(cause.kind, `${name}: ${cause.message}`, { cause, ...statusOf(cause) });
+      throw new TelemetryError("network", `${name}: no answer: ${said(cause)}`, { cause });
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** The JSON of a successful answer. */
+  async json(call: HttpCall): Promise<unknown> {
+    const { status, text } = await this.send(call);
+    if (status < 200 || status > 299)
+      throw new TelemetryError("status", `${nameOf(call)}: ${status} ${abridged(text.trim()) || "without a word"}`, {
+        status,
+      });
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new TelemetryError("garbled", `${nameOf(call)}: the answer is not JSON: ${abridged(text)}`, { cause });
+    }
+  }
+
+  /** Ends everything that is under way. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #exchange({ url, method = "GET", headers, body }: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
+    const answer = await this.#agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers: { accept: "application/json", "user-agent": "joulie", ...this.#authorization(url), ...headers },
+      body: body ?? null,
+      signal,
+    });
+    const status = answer.statusCode;
+    if (status === 401) this.#token?.forget();
+    const text = await boundedText(answer.body, this.#longestBody);
+    if (status >= 300 && status < 400) {
+      const to = abridged(String(answer.headers.location ?? "nowhere"));
+      throw new TelemetryError("redirect", `${status} points to ${to}; redirects are not followed`, { status });
+    }
+    return { status, text };
+  }
+
+  #authorization({ username, password }: URL): Readonly<Record<string, string>> {
+    if (this.#token !== undefined) return { authorization: `Bearer ${this.#token.get()}` };
+    if (username === "" && password === "") return {};
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+  }
+}
+
+/** A call as a person reads it: without credentials and parameters, which may be secret or long. */
+const nameOf = ({ method = "GET", url }: HttpCall): string => `${method} ${url.origin}${url.pathname}`;
+
+const statusOf = ({ status }: TelemetryError): { status?: number } => (status === undefined ? {} : { status });
+
+async function boundedText(body: AsyncIterable<Uint8Array>, longest: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > longest) throw new TelemetryError("too_large", `the answer is longer than ${longest} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/**
+ * Each new connection trusts the authorities of its time. The time limit here is for connections nobody waits for any
+ * more: an aborted call leaves its half-open one behind.
+ */
+function connector(timeout: Milliseconds, authorities: FileText | undefined): buildConnector.connector {
+  let built: { ca: string | undefined; connect: buildConnector.connector } | undefined;
+  return (options, callback) => {
+    try {
+      const ca = authorities?.get();
+      if (built === undefined || built.ca !== ca) {
+        const trusted = ca === undefined ? {} : { ca };
+        built = { ca, connect: buildConnector({ ...trusted, timeout, allowH2: false }) };
+      }
+      built.connect(options, callback);
+    } catch (error) {
+      callback(error instanceof Error ? error : new Error(String(error)), null);
+    }
+  };
+}
