@@ -47,9 +47,9 @@ export function matchCpu(index: CpuIndex, name: string): Match<CpuEntry> {
 /** A model number that looks like those of a family we know: clouds and OEMs have their own (9R14, 8481C). */
 function sibling(index: CpuIndex, name: string, parts: NameParts): Match<CpuEntry> | undefined {
   for (const candidates of index.families) {
-    const { brand, model, family } = candidates.family;
+    const { brand, model, family, except } = candidates.family;
     const number = parts.words.includes(brand) ? parts.words.find((word) => model.test(word)) : undefined;
-    if (number === undefined) continue;
+    if (number === undefined || parts.words.some((word) => except?.test(word))) continue;
     const digits = /^\d{4}/.exec(number)?.[0];
     const sameNumber = digits === undefined ? undefined : index.exact.get(digits);
     if (sameNumber?.family === family) return standIn(name, sameNumber, `same ${family} number with another suffix`);
@@ -59,15 +59,26 @@ function sibling(index: CpuIndex, name: string, parts: NameParts): Match<CpuEntr
       return standIn(name, nearest, `the ${family} nearest to ${cores} cores`);
     }
     if (digits !== undefined) {
-      const nearest = nearestTo(candidates, ({ number: listed }) => listed - Number(digits));
-      return standIn(name, nearest, `the nearest number in the ${family} family`);
+      const nearest = nearNumber(candidates, Number(digits));
+      return nearest && standIn(name, nearest, `the nearest number in the ${family} family`);
     }
     return standIn(name, candidates.representative.entry, `an unlisted ${family}`);
   }
   return undefined;
 }
 
-/** The representative wins ties, then the member listed first; a member whose distance is unknown never wins. */
+/** Numbers further apart than this say no more about each other. */
+const FURTHEST_NUMBER = 20;
+
+/** The hundreds say the class: an 84xx draws three times what a 34xx does. */
+function nearNumber({ members }: FamilyIndex, number: number): CpuEntry | undefined {
+  const sameClass = members.filter((member) => Math.floor(member.number / 100) === Math.floor(number / 100));
+  const away = (member: FamilyMember): number => Math.abs(member.number - number);
+  const nearest = sameClass.toSorted((a, b) => away(a) - away(b))[0];
+  return nearest && away(nearest) <= FURTHEST_NUMBER ? nearest.entry : undefined;
+}
+
+/** The representative wins ties, then the member listed first. */
 function nearestTo({ representative, members }: FamilyIndex, distance: (member: FamilyMember) => number): CpuEntry {
   let nearest = representative;
   let least = Math.abs(distance(representative));

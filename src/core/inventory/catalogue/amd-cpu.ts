@@ -153,9 +153,19 @@ export const AMD_CPU_PROXIES: readonly Proxy[] = [
     because: "a virtual machine names only the generation, EPYC 7003",
   },
   {
-    names: ["EPYC Genoa"],
+    names: ["EPYC Genoa", "EPYC Genoa v2"],
     standsFor: "amd-epyc-9654",
     because: "a virtual machine names only the generation, EPYC 9004",
+  },
+  {
+    names: ["EPYC 9V33X"],
+    standsFor: "amd-epyc-9684x",
+    because: "it is the Genoa-X of Azure, with 96 cores and the large cache",
+  },
+  {
+    names: ["EPYC 7V73X"],
+    standsFor: "amd-epyc-7773x",
+    because: "it is the Milan-X of Azure, with 64 cores and the large cache",
   },
   { names: ["EPYC Bergamo"], standsFor: "amd-epyc-9754", because: "only the code name of the EPYC 97x4 is given" },
   {

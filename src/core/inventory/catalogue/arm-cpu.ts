@@ -93,6 +93,11 @@ export const ARM_CPU_PROXIES: readonly Proxy[] = [
     because: "the core is a Neoverse N1, which Ampere Altra and Graviton2 share",
   },
   {
+    names: ["Neoverse N2", "0x41 0xd49", "0xd49"],
+    standsFor: "ampere-altra-max-m128-30",
+    because: "the core is a Neoverse N2, whose servers (Cobalt 100, Yitian 710) have 128 cores like this one",
+  },
+  {
     names: ["Neoverse V1", "0x41 0xd40", "0xd40"],
     standsFor: "aws-graviton3",
     because: "the core is a Neoverse V1, which Graviton3 has",

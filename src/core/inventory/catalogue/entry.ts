@@ -73,5 +73,7 @@ export interface CpuFamily {
   readonly brand: string;
   /** What a model number of this family looks like after normalisation. */
   readonly model: RegExp;
+  /** A word that puts it in another line of products, however like its number is. */
+  readonly except?: RegExp;
   readonly representative: string;
 }

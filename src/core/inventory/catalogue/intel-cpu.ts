@@ -166,6 +166,9 @@ export const INTEL_CPUS: readonly CpuEntry[] = [
   ...XEON_MAX,
 ];
 
+/** The w9 of a w9-3495X, the W of a W-3375: sold for workstations, numbered like servers. */
+const WORKSTATION = /^w\d?$/;
+
 /** A P or E at the end of a 65xx, 67xx or 69xx makes it a Xeon 6, whatever the Gold of the same number was. */
 export const INTEL_CPU_FAMILIES: readonly CpuFamily[] = [
   {
@@ -193,7 +196,7 @@ export const INTEL_CPU_FAMILIES: readonly CpuFamily[] = [
     model: /^[86543]5\d\d(?!p[a-z]*$)[a-z]*$/,
     representative: "intel-xeon-platinum-8558",
   },
-];
+].map((family) => ({ ...family, except: WORKSTATION }));
 
 /** What hypervisors call a CPU they only half describe. */
 export const INTEL_CPU_PROXIES: readonly Proxy[] = [

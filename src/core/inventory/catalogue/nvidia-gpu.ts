@@ -21,7 +21,7 @@ const ROWS: readonly BoardRow[] = [
     989,
     ["H100 80GB HBM3", "H100 SXM", "H100 SXM5", "H100 SXM5 80GB", "H100 SXM 80GB", "HGX H100"],
   ],
-  ["nvidia-h100-pcie", [200, 350, 350], 48, 756, ["H100 PCIe", "H100 PCIe 80GB", "H100 80GB PCIe"]],
+  ["nvidia-h100-pcie", [200, 350, 350], 48, 756, ["H100 PCIe", "H100 PCIe 80GB", "H100 80GB PCIe", "H100 80GB HBM2e"]],
   ["nvidia-h100-nvl", [200, 400, 400], 60, 835, ["H100 NVL", "H100 NVL 94GB"]],
   [
     "nvidia-a100-sxm-80gb",
@@ -127,6 +127,7 @@ export const NVIDIA_GPU_PROXIES: readonly Proxy[] = [
     because: "it is a V100 card of the same power",
   },
   { names: ["H800"], standsFor: "nvidia-h100-sxm", because: "an H800 is an H100 with slower links" },
+  { names: ["H800 PCIe"], standsFor: "nvidia-h100-pcie", because: "an H800 is an H100 with slower links" },
   {
     names: ["A800", "A800 SXM4 80GB"],
     standsFor: "nvidia-a100-sxm-80gb",
