@@ -5,8 +5,10 @@ import {
   type NodeSelectorRequirement,
   type NodeSelectorTerm,
   type Pod,
+  type PodSpec,
   type Profile,
 } from "../api/index.ts";
+import { itemsOf, requiredTerms, requirementsOf, specOf } from "./pod-parts.ts";
 
 /** Which profiles a pod's required scheduling constraints leave it. */
 export type PowerConstraint = "performance-only" | "eco-only" | "general";
@@ -18,38 +20,44 @@ export type PowerConstraint = "performance-only" | "eco-only" | "general";
  * is performance-only: should it sit on a node all the same, the guard keeps that node from slowing it down.
  */
 export function powerConstraintOf(pod: Pod, powerProfileLabel: string = labels.powerProfile): PowerConstraint {
-  if (!admits(pod, powerProfileLabel, "eco")) return "performance-only";
-  return admits(pod, powerProfileLabel, "performance") ? "general" : "eco-only";
+  const spec = specOf(pod);
+  // Terms are ORed; kube-scheduler matches nothing where there are none.
+  const terms = requiredTerms(spec)?.filter(isValid);
+  const admits = (profile: Profile) =>
+    selectorAdmits(spec.nodeSelector, powerProfileLabel, profile) &&
+    (terms === undefined || terms.some((term) => termAdmits(term, powerProfileLabel, profile)));
+  if (!admits("eco")) return "performance-only";
+  return admits("performance") ? "general" : "eco-only";
 }
 
-/** Whether some node with this profile can satisfy the constraints, whatever its other labels have to be. */
-function admits({ spec }: Pod, key: string, profile: Profile): boolean {
-  const { nodeSelector } = spec;
-  if (nodeSelector && Object.hasOwn(nodeSelector, key) && nodeSelector[key] !== profile) return false;
-  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  if (!required) return true;
-  // Terms are ORed; kube-scheduler matches nothing where there are none. JSON may hold null for an empty list.
-  return (required.nodeSelectorTerms ?? []).some((term) => termAdmits(term, key, profile));
-}
+const selectorAdmits = (selector: PodSpec["nodeSelector"], key: string, profile: Profile): boolean =>
+  !selector || !Object.hasOwn(selector, key) || selector[key] === profile;
 
 /** Expressions are ANDed. As in kube-scheduler an empty term matches nothing, nor does a term with an invalid expression. */
-function termAdmits(term: NodeSelectorTerm, key: string, profile: Profile): boolean {
-  const expressions = term.matchExpressions ?? [];
-  const fields = term.matchFields ?? [];
-  if (expressions.length + fields.length === 0) return false;
-  return fields.every(isValidField) && expressions.every((expression) => expressionAdmits(expression, key, profile));
+function isValid({ matchExpressions, matchFields }: NodeSelectorTerm): boolean {
+  const expressions = requirementsOf(matchExpressions);
+  const fields = requirementsOf(matchFields);
+  return expressions.length + fields.length > 0 && fields.every(isValidField) && expressions.every(isValidExpression);
 }
 
-function expressionAdmits(
-  { key, operator, values }: NodeSelectorRequirement,
-  label: string,
-  profile: Profile,
-): boolean {
-  const rule = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
-  const given = values ?? [];
-  if (rule === undefined || !isLabelKey(key) || !rule.valid(given) || !given.every(isLabelValue)) return false;
-  return key !== label || rule.admits(given, profile);
+/** Of a valid term: whether some node with this profile can satisfy it, whatever its other labels have to be. */
+const termAdmits = ({ matchExpressions }: NodeSelectorTerm, label: string, profile: Profile): boolean =>
+  itemsOf(matchExpressions).every(
+    ({ key, operator, values }) => key !== label || operators.get(operator)?.admits(itemsOf(values), profile),
+  );
+
+function isValidExpression(requirement: NodeSelectorRequirement | undefined): boolean {
+  const { key, operator, values } = requirement ?? unreadable;
+  const given = itemsOf(values);
+  return (
+    operators.get(operator)?.valid(given) === true &&
+    typeof key === "string" &&
+    isLabelKey(key) &&
+    given.every(isLabelValue)
+  );
 }
+
+const unreadable: NodeSelectorRequirement = { key: "", operator: "" };
 
 interface Operator {
   readonly valid: (values: readonly string[]) => boolean;
@@ -63,15 +71,15 @@ const oneInteger = (values: readonly string[]) => values.length === 1 && /^\d+$/
 const never = () => false;
 
 /** Gt and Lt compare integers, and no profile is one. */
-const operators: Readonly<Record<string, Operator>> = {
-  In: { valid: some, admits: (values, profile) => values.includes(profile) },
-  NotIn: { valid: some, admits: (values, profile) => !values.includes(profile) },
-  Exists: { valid: none, admits: () => true },
-  DoesNotExist: { valid: none, admits: never },
-  Gt: { valid: oneInteger, admits: never },
-  Lt: { valid: oneInteger, admits: never },
-};
+const operators: ReadonlyMap<string, Operator> = new Map([
+  ["In", { valid: some, admits: (values, profile) => values.includes(profile) }],
+  ["NotIn", { valid: some, admits: (values, profile) => !values.includes(profile) }],
+  ["Exists", { valid: none, admits: () => true }],
+  ["DoesNotExist", { valid: none, admits: never }],
+  ["Gt", { valid: oneInteger, admits: never }],
+  ["Lt", { valid: oneInteger, admits: never }],
+] satisfies [string, Operator][]);
 
 /** Fields name nodes, as in a DaemonSet's pods: they say nothing about the profile. */
-const isValidField = ({ operator, values }: NodeSelectorRequirement): boolean =>
-  (operator === "In" || operator === "NotIn") && values?.length === 1;
+const isValidField = (field: NodeSelectorRequirement | undefined): boolean =>
+  (field?.operator === "In" || field?.operator === "NotIn") && field.values?.length === 1;

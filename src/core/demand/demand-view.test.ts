@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Pod } from "../api/index.ts";
-import { demandViewOf } from "./demand-view.ts";
+import { demandViewOf, podsByNode } from "./demand-view.ts";
+import { type PodSummary, podSummaryOf } from "./pod-summary.ts";
+
+type Needs = "performance" | "eco" | "annotation" | "nothing";
 
 let serial = 0;
-function pod(needs: "performance" | "eco" | "annotation" | "nothing", nodeName?: string, phase = "Running"): Pod {
+function pod(needs: Needs, nodeName?: string, phase = "Running", label?: string): PodSummary {
   const selected = needs === "performance" || needs === "eco";
-  return {
+  const asked = {
     metadata: {
       name: `p${serial++}`,
       ...(needs === "annotation" && { annotations: { "joulie.io/workload-class": "performance" } }),
@@ -16,6 +18,7 @@ function pod(needs: "performance" | "eco" | "annotation" | "nothing", nodeName?:
     },
     status: { phase },
   };
+  return podSummaryOf(asked, label);
 }
 
 describe("demand view", () => {
@@ -33,7 +36,7 @@ describe("demand view", () => {
     expect(view.constraints).toEqual({ "performance-only": 2, "eco-only": 1, general: 3 });
   });
 
-  it("POL-18 X-27 P spans the cluster and includes the pods still waiting for a node", () => {
+  it("POL-18 P spans the cluster and includes the pods still waiting for a node", () => {
     const pods = [
       pod("performance", "n1"),
       pod("annotation", "n2"),
@@ -45,7 +48,7 @@ describe("demand view", () => {
     expect(demandViewOf(pods).performancePods).toBe(4);
   });
 
-  it("POL-25 X-25 counts performance-sensitive pods per node, bound ones that do not run yet included", () => {
+  it("POL-25 counts performance-sensitive pods per node, bound ones that do not run yet included", () => {
     const { performancePodsByNode } = demandViewOf([
       pod("performance", "n1"),
       pod("annotation", "n1", "Pending"),
@@ -62,7 +65,7 @@ describe("demand view", () => {
   });
 
   it("OPR-10 goes by the configured profile label", () => {
-    const view = demandViewOf([pod("performance", "n1")], "example.com/power");
+    const view = demandViewOf([pod("performance", "n1", "Running", "example.com/power")]);
     expect(view.constraints).toEqual({ "performance-only": 0, "eco-only": 0, general: 1 });
     expect(view.performancePods).toBe(0);
   });
@@ -73,5 +76,17 @@ describe("demand view", () => {
       performancePods: 0,
       performancePodsByNode: new Map(),
     });
+  });
+});
+
+describe("pods by node", () => {
+  it("are the active ones bound to it", () => {
+    const [a, b, c] = [pod("nothing", "n1"), pod("performance", "n2", "Pending"), pod("eco", "n1", "Unknown")];
+    const all = [a, b, c, pod("nothing"), pod("nothing", "n1", "Succeeded"), pod("nothing", "n3", "Failed")];
+    expect([...podsByNode(all)]).toEqual([
+      ["n1", [a, c]],
+      ["n2", [b]],
+    ]);
+    expect(podsByNode([]).size).toBe(0);
   });
 });

@@ -1,6 +1,5 @@
-import type { Pod } from "../api/index.ts";
-import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
-import { countsOnNode, isActive, isPerformanceSensitive } from "./performance-sensitive.ts";
+import type { PowerConstraint } from "./constraint.ts";
+import type { PodSummary } from "./pod-summary.ts";
 
 /** What the active pods of a cluster ask of its power. */
 export interface DemandView {
@@ -11,18 +10,28 @@ export interface DemandView {
   readonly performancePodsByNode: ReadonlyMap<string, number>;
 }
 
-export function demandViewOf(pods: Iterable<Pod>, powerProfileLabel?: string): DemandView {
+export function demandViewOf(pods: Iterable<PodSummary>): DemandView {
   const constraints: Record<PowerConstraint, number> = { "performance-only": 0, "eco-only": 0, general: 0 };
   const performancePodsByNode = new Map<string, number>();
   let performancePods = 0;
-  for (const pod of pods) {
-    if (!isActive(pod)) continue;
-    constraints[powerConstraintOf(pod, powerProfileLabel)]++;
-    if (!isPerformanceSensitive(pod, powerProfileLabel)) continue;
+  for (const { active, constraint, performanceSensitive, node } of pods) {
+    if (!active) continue;
+    constraints[constraint]++;
+    if (!performanceSensitive) continue;
     performancePods++;
-    if (!countsOnNode(pod)) continue;
-    const { nodeName } = pod.spec;
-    performancePodsByNode.set(nodeName, (performancePodsByNode.get(nodeName) ?? 0) + 1);
+    if (node !== undefined) performancePodsByNode.set(node, (performancePodsByNode.get(node) ?? 0) + 1);
   }
   return { constraints, performancePods, performancePodsByNode };
+}
+
+/** The active pods of each node, for whoever has to look at them one by one. */
+export function podsByNode(pods: Iterable<PodSummary>): ReadonlyMap<string, readonly PodSummary[]> {
+  const byNode = new Map<string, PodSummary[]>();
+  for (const pod of pods) {
+    if (!pod.active || pod.node === undefined) continue;
+    const there = byNode.get(pod.node);
+    if (there === undefined) byNode.set(pod.node, [pod]);
+    else there.push(pod);
+  }
+  return byNode;
 }

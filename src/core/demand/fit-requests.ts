@@ -1,4 +1,5 @@
 import type { Container, Pod, ResourceList } from "../api/index.ts";
+import { itemsOf, specOf } from "./pod-parts.ts";
 import { addQuantities, QuantityReader, type UnreadableQuantity } from "./quantities.ts";
 
 /** Amount by resource name. */
@@ -14,14 +15,15 @@ export interface FitRequests {
  * other init container runs once beside the sidecars started before it, and the larger of the two is reserved; a pod-level
  * request replaces that; overhead comes on top. How much power the pod may draw is another sum: `demandOf`.
  */
-export function fitRequests({ spec }: Pod): FitRequests {
+export function fitRequests(pod: Pod): FitRequests {
+  const spec = specOf(pod);
   const reader = new QuantityReader();
   const together = new Map<string, number>();
-  for (const container of spec.containers ?? []) add(together, requestsOf(container, reader));
+  for (const container of itemsOf(spec.containers)) add(together, requestsOf(container, reader));
 
   const sidecars = new Map<string, number>();
   const starting = new Map<string, number>();
-  for (const container of spec.initContainers ?? []) {
+  for (const container of itemsOf(spec.initContainers)) {
     const requests = requestsOf(container, reader);
     if (container.restartPolicy === "Always") {
       add(together, requests);

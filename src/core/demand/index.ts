@@ -1,9 +1,10 @@
 export { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
-export { type DemandView, demandViewOf } from "./demand-view.ts";
+export { type DemandView, demandViewOf, podsByNode } from "./demand-view.ts";
 export { type FitRequests, fitRequests, type ResourceTotals } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
-export { countsOnNode, isActive, isPerformanceSensitive } from "./performance-sensitive.ts";
+export * from "./marginal-on.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
+export { type PodSummary, podSummaryOf } from "./pod-summary.ts";
 export type { UnreadableQuantity } from "./quantities.ts";
 export * from "./workload-class.ts";

@@ -1,5 +1,6 @@
 import type { Container, Pod } from "../api/index.ts";
 import { gpuResourceOf } from "./gpu-resource.ts";
+import { itemsOf, specOf } from "./pod-parts.ts";
 import { addQuantities, QuantityReader, type UnreadableQuantity } from "./quantities.ts";
 
 /** What a pod is expected to keep busy while it runs: the basis of its marginal watts. */
@@ -14,26 +15,30 @@ export interface PodDemand {
  * Containers plus sidecars: init containers are gone by the time the power matters. A container without a CPU request
  * counts with its limit, else with nothing. There is no memory factor.
  */
-export function demandOf({ spec }: Pod): PodDemand {
+export function demandOf(pod: Pod): PodDemand {
+  const spec = specOf(pod);
   const reader = new QuantityReader();
-  const running = [...(spec.containers ?? []), ...(spec.initContainers ?? []).filter(isSidecar)];
   const gpus = new Map<string, number>();
   let cpuCores: number | undefined;
-  for (const { resources } of running) {
+  for (const { resources } of [...itemsOf(spec.containers), ...itemsOf(spec.initContainers).filter(isSidecar)]) {
     const cores = cpuOf(resources, reader);
     if (cores !== undefined) cpuCores = addQuantities(cpuCores ?? 0, cores);
-    for (const resource of new Set([
-      ...Object.keys(resources?.limits ?? {}),
-      ...Object.keys(resources?.requests ?? {}),
-    ])) {
+    for (const resource of Object.keys({ ...resources?.limits, ...resources?.requests })) {
       if (gpuResourceOf(resource) === undefined) continue;
       const count = reader.amount(resources?.limits, resource) ?? reader.amount(resources?.requests, resource) ?? 0;
       if (count > 0) gpus.set(resource, addQuantities(gpus.get(resource) ?? 0, count));
     }
   }
-  // A pod that states its CPU only as a whole would otherwise seem to cost nothing.
-  return { cpuCores: cpuCores ?? cpuOf(spec.resources, reader) ?? 0, gpus, unreadable: reader.unreadable };
+  return {
+    // A pod that states its CPU only as a whole would otherwise seem to cost nothing.
+    cpuCores: cpuCores ?? cpuOf(spec.resources, reader) ?? 0,
+    gpus: gpus.size === 0 ? noGpus : gpus,
+    unreadable: reader.unreadable,
+  };
 }
+
+/** One for all: a cluster keeps the demand of every pod, and few ask for GPUs. */
+const noGpus: PodDemand["gpus"] = new Map();
 
 const isSidecar = ({ restartPolicy }: Container) => restartPolicy === "Always";
 

@@ -9,10 +9,10 @@ export interface UnreadableQuantity {
 
 /** Collects what could not be read, once per resource and text. */
 export class QuantityReader {
-  readonly #unreadable = new Map<string, UnreadableQuantity>();
+  #unreadable: Map<string, UnreadableQuantity> | undefined;
 
   get unreadable(): readonly UnreadableQuantity[] {
-    return [...this.#unreadable.values()];
+    return this.#unreadable === undefined ? allRead : [...this.#unreadable.values()];
   }
 
   /** Absent, malformed and negative amounts are undefined; the last two are remembered. */
@@ -21,10 +21,13 @@ export class QuantityReader {
     const text = String(list[resource]);
     const read = parseQuantity(text);
     if (read.ok && read.value >= 0) return read.value;
+    this.#unreadable ??= new Map();
     this.#unreadable.set(`${resource} ${text}`, { resource, text });
     return undefined;
   }
 }
+
+const allRead: readonly never[] = [];
 
 /** Quantities are whole billionths, so rounding there gives the exact sum back: ten times 100m is one core and fits on one. */
 export function addQuantities(one: number, other: number): number {

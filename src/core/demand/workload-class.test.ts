@@ -19,7 +19,7 @@ describe("workload class", () => {
   });
 
   it.each(["Performance", " performance", "", "batch", "eco"])(
-    "X-12 reads %j as standard and hands the text back for one warning",
+    "reads %j as standard and hands the text back for one warning",
     (text) => {
       expect(workloadClassOf(podWith({ "joulie.io/workload-class": text }))).toStrictEqual({
         workloadClass: "standard",

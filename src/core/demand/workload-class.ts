@@ -1,4 +1,5 @@
 import { annotations, type Pod } from "../api/index.ts";
+import { annotationOf } from "./pod-parts.ts";
 
 /** What a pod says about itself; standard unless it says performance. */
 export type WorkloadClass = "performance" | "standard";
@@ -13,7 +14,7 @@ const performance: WorkloadClassReading = { workloadClass: "performance" };
 const standard: WorkloadClassReading = { workloadClass: "standard" };
 
 export function workloadClassOf(pod: Pod): WorkloadClassReading {
-  const text = pod.metadata.annotations?.[annotations.workloadClass];
+  const text = annotationOf(pod, annotations.workloadClass);
   if (text === "performance") return performance;
   if (text === undefined || text === "standard") return standard;
   return { workloadClass: "standard", unrecognised: text };

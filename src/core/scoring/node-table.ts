@@ -1,8 +1,7 @@
 import { type Labels, labels as labelNames, type NodeTwinStatus } from "../api/index.ts";
-import type { GpuNode } from "../demand/index.ts";
+import { type GpuNode, gpuNodeOf, marginalHardwareOf } from "../demand/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
 import { Columns } from "./columns.ts";
-import { gpuNodeOf, marginalHardwareOf } from "./node-hardware.ts";
 import { Slots } from "./slots.ts";
 import { readTwin } from "./twin-state.ts";
 

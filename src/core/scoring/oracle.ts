@@ -1,8 +1,7 @@
 import type { Labels } from "../api/index.ts";
 import {
-  gpuBoardsOn,
   type MarginalWatts,
-  marginalWatts,
+  marginalWattsOn,
   type PodDemand,
   pueWeighted,
   type WorkloadClass,
@@ -23,7 +22,6 @@ import {
   publishedScore,
   trendBonus,
 } from "./formula.ts";
-import { gpuNodeOf, marginalHardwareOf } from "./node-hardware.ts";
 import type { ScoringSettings } from "./settings.ts";
 import type { TwinState } from "./twin-state.ts";
 
@@ -104,20 +102,8 @@ export function scoreNode(pod: ScoredPod, node: NodeState, batch: Batch, setting
 }
 
 /** What the pod would add to this node. */
-export function marginalOn(
-  { demand, workloadClass }: ScoredPod,
-  node: NodeState,
-  settings: ScoringSettings,
-): MarginalWatts {
-  const gpuBoards = gpuBoardsOn(demand.gpus, gpuNodeOf(node.hardware, node.labels));
-  const marginal = marginalWatts(
-    { cpuCores: demand.cpuCores, gpuBoards },
-    marginalHardwareOf(node.hardware),
-    settings.coefficients,
-    workloadClass,
-  );
-  return pueWeighted(marginal, node.twin?.pue, settings.facilityMetrics);
-}
+export const marginalOn = (pod: ScoredPod, node: NodeState, settings: ScoringSettings): MarginalWatts =>
+  pueWeighted(marginalWattsOn(pod, node, settings.coefficients), node.twin?.pue, settings.facilityMetrics);
 
 /** A prediction is made for the node as it is; only a measurement can tell what is left with the pod on top. */
 const headroomWith = ({ power, predictedHeadroom }: TwinState, added: Watts): Percent | undefined =>
