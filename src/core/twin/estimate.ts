@@ -1,5 +1,5 @@
 import type { HardwareView, LoadCurve } from "../inventory/index.ts";
-import { type Watts, watts } from "../units/index.ts";
+import { isNonNegative, type Watts, watts } from "../units/index.ts";
 
 /** What an estimate has to know of the hardware; inventory's view of a node is one. */
 export interface LoadEnvelope {
@@ -42,7 +42,5 @@ function along(points: LoadCurve["points"], load: number): number {
   return to > from ? low + ((high - low) * (load - from)) / (to - from) : high;
 }
 
-const atMost = (power: number, cap: Watts | undefined): Watts | undefined => {
-  if (!Number.isFinite(power) || power < 0) return undefined;
-  return watts(cap !== undefined && cap >= 0 ? Math.min(power, cap) : power);
-};
+const atMost = (power: number, cap: Watts | undefined): Watts | undefined =>
+  isNonNegative(power) ? watts(isNonNegative(cap) ? Math.min(power, cap) : power) : undefined;

@@ -1,4 +1,4 @@
-import type { Watts } from "../units/index.ts";
+import { isNonNegative, isPositive, type Watts } from "../units/index.ts";
 
 /** What a zone, or the site, spends on computing and on cooling it. */
 export interface FacilityPower {
@@ -8,7 +8,7 @@ export interface FacilityPower {
 
 /** (IT + cooling) / IT; absent unless both were read. */
 export function pueOf({ it, cooling }: FacilityPower): number | undefined {
-  if (it === undefined || cooling === undefined || !(it > 0) || !(cooling >= 0)) return undefined;
+  if (!isPositive(it) || !isNonNegative(cooling)) return undefined;
   const pue = 1 + cooling / it;
   return Number.isFinite(pue) ? pue : undefined;
 }
