@@ -1,5 +1,5 @@
 import type { NodeTwinSpec } from "../api/index.ts";
-import { type Percent, percent, type Watts } from "../units/index.ts";
+import { isNonNegative, isPositive, type Percent, percent, type Watts } from "../units/index.ts";
 import type { PowerEnvelope } from "./envelope.ts";
 
 /** The caps in percent of the maximum, as predictions use them and effectiveCapState shows them; 100 is uncapped. */
@@ -9,6 +9,9 @@ export interface EffectiveCaps {
 }
 
 const UNCAPPED = percent(100);
+
+/** Whether predictions can use it, and the API take it. */
+export const isShare = (pct: Percent): boolean => isNonNegative(pct) && pct <= UNCAPPED;
 
 /** Watts win over a percentage, as they do in the agent, and show as percent of the maximum. */
 export function effectiveCaps(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, hardware: PowerEnvelope): EffectiveCaps {
@@ -27,5 +30,3 @@ function capShare(capWatts: Watts | undefined, pctOfMax: Percent | undefined, ma
   const share = isPositive(capWatts) && isPositive(max) ? (capWatts * 100) / max : pctOfMax;
   return isPositive(share) ? percent(Math.min(UNCAPPED, share)) : UNCAPPED;
 }
-
-const isPositive = (value: number | undefined): value is number => value !== undefined && value > 0;

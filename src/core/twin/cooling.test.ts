@@ -28,12 +28,18 @@ describe("the linear cooling model", () => {
     expect(stress(0, 20)).toBe(0);
     expect(stress(0, 1000)).toBe(100);
     expect(stress(-100, 20)).toBe(0);
+    const figure = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(
-      fc.property(fc.double(), fc.double(), (power, ambient) => {
-        const value = stress(power, ambient);
+      fc.property(figure, figure, (power, ambient) => {
+        const value = stress(power, ambient) ?? Number.NaN;
         expect(value >= 0 && value <= 100).toBe(true);
       }),
     );
+  });
+
+  it("X-31 has no score where power or ambient is no number, rather than 0", () => {
+    expect(stress(Number.NaN, 20)).toBeUndefined();
+    expect(stress(1000, Number.NaN)).toBeUndefined();
   });
 
   it("TWN-15 measures against another reference node where one is set", () => {

@@ -3,7 +3,8 @@ import { score } from "./score.ts";
 
 /** How much of its cooling a node uses: a reduced-order thermal simulation can take the linear model's place. */
 export interface CoolingModel {
-  coolingStress(nodePower: Watts, ambient: Celsius): Percent;
+  /** Absent where the model cannot tell. */
+  coolingStress(nodePower: Watts, ambient: Celsius): Percent | undefined;
 }
 
 /** Where the linear model starts to count, and what an unknown ambient is taken for. */

@@ -80,11 +80,33 @@ describe("powerMeasurement", () => {
     ).toBeUndefined();
   });
 
-  it.each([Number.NaN, 1e308])("leaves out a time of %d", (at) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no reading where its power is %d W", (power) => {
+    const block = powerMeasurement(hardware, eco, { ...reading, power: watts(power) }, trend);
+    expect(block).toStrictEqual(powerMeasurement(hardware, eco, undefined, trend));
+  });
+
+  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("leaves out a trend of %d, and nothing else", (bad) => {
+    const block = powerMeasurement(hardware, eco, reading, wattsPerMinute(bad));
+    const { powerTrendWPerMin: _, ...rest } = powerMeasurement(hardware, eco, reading, trend) ?? {};
+    expect(block).toStrictEqual(rest);
+  });
+
+  it.each([Number.NaN, -1, 100.1])("X-82 is missing with a cap of %d %%", (pct) => {
+    expect(powerMeasurement(hardware, { ...eco, cpuPct: percent(pct) }, reading, trend)).toBeUndefined();
+    expect(powerMeasurement(hardware, { ...eco, gpuPct: percent(pct) }, reading, trend)).toBeUndefined();
+  });
+
+  it.each([Number.NaN, 1e308, -1, 253402300800000])("leaves out a time of %d", (at) => {
     const block = powerMeasurement(hardware, eco, { ...reading, at: instant(at) }, trend);
     expect(block?.measuredNodePowerW).toBe(900);
     expect(block).not.toHaveProperty("measuredAt");
-    expect(powerMeasurement(hardware, eco, { ...reading, at: instant(8.64e15) }, trend)).toHaveProperty("measuredAt");
+  });
+
+  it("knows the times the API takes", () => {
+    const measuredAt = (at: number) =>
+      powerMeasurement(hardware, eco, { ...reading, at: instant(at) }, trend)?.measuredAt;
+    expect(measuredAt(0)).toBe("1970-01-01T00:00:00.000Z");
+    expect(measuredAt(253402300799999)).toBe("9999-12-31T23:59:59.999Z");
   });
 });
 
@@ -110,6 +132,15 @@ describe("publishWorthy", () => {
     [100, 100, false],
   ])("publishes what moved by 5 W or 1 %%: %d W to %d W %s", (from, to, worthy) => {
     expect(moves(from, to)).toBe(worthy);
+  });
+
+  it("publishes a slow drift, since it goes by what was published last", () => {
+    const published = [block({ measuredNodePowerW: 1000 })];
+    for (let power = 1001; power <= 1012; power++) {
+      const next = block({ measuredNodePowerW: power });
+      if (publishWorthy(published.at(-1), next)) published.push(next);
+    }
+    expect(published.map(({ measuredNodePowerW }) => measuredNodePowerW)).toEqual([1000, 1005, 1010]);
   });
 
   it("publishes a reading that appears or vanishes", () => {

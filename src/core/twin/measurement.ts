@@ -1,13 +1,13 @@
 import type { PowerMeasurement } from "../api/index.ts";
-import { type Instant, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
-import type { EffectiveCaps } from "./caps.ts";
+import { type Instant, isNonNegative, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
+import { type EffectiveCaps, isShare } from "./caps.ts";
 import { type DevicePower, maximaOf, type PowerEnvelope } from "./envelope.ts";
 import type { PowerReading } from "./power-source.ts";
 
 /** The power CPUs and GPUs may draw under their caps: from hardware and target alone, never from a live reading. */
 export function cappedPower(hardware: PowerEnvelope, caps: EffectiveCaps): DevicePower | undefined {
   const maxima = maximaOf(hardware);
-  if (maxima === undefined) return undefined;
+  if (maxima === undefined || !isShare(caps.cpuPct) || !isShare(caps.gpuPct)) return undefined;
   const capped = { cpu: percentOf(caps.cpuPct, maxima.cpu), gpu: percentOf(caps.gpuPct, maxima.gpu) };
   return Number.isFinite(capped.cpu + capped.gpu) ? capped : undefined;
 }
@@ -39,19 +39,19 @@ export function powerMeasurement(
 }
 
 function measured(reading: PowerReading | undefined, trend: WattsPerMinute): PowerMeasurement {
-  if (reading === undefined) return {};
+  if (reading === undefined || !isNonNegative(reading.power)) return {};
   return {
     source: reading.source,
     ...timestamp(reading.at),
     measuredNodePowerW: reading.power,
-    powerTrendWPerMin: trend,
+    ...(Number.isFinite(trend) ? { powerTrendWPerMin: trend } : {}),
   };
 }
 
-/** A time no calendar knows is left out: the watts are still worth telling. */
+/** A time the API would refuse is left out: the watts are still worth telling. */
 const timestamp = (at: Instant): { measuredAt?: string } =>
-  Math.abs(at) <= LAST_INSTANT ? { measuredAt: new Date(at).toISOString() } : {};
-const LAST_INSTANT = 8.64e15;
+  at >= 0 && at <= END_OF_9999 ? { measuredAt: new Date(at).toISOString() } : {};
+const END_OF_9999 = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const WATTS_THAT_MATTER = 5;
 const SHARE_THAT_MATTERS = 0.01;
@@ -61,13 +61,18 @@ const derived = ["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuT
 /**
  * Whether the new block is worth a write: another source, budget or maximum, a reading that appeared or vanished, or one that
  * moved by 1 % or 5 W. A trend counts once it moved by 5 W/min, or a node would go on rising long after it has settled.
+ * Held against what was published last, and not against the tick before: a slow drift never moves by 5 W within one tick.
  */
-export function publishWorthy(previous: PowerMeasurement | undefined, next: PowerMeasurement | undefined): boolean {
-  if (previous === undefined || next === undefined) return previous !== next;
-  if (previous.source !== next.source || derived.some((field) => previous[field] !== next[field])) return true;
+export function publishWorthy(
+  lastPublished: PowerMeasurement | undefined,
+  next: PowerMeasurement | undefined,
+): boolean {
+  if (lastPublished === undefined || next === undefined) return lastPublished !== next;
+  if (lastPublished.source !== next.source) return true;
+  if (derived.some((field) => lastPublished[field] !== next[field])) return true;
   return (
-    moved(previous.measuredNodePowerW, next.measuredNodePowerW) ||
-    Math.abs((next.powerTrendWPerMin ?? 0) - (previous.powerTrendWPerMin ?? 0)) >= WATTS_THAT_MATTER
+    moved(lastPublished.measuredNodePowerW, next.measuredNodePowerW) ||
+    Math.abs((next.powerTrendWPerMin ?? 0) - (lastPublished.powerTrendWPerMin ?? 0)) >= WATTS_THAT_MATTER
   );
 }
 

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Node, NodeHardwareStatus } from "../api/index.ts";
+import { checked, type Node, type NodeHardwareStatus, nodeTwinKind } from "../api/index.ts";
 import { hardwareView } from "../inventory/index.ts";
 import { celsius, instant, percent, watts, wattsPerMinute } from "../units/index.ts";
 import { type EffectiveCaps, effectiveCaps } from "./caps.ts";
 import { linearCoolingModel } from "./cooling.ts";
-import { compute, headroom, nodePower, schedulableClassOf } from "./predict.ts";
+import { compute, headroom, nodePower, type TwinInput } from "./predict.ts";
 
 /** The worked example of seed 004: two EPYC sockets and four H100. */
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(400) }, gpu: { count: 4, maxWatts: watts(400) } };
@@ -55,26 +55,12 @@ describe("headroom", () => {
   });
 });
 
-describe("schedulableClassOf", () => {
-  it.each([
-    ["performance", false, "performance"],
-    ["performance", undefined, "performance"],
-    ["eco", false, "eco"],
-    ["eco", true, "draining"],
-    ["performance", true, "draining"],
-    [undefined, false, "unknown"],
-  ] as const)("TWN-02 makes of profile %s, draining %s, the class %s", (profile, draining, expected) => {
-    expect(schedulableClassOf(profile, draining)).toBe(expected);
-  });
-});
-
 describe("compute", () => {
   it("TWN-01 TWN-02 TWN-03 TWN-18 TWN-20 TWN-24 TWN-27 predicts the example's node, every field of it", () => {
     const output = compute({
       hardware,
       caps: eco,
-      profile: "eco",
-      draining: false,
+      schedulableClass: "eco",
       density: 1.25,
       ambient: celsius(25),
       supplyTotal: watts(30_000),
@@ -105,8 +91,15 @@ describe("compute", () => {
     });
   });
 
+  it.each(["performance", "eco", "draining"] as const)(
+    "TWN-02 passes on the class %s that the guard published",
+    (given) => {
+      expect(compute({ hardware, caps: eco, schedulableClass: given }).schedulableClass).toBe(given);
+    },
+  );
+
   it("X-79 OPR-43 takes an unknown ambient for 20 °C and an unknown PUE for 1", () => {
-    const output = compute({ hardware, caps: eco, profile: "eco" });
+    const output = compute({ hardware, caps: eco });
     expect(output.predictedCoolingStressScore).toBe(28.8);
     expect(output.estimatedPUE).toBe(1);
     expect(compute({ hardware, caps: eco, ambient: celsius(Number.NaN) }).predictedCoolingStressScore).toBe(28.8);
@@ -168,21 +161,86 @@ describe("compute", () => {
     });
   });
 
-  it("TWN-01 keeps every score in 0–100 for any input", () => {
+  const fine: TwinInput = {
+    hardware,
+    caps: eco,
+    schedulableClass: "eco",
+    density: 1.25,
+    supplyTotal: watts(30_000),
+    pue: 1.6,
+    reading: { power: watts(1000), source: "agent", at: instant(0) },
+    trend: wattsPerMinute(30),
+  };
+  const without = (field: string) =>
+    Object.fromEntries(Object.entries(compute(fine)).filter(([name]) => name !== field));
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 2.01])(
+    "leaves out a density of %d, and nothing else",
+    (density) => {
+      expect(compute({ ...fine, density })).toStrictEqual(without("hardwareDensityScore"));
+      expect(compute({ ...fine, density: 2 }).hardwareDensityScore).toBe(2);
+      expect(compute({ ...fine, density: 0 }).hardwareDensityScore).toBe(0);
+    },
+  );
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no PSU stress with a supply of %d W", (total) => {
+    expect(compute({ ...fine, supplyTotal: watts(total) })).toStrictEqual(without("predictedPsuStressScore"));
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 0.99])("takes a PUE of %d for unknown, which is 1", (pue) => {
+    expect(compute({ ...fine, pue })).toStrictEqual({ ...compute(fine), estimatedPUE: 1 });
+    expect(compute({ ...fine, pue: 1 }).estimatedPUE).toBe(1);
+    expect(compute({ ...fine, pue: 1.01 }).estimatedPUE).toBe(1.01);
+  });
+
+  it.each([Number.NaN, 100.5, -1])("leaves out a cap of %d %% and what follows from it", (pct) => {
+    const { effectiveCapState, ...rest } = compute({ ...fine, caps: caps(pct, 60) });
+    expect(effectiveCapState).toStrictEqual({ gpuPct: 60 });
+    expect(rest).not.toHaveProperty("predictedPowerHeadroomScore");
+    expect(rest).not.toHaveProperty("powerMeasurement");
+    expect(compute({ ...fine, caps: caps(60, pct) }).effectiveCapState).toStrictEqual({ cpuPct: 60 });
+  });
+
+  it.each([undefined, percent(Number.NaN)])("TWN-25 predicts nothing where the cooling model says %s", (said) => {
+    const output = compute(fine, { cooling: { coolingStress: () => said } });
+    expect(output).not.toHaveProperty("predictedCoolingStressScore");
+    expect(output).not.toHaveProperty("predictedPowerHeadroomScore");
+    expect(output.powerMeasurement).toBeDefined();
+  });
+
+  it("TWN-01 keeps every score in 0–100, and all of the status writable, for any input", () => {
     const any = fc.double();
+    const figure = fc.oneof(any, fc.double({ min: -10, max: 500 }));
+    const count = fc.oneof(any, fc.integer({ min: 0, max: 16 }));
     fc.assert(
-      fc.property(any, any, any, any, any, any, (sockets, max, ambient, total, cpuPct, gpuPct) => {
-        const output = compute({
-          hardware: { cpu: { sockets, maxWattsPerSocket: watts(max) }, gpu: { count: sockets, maxWatts: watts(max) } },
-          caps: caps(cpuPct, gpuPct),
-          ambient: celsius(ambient),
-          supplyTotal: watts(total),
-        });
-        const { predictedPowerHeadroomScore, predictedCoolingStressScore, predictedPsuStressScore } = output;
-        for (const value of [predictedPowerHeadroomScore, predictedCoolingStressScore, predictedPsuStressScore]) {
-          expect(value === undefined || (value >= 0 && value <= 100)).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.record({ count, max: figure, ambient: figure, total: figure, cpuPct: figure, gpuPct: figure }),
+        fc.record({ power: figure, at: figure, trend: figure, pue: figure, density: figure, capacity: figure }),
+        ({ count: devices, max, ambient, total, cpuPct, gpuPct }, { power, at, trend, pue, density, capacity }) => {
+          const output = compute(
+            {
+              hardware: {
+                cpu: { sockets: devices, maxWattsPerSocket: watts(max) },
+                gpu: { count: devices, maxWatts: watts(max) },
+              },
+              caps: caps(cpuPct, gpuPct),
+              ambient: celsius(ambient),
+              supplyTotal: watts(total),
+              reading: { power: watts(power), source: "agent", at: instant(at) },
+              trend: wattsPerMinute(trend),
+              pue,
+              density,
+            },
+            { cooling: linearCoolingModel(), rackCapacity: watts(capacity) },
+          );
+          const { predictedPowerHeadroomScore, predictedCoolingStressScore, predictedPsuStressScore } = output;
+          for (const value of [predictedPowerHeadroomScore, predictedCoolingStressScore, predictedPsuStressScore]) {
+            expect(value === undefined || (value >= 0 && value <= 100)).toBe(true);
+          }
+          expect(() => checked(nodeTwinKind, { metadata: { name: "n" }, status: output })).not.toThrow();
+        },
+      ),
+      { numRuns: 1000 },
     );
   });
 });

@@ -1,6 +1,14 @@
-import type { NodeTwinStatus, Profile, SchedulableClass } from "../api/index.ts";
-import { type Celsius, type Percent, type Watts, type WattsPerMinute, watts, wattsPerMinute } from "../units/index.ts";
-import type { EffectiveCaps } from "./caps.ts";
+import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
+import {
+  type Celsius,
+  isNonNegative,
+  type Percent,
+  type Watts,
+  type WattsPerMinute,
+  watts,
+  wattsPerMinute,
+} from "../units/index.ts";
+import { type EffectiveCaps, isShare } from "./caps.ts";
 import { ambientOf, type CoolingModel, linearCoolingModel } from "./cooling.ts";
 import type { PowerEnvelope } from "./envelope.ts";
 import { cappedPower, powerMeasurement } from "./measurement.ts";
@@ -12,9 +20,8 @@ import { score } from "./score.ts";
 export interface TwinInput {
   readonly hardware: PowerEnvelope;
   readonly caps: EffectiveCaps;
-  /** The profile the node offers and whether it is on its way out of it. */
-  readonly profile?: Profile | undefined;
-  readonly draining?: boolean | undefined;
+  /** What the guard has published of the node's profile. */
+  readonly schedulableClass?: SchedulableClass | undefined;
   readonly density?: number | undefined;
   readonly ambient?: Celsius | undefined;
   /** Power drawn from the node's supply by all nodes on it (see `supplyTotals`). */
@@ -51,31 +58,39 @@ export function nodePower(hardware: PowerEnvelope, caps: EffectiveCaps): Watts |
 }
 
 /** Room for more work: cap factor (cpuPct + gpuPct)/200 times cooling factor 1 − stress/100, in percent. */
-export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Percent): Percent =>
+export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Percent): Percent | undefined =>
   score(((cpuPct + gpuPct) * (100 - coolingStress)) / 200);
 
-export function schedulableClassOf(profile: Profile | undefined, draining: boolean | undefined): SchedulableClass {
-  return draining === true ? "draining" : (profile ?? "unknown");
-}
+/** hardwareDensityScore: up to 1 for the CPUs and up to 1 for the GPUs. */
+const MOST_DENSITY = 2;
 
-/** The status of one node, from nothing but its own input: no loop, so a cluster costs as much as it has nodes. */
+/**
+ * The status of one node, from nothing but its own input: no loop, so a cluster costs as much as it has nodes. A figure that
+ * is none is left out on its own: the API refuses it, and with it the whole status.
+ */
 export function compute(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
-  const { hardware, caps, supplyTotal, density } = input;
+  const { hardware, caps, density, pue } = input;
   const power = nodePower(hardware, caps);
+  const stress = power === undefined ? undefined : stressOf(model, power, input.ambient);
+  const room = stress === undefined ? undefined : headroom(caps, stress);
+  const supplyStress = psuStress(input.supplyTotal, model.rackCapacity);
   const measurement = powerMeasurement(hardware, caps, input.reading, input.trend ?? wattsPerMinute(0));
   const output: TwinOutput = {
-    schedulableClass: schedulableClassOf(input.profile, input.draining),
-    effectiveCapState: caps,
-    estimatedPUE: input.pue ?? 1,
+    schedulableClass: input.schedulableClass ?? "unknown",
+    effectiveCapState: {
+      ...(isShare(caps.cpuPct) ? { cpuPct: caps.cpuPct } : {}),
+      ...(isShare(caps.gpuPct) ? { gpuPct: caps.gpuPct } : {}),
+    },
+    estimatedPUE: isNonNegative(pue) && pue >= 1 ? pue : 1,
   };
-  if (power !== undefined) {
-    // A model that is plugged in may not know the bounds; the API insists on them.
-    const stress = score(model.cooling.coolingStress(power, ambientOf(input.ambient, undefined)));
-    output.predictedCoolingStressScore = stress;
-    output.predictedPowerHeadroomScore = headroom(caps, stress);
-  }
-  if (supplyTotal !== undefined) output.predictedPsuStressScore = psuStress(supplyTotal, model.rackCapacity);
-  if (density !== undefined) output.hardwareDensityScore = density;
+  if (stress !== undefined) output.predictedCoolingStressScore = stress;
+  if (room !== undefined) output.predictedPowerHeadroomScore = room;
+  if (supplyStress !== undefined) output.predictedPsuStressScore = supplyStress;
+  if (isNonNegative(density) && density <= MOST_DENSITY) output.hardwareDensityScore = density;
   if (measurement !== undefined) output.powerMeasurement = measurement;
   return output;
 }
+
+// A model that is plugged in may not know the bounds; the API insists on them.
+const stressOf = ({ cooling }: TwinModel, power: Watts, ambient: Celsius | undefined): Percent | undefined =>
+  score(cooling.coolingStress(power, ambientOf(ambient, undefined)) ?? Number.NaN);

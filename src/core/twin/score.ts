@@ -1,4 +1,5 @@
 import { type Percent, percent } from "../units/index.ts";
 
-/** Into [0, 100]; what is no number scores 0. */
-export const score = (value: number): Percent => percent(value > 0 ? Math.min(100, value) : 0);
+/** Into [0, 100]; what is no number has no score, for 0 would say that all is well. */
+export const score = (value: number): Percent | undefined =>
+  Number.isNaN(value) ? undefined : percent(Math.min(100, Math.max(0, value)));
