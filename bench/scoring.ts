@@ -3,7 +3,7 @@ import type { PodDemand, WorkloadClass } from "../src/core/demand/index.ts";
 import { hardwareView } from "../src/core/inventory/index.ts";
 import {
   batchOf,
-  type NodeState,
+  type CandidateNode,
   readTwin,
   ScoringKernel,
   scoreNode,
@@ -40,7 +40,7 @@ function twinOf(index: number): NodeTwinStatus {
 }
 
 const kernel = new ScoringKernel(settings);
-const states: NodeState[] = [];
+const states: CandidateNode[] = [];
 for (let index = 0; index < NODES; index++) {
   const node: Node = { metadata: { name: `node-${index}`, labels: {} }, ...kinds[index % kinds.length] };
   const twin = twinOf(index);
@@ -74,7 +74,7 @@ function byOracle(workloadClass: WorkloadClass): void {
     settings,
   );
   for (let index = 0; index < NODES; index++) {
-    literal[index] = scoreNode(pod, states[index] as NodeState, batch, settings).score;
+    literal[index] = scoreNode(pod, states[index] as CandidateNode, batch, settings).score;
   }
 }
 

@@ -4,10 +4,10 @@ export { filterNode, type Rejection, type RejectionCode, rejections } from "./fi
 export { ScoringKernel } from "./kernel.ts";
 export {
   type Breakdown,
+  type CandidateNode,
   marginalOn,
   type NeutralBreakdown,
   type NeutralReason,
-  type NodeState,
   type ScoredBreakdown,
   type ScoredPod,
   scoreNode,

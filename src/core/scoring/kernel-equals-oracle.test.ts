@@ -6,7 +6,7 @@ import { instant, milliseconds } from "../units/index.ts";
 import { batchOf } from "./batch.ts";
 import { filterNode, rejections } from "./filter.ts";
 import { ScoringKernel } from "./kernel.ts";
-import { type NodeState, scoreNode } from "./oracle.ts";
+import { type CandidateNode, scoreNode } from "./oracle.ts";
 import type { ScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";
 
@@ -88,7 +88,7 @@ const randomSettings = (c: Chance): ScoringSettings => ({
 /** One random cluster, kept twice: in a kernel, and as plain states by name. */
 class Twice {
   readonly kernel: ScoringKernel;
-  readonly states = new Map<string, NodeState>();
+  readonly states = new Map<string, CandidateNode>();
 
   constructor(settings: ScoringSettings) {
     this.kernel = new ScoringKernel(settings);
@@ -117,7 +117,7 @@ class Twice {
   }
 
   /** The cluster's sums depend on their order to the last bit: the kernel's is that of its slots. */
-  inSlotOrder(): NodeState[] {
+  inSlotOrder(): CandidateNode[] {
     const placed = [...this.states].filter(([name]) => this.kernel.slotOf(name) >= 0);
     return placed.toSorted(([a], [b]) => this.kernel.slotOf(a) - this.kernel.slotOf(b)).map(([, state]) => state);
   }

@@ -5,7 +5,7 @@ import type { HardwareView } from "../inventory/index.ts";
 import { instant, milliseconds, percent, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
 import { filterNode } from "./filter.ts";
-import { marginalOn, type NodeState, type ScoredBreakdown, type ScoredPod, scoreNode } from "./oracle.ts";
+import { type CandidateNode, marginalOn, type ScoredBreakdown, type ScoredPod, scoreNode } from "./oracle.ts";
 import { defaultScoringSettings, type ScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";
 
@@ -42,7 +42,7 @@ interface Sketch {
   readonly lastUpdated?: string;
 }
 
-function node(sketch: Sketch, view?: HardwareView): NodeState {
+function node(sketch: Sketch, view?: HardwareView): CandidateNode {
   const { cap, drawn, stress, trend, predicted, pue, lastUpdated = "2026-03-01T12:00:00Z" } = sketch;
   const status = {
     schedulableClass: sketch.class ?? "performance",
@@ -63,7 +63,7 @@ const settingsWith = (changes: Partial<ScoringSettings>): ScoringSettings => ({
   ...changes,
 });
 
-function scored(p: ScoredPod, state: NodeState, batch = calm, settings = defaultScoringSettings): ScoredBreakdown {
+function scored(p: ScoredPod, state: CandidateNode, batch = calm, settings = defaultScoringSettings): ScoredBreakdown {
   const breakdown = scoreNode(p, state, batch, settings);
   if (breakdown.neutral !== undefined) throw new Error(`not scored: ${breakdown.neutral}`);
   return breakdown;

@@ -32,7 +32,7 @@ export interface ScoredPod {
 }
 
 /** A candidate as the extender knows it. */
-export interface NodeState {
+export interface CandidateNode {
   readonly twin?: TwinState | undefined;
   readonly hardware?: HardwareView | undefined;
   readonly labels?: Labels | undefined;
@@ -66,7 +66,7 @@ export interface ScoredBreakdown {
 export type Breakdown = NeutralBreakdown | ScoredBreakdown;
 
 /** The formula as it is written, for one pod on one node. `kernel.ts` does the same fast; this one can be read and explains itself. */
-export function scoreNode(pod: ScoredPod, node: NodeState, batch: Batch, settings: ScoringSettings): Breakdown {
+export function scoreNode(pod: ScoredPod, node: CandidateNode, batch: Batch, settings: ScoringSettings): Breakdown {
   const { twin } = node;
   if (twin === undefined) return neutral("no twin", settings);
   if (twin.schedulableClass === undefined) return neutral("no class", settings);
@@ -102,7 +102,7 @@ export function scoreNode(pod: ScoredPod, node: NodeState, batch: Batch, setting
 }
 
 /** What the pod would add to this node. */
-export const marginalOn = (pod: ScoredPod, node: NodeState, settings: ScoringSettings): MarginalWatts =>
+export const marginalOn = (pod: ScoredPod, node: CandidateNode, settings: ScoringSettings): MarginalWatts =>
   pueWeighted(marginalWattsOn(pod, node, settings.coefficients), node.twin?.pue, settings.facilityMetrics);
 
 /** A prediction is made for the node as it is; only a measurement can tell what is left with the pod on top. */

@@ -4,7 +4,7 @@ import type { NodeTwinStatus } from "../api/index.ts";
 import { type HardwareView, hardwareView } from "../inventory/index.ts";
 import { instant, percent, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
-import { type NodeState, type ScoredPod, scoreNode } from "./oracle.ts";
+import { type CandidateNode, type ScoredPod, scoreNode } from "./oracle.ts";
 import { defaultScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";
 
@@ -21,7 +21,7 @@ interface Sketch {
   readonly pue?: number;
 }
 
-function node({ cap, drawn, trend, ...sketch }: Sketch, hardware: HardwareView): NodeState {
+function node({ cap, drawn, trend, ...sketch }: Sketch, hardware: HardwareView): CandidateNode {
   const status = {
     schedulableClass: sketch.class ?? "performance",
     lastUpdated: "2026-03-01T12:00:00Z",
@@ -36,7 +36,7 @@ function node({ cap, drawn, trend, ...sketch }: Sketch, hardware: HardwareView):
 const hardware = (totalCores: number, cpuWatts: number, count: number, boardWatts: number) =>
   ({ cpu: { totalCores, maxWatts: cpuWatts }, gpu: { count, maxWatts: boardWatts } }) as HardwareView;
 
-function scored(pod: ScoredPod, state: NodeState) {
+function scored(pod: ScoredPod, state: CandidateNode) {
   const breakdown = scoreNode(pod, state, calm, defaultScoringSettings);
   if (breakdown.neutral !== undefined) throw new Error(`not scored: ${breakdown.neutral}`);
   return breakdown;
