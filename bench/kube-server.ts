@@ -5,7 +5,7 @@ import { bigNode, bigPod } from "./kube-objects.ts";
 const NODES = 5000;
 const PODS = 50_000;
 const EVENTS = 40_000;
-/** Bytes of a watch that are written in one go. */
+/** Events of a watch that are written in one go. */
 const WATCH_BLOCK = 64;
 
 const answer = (body: string | Buffer) => {
@@ -111,7 +111,7 @@ function respond(socket: Socket, line: string, close: boolean): void {
     for (const prepare of [nodes, pods, events]) prepare();
     socket.write(answer("{}"));
   } else if (searchParams.has("watch")) {
-    void stream(socket, pathname === "/api/v1/pods" && searchParams.get("resourceVersion") === "1000000");
+    void stream(socket, pathname === "/api/v1/pods" && !searchParams.has("labelSelector"));
     return;
   } else socket.write(lists[pathname]?.(searchParams) ?? answer(JSON.stringify({ kind: "Status", code: 404 })));
   if (close) socket.end();
