@@ -1,3 +1,4 @@
 export type { Clock, Timer, TimerOptions } from "./clock.ts";
+export { type DelayFigures, type EventLoopDelay, eventLoopDelay } from "./event-loop.ts";
 export { systemClock } from "./system.ts";
 export { VirtualClock } from "./virtual.ts";
