@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { type MetricDefinition, metric } from "./index.ts";
+
+const good = { name: "joulie_watts", help: "Watts.", type: "gauge", labels: ["node"] } as const;
+
+describe("metric", () => {
+  it("gives a good definition back as it is", () => {
+    expect(metric(good)).toBe(good);
+  });
+
+  const bad: readonly (readonly [string, MetricDefinition])[] = [
+    ["lower case", { ...good, name: "Joulie_Watts" }],
+    ["lower case", { ...good, name: "joulie__watts" }],
+    ["lower case", { ...good, name: "1_watts" }],
+    ["lower case", { ...good, name: "" }],
+    ["ends with _total", { ...good, type: "counter" }],
+    ["no counter", { ...good, name: "joulie_watts_total" }],
+    ["histogram", { ...good, name: "joulie_count" }],
+    ["no help", { ...good, help: " \n" }],
+    ["label", { ...good, labels: ["no-de"] }],
+    ["label", { ...good, labels: ["__name__"] }],
+    ["label", { ...good, labels: ["le"] }],
+    ["label", { ...good, labels: ["instance"] }],
+    ["twice", { ...good, labels: ["node", "node"] }],
+    ["rise", { ...good, type: "histogram", buckets: [] }],
+    ["rise", { ...good, type: "histogram", buckets: [1, 1] }],
+    ["rise", { ...good, type: "histogram", buckets: [1, Number.NaN] }],
+    ["rise", { ...good, type: "histogram", buckets: [1, Number.POSITIVE_INFINITY] }],
+    ["each once", { ...good, type: "states", states: [] }],
+    ["each once", { ...good, type: "states", states: ["a", "a"] }],
+    ["label for its state", { ...good, type: "states", labels: [], states: ["a"] }],
+  ];
+  it.each(bad)("refuses one and says why: %s", (why, definition) => {
+    expect(() => metric(definition)).toThrow(RangeError);
+    expect(() => metric(definition)).toThrow(why);
+    expect(() => metric(definition)).toThrow(JSON.stringify(definition.name));
+  });
+});
