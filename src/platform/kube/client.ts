@@ -16,9 +16,10 @@ import { CallLimit } from "./limit.ts";
 import { isRecord, type KubeObject, type ObjectName } from "./object.ts";
 import { type ListPage, readPages } from "./pages.ts";
 import { pathOf, type Resource } from "./resource.ts";
-import { apiVersionOf, resources } from "./resources.ts";
+import { resources } from "./resources.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
 import { type WatchEvent, watchEvents } from "./watch-events.ts";
+import { collection, JSON_BODY, pageOf, post, type Query, typeOf, withQuery } from "./wire.ts";
 
 export interface KubeClientOptions {
   readonly transport: Transport;
@@ -34,8 +35,6 @@ export interface KubeClientOptions {
   /** Bytes of an answer that are held at most. */
   readonly longestBody?: number;
 }
-
-const JSON_BODY = "application/json";
 
 /**
  * The verbs of a Kubernetes API, one method each. Every call has a time limit and passes the client's own limit; what may
@@ -235,34 +234,4 @@ export class KubeClient {
       throw new ApiError("garbled", `${nameOf(request)}: no object came back`);
     return value as unknown as Item;
   }
-}
-
-type Query = Readonly<Record<string, string | undefined>>;
-
-function withQuery(path: string, query: Query): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
-}
-
-function collection(resource: Resource, { namespace, labelSelector, fieldSelector }: Selection, query: Query): string {
-  const path = pathOf(resource, { ...(namespace !== undefined && { namespace }) });
-  return withQuery(path, { labelSelector, fieldSelector, ...query });
-}
-
-const typeOf = (resource: Resource) => ({ apiVersion: apiVersionOf(resource), kind: resource.kind });
-
-const post = (path: string, body: unknown) =>
-  ({ method: "POST", path, headers: { "content-type": JSON_BODY }, body: JSON.stringify(body) }) as const;
-
-function pageOf<Item extends KubeObject>(request: Pick<ApiRequest, "method" | "path">, value: unknown): ListPage<Item> {
-  const metadata = isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
-  // Some servers write an empty list as null; what has no list at all, such as a Status, must not pass for an empty one.
-  const items = isRecord(value) && "items" in value ? (value.items ?? []) : undefined;
-  if (!Array.isArray(items)) throw new ApiError("garbled", `${nameOf(request)}: no list came back`);
-  const { resourceVersion, continue: next } = metadata;
-  return {
-    items: items as Item[],
-    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
-    ...(typeof next === "string" && next !== "" && { next }),
-  };
 }

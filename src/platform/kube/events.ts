@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import type { Logger } from "../log/index.ts";
 import type { RandomSource } from "../random/index.ts";
@@ -52,7 +52,7 @@ interface Series {
   readonly name: string;
   count: number;
   written: number;
-  lastSeen: Milliseconds;
+  lastSeen: MonotonicInstant;
   lastSeenAt: string;
   writing: boolean;
 }
@@ -156,7 +156,7 @@ export class EventRecorder {
     const now = clock.monotonic();
     for (const [key, series] of this.#series) {
       if (series.count > series.written) this.#write(series);
-      if (now - series.lastSeen >= seriesEnd) this.#series.delete(key);
+      if (elapsed(series.lastSeen, now) >= seriesEnd) this.#series.delete(key);
     }
   }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { JoulieError } from "../../core/api/index.ts";
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 
 /** How long what a file said is believed: kubelet replaces a service account's token long before the old one ends. */
@@ -11,7 +11,8 @@ export class FileValue {
   readonly #file: string;
   readonly #clock: Clock;
   #text: string | undefined;
-  #readAt = milliseconds(0);
+  /** Undefined when what was read is no longer believed. */
+  #readAt: MonotonicInstant | undefined;
 
   constructor(file: string, clock: Clock) {
     this.#file = file;
@@ -20,8 +21,9 @@ export class FileValue {
 
   /** Reads again at most once a minute. A file that cannot be read just now leaves the last text standing. */
   get(): string {
-    const now: Milliseconds = this.#clock.monotonic();
-    if (this.#text !== undefined && now - this.#readAt < BELIEVED) return this.#text;
+    const now = this.#clock.monotonic();
+    const fresh = this.#readAt !== undefined && elapsed(this.#readAt, now) < BELIEVED;
+    if (fresh && this.#text !== undefined) return this.#text;
     try {
       const text = readFileSync(this.#file, "utf8").trim();
       if (text === "") throw new Error("it is empty");
@@ -35,11 +37,11 @@ export class FileValue {
 
   /** What was read is no longer believed. */
   forget(): void {
-    this.#readAt = milliseconds(Number.NEGATIVE_INFINITY);
+    this.#readAt = undefined;
   }
 }
 
-export function unreadable(file: string, cause: unknown): JoulieError {
+function unreadable(file: string, cause: unknown): JoulieError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new JoulieError("JOULIE_E_KUBE_IDENTITY", `cannot use ${file}: ${why}`, { cause });
 }

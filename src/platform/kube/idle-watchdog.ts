@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 
 /** What a probe of a silent watch found: nothing was missed; something may have been; or an error that settles it. */
@@ -21,7 +21,7 @@ const LONGEST_GRACE = 15_000;
  */
 export class IdleWatchdog {
   readonly #options: WatchdogOptions;
-  #heardAt: Milliseconds;
+  #heardAt: MonotonicInstant;
   #timer: Timer | undefined;
   #stopped = false;
 

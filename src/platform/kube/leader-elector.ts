@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { between, elapsed, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Logger } from "../log/index.ts";
 import { jittered, type RandomSource } from "../random/index.ts";
@@ -166,6 +166,6 @@ export class LeaderElector {
    */
   #sinceRenewal({ monotonic, calendar }: Moment): number {
     const { clock } = this.#options;
-    return Math.max(clock.monotonic() - monotonic, clock.now() - calendar);
+    return Math.max(elapsed(monotonic, clock.monotonic()), between(calendar, clock.now()));
   }
 }

@@ -1,4 +1,4 @@
-import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Instant, type Milliseconds, type MonotonicInstant, monotonicInstant } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { KubeClient } from "./client.ts";
 import { isApiError } from "./errors.ts";
@@ -25,7 +25,7 @@ interface LeaseRecordOptions {
 
 /** A point of time by both kinds of time. */
 export interface Moment {
-  readonly monotonic: Milliseconds;
+  readonly monotonic: MonotonicInstant;
   readonly calendar: Instant;
 }
 
@@ -33,7 +33,7 @@ export interface Moment {
 export class LeaseRecord {
   readonly #options: LeaseRecordOptions;
   #seen: Lease | undefined;
-  #seenAt = milliseconds(0);
+  #seenAt = monotonicInstant(0);
 
   constructor(options: LeaseRecordOptions) {
     this.#options = options;

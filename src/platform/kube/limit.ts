@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { ApiError } from "./errors.ts";
 
@@ -21,7 +21,7 @@ export class CallLimit {
   readonly #options: LimitOptions;
   readonly #waiters = new Set<Waiter>();
   #tokens: number;
-  #countedAt: Milliseconds;
+  #countedAt: MonotonicInstant;
   #timer: Timer | undefined;
 
   constructor(options: LimitOptions) {

@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Logger } from "../log/index.ts";
 import type { RandomSource } from "../random/index.ts";
@@ -57,8 +57,8 @@ export class Reflector<Value, Index extends string = never> {
   readonly #synced = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #hasSynced = false;
-  #lastContact: Milliseconds | undefined;
-  #openedAt: Milliseconds | undefined;
+  #lastContact: MonotonicInstant | undefined;
+  #openedAt: MonotonicInstant | undefined;
 
   constructor(options: ReflectorOptions<Value, Index>) {
     const { idleLimit = milliseconds(60_000), resource, log, onChange } = options;
@@ -92,7 +92,7 @@ export class Reflector<Value, Index extends string = never> {
   /** Since when nothing was heard of the server; undefined before the first time. */
   get silence(): Milliseconds | undefined {
     const last = this.#lastContact;
-    return last === undefined ? undefined : milliseconds(this.#options.clock.monotonic() - last);
+    return last === undefined ? undefined : elapsed(last, this.#options.clock.monotonic());
   }
 
   start(): void {
@@ -132,7 +132,7 @@ export class Reflector<Value, Index extends string = never> {
         error = caught;
       }
       if (signal.aborted) return;
-      const lasted = this.#openedAt === undefined ? 0 : clock.monotonic() - this.#openedAt;
+      const lasted = this.#openedAt === undefined ? 0 : elapsed(this.#openedAt, clock.monotonic());
       if (this.#mirror.resourceVersion !== from || lasted >= A_GOOD_WHILE) failures = 0;
       if (error === undefined && lasted >= A_GOOD_WHILE) continue;
       failures++;
