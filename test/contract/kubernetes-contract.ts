@@ -53,6 +53,13 @@ export function kubernetesContract(hand: () => Hand): void {
     expect(running.status.phase).toBe("Running");
   });
 
+  it("takes a pod replaced as it was written for unchanged", async () => {
+    const name = hand().unique("pod");
+    const { metadata } = await hand().create(paths.pods, pod(name));
+    const replaced = ok(await hand().send("PUT", `${paths.pods}/${name}`, pod(name)));
+    expect(replaced.metadata.resourceVersion).toBe(metadata.resourceVersion);
+  });
+
   it("asks for as much as the limit where a container names no request", async () => {
     const name = hand().unique("pod");
     const resources = { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "1" } };

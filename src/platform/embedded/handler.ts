@@ -6,6 +6,7 @@ import { create } from "./create.ts";
 import { deleteOptionsOf, remove } from "./deletion.ts";
 import { discover } from "./discovery.ts";
 import { isFields, textAt } from "./json.ts";
+import { openapi } from "./openapi.ts";
 import { apply, isApply, patch } from "./patch.ts";
 import { get, list, objectReply, selected, watch } from "./reads.ts";
 import { errorReply, jsonReply, partsReply, warningHeader } from "./reply.ts";
@@ -51,8 +52,11 @@ export class Handler {
   #answer(asked: Asked, signal: AbortSignal): ApiResponse {
     const { registry } = this.#server;
     const segments = segmentsOf(asked.path);
-    const known = asked.method === "GET" ? discover(segments, asked.headers.accept ?? "", registry.all) : undefined;
-    if (known !== undefined) return known;
+    if (asked.method === "GET") {
+      const { all } = registry;
+      const known = discover(segments, asked.headers.accept ?? "", all) ?? openapi(segments, all);
+      if (known !== undefined) return known;
+    }
     const binding = bindingOf(segments, asked);
     if (binding !== undefined) return this.#bind(binding, asked);
     const route = routeOf(registry, segments);

@@ -54,7 +54,8 @@ function withRequests(container: unknown): unknown {
   return { ...container, resources: { ...resources, requests } };
 }
 
-function completed(pod: Fields): Fields {
+/** What Kubernetes presets in whatever form a pod comes, so that one replaced as it was written has not changed. */
+function withDefaults(pod: Fields): Fields {
   const spec = fieldsOr(pod.spec);
   const defaults = {
     restartPolicy: "Always",
@@ -64,7 +65,7 @@ function completed(pod: Fields): Fields {
   };
   const lists = ["containers", "initContainers"].filter((name) => Array.isArray(spec[name]));
   const containers = Object.fromEntries(lists.map((name) => [name, listAt(spec, name).map(withRequests)]));
-  return { ...pod, spec: { ...defaults, ...spec, ...containers }, status: { phase: "Pending" } };
+  return { ...pod, spec: { ...defaults, ...spec, ...containers } };
 }
 
 /** Fields of a pod's spec that may change once it exists; a binding sets nodeName through its own door. */
@@ -119,6 +120,7 @@ export const pods: ServedResource = {
     "status.nominatedNodeName": (pod) => textAt(pod, "status", "nominatedNodeName"),
   },
   columns,
-  completed,
+  completed: (pod) => ({ ...withDefaults(pod), status: { phase: "Pending" } }),
+  merged: withDefaults,
   problems,
 };

@@ -1,0 +1,200 @@
+// The real kubectl against the embedded API: what a person types, and what they read.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiVersion, crdOf, kinds } from "../../src/core/api/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
+import { seededRandom } from "../../src/platform/random/index.ts";
+import { buildControlPlane } from "../controlplane/build.ts";
+import { runKubectl } from "../controlplane/kubectl.ts";
+
+describe("kubectl on the embedded API", () => {
+  const folder = mkdtempSync(join(tmpdir(), "joulie-kubectl-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  let binary = "";
+
+  beforeAll(async () => {
+    const built = await buildControlPlane();
+    if (!built.available) throw new Error(built.reason);
+    binary = built.path;
+    const listening = await api.listen({ tls: "self-signed" });
+    writeFileSync(kubeconfig, listening.kubeconfig(), { mode: 0o600 });
+  });
+  afterAll(async () => {
+    await api.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const kubectl = async (args: string, input?: object | readonly object[]) => {
+    const text = [input ?? []]
+      .flat()
+      .map((object) => JSON.stringify(object))
+      .join("\n---\n");
+    return runKubectl(binary, { folder, kubeconfig }, args.split(" "), { input: text });
+  };
+  /** What it printed, where it has to succeed without a complaint. */
+  const said = async (args: string, input?: object | readonly object[]) => {
+    const { code, stdout, stderr } = await kubectl(args, input);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
+    return stdout;
+  };
+  /** The cells of a printed table, by column. */
+  const rows = (text: string) => {
+    const [head = "", ...lines] = text.trimEnd().split("\n");
+    const columns = [...head.matchAll(/\S+( \S+)*\s*/g)].map((match) => ({ name: match[0].trim(), from: match.index }));
+    return lines.map((line) =>
+      Object.fromEntries(
+        columns.map(({ name, from }, index) => [name, line.slice(from, columns[index + 1]?.from).trim()]),
+      ),
+    );
+  };
+
+  const node = (name: string) => ({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name, labels: { "joulie.io/managed": "true" } },
+  });
+  const twin = (name: string, profile = "eco", spec: object = {}) => ({
+    apiVersion,
+    kind: "NodeTwin",
+    metadata: { name },
+    spec: { nodeName: name, profile, cpu: { packagePowerCapPctOfMax: 60 }, ...spec },
+  });
+  const pod = (name: string) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: { containers: [{ name: "main", image: "example.org/none" }] },
+  });
+
+  it("api-resources: every kind with its short name", async () => {
+    const found = new Map(rows(await said("api-resources")).map((row) => [row.NAME, row]));
+    for (const { plural, kind, shortNames } of kinds) {
+      expect(found.get(plural)).toMatchObject({ KIND: kind, SHORTNAMES: shortNames.join(","), NAMESPACED: "false" });
+    }
+    expect([...found.keys()]).toEqual(expect.arrayContaining(["nodes", "pods", "namespaces", "leases", "events"]));
+    expect(await said("version")).toContain("Server Version: v1.36.0+joulie.embedded");
+  });
+
+  it("apply --server-side, with and without --validate=false, and a conflict between two managers", async () => {
+    const objects = [node("a.example"), twin("a.example"), pod("p")];
+    expect(await said("apply --server-side --validate=false -f -", objects)).toBe(
+      "node/a.example serverside-applied\nnodetwin.joulie.io/a.example serverside-applied\npod/p serverside-applied\n",
+    );
+    await said("apply --server-side -f -", objects);
+    const other = await kubectl("apply --server-side --field-manager other -f -", twin("a.example", "performance"));
+    expect(other.code).toBe(1);
+    expect(other.stderr).toContain('conflict with "kubectl": .spec.profile');
+    await said("apply --server-side --field-manager other --force-conflicts -f -", twin("a.example", "performance"));
+    const unknown = await kubectl("apply --server-side -f -", twin("b.example", "eco", { colour: "red" }));
+    expect(unknown.stderr).toContain("spec.colour");
+  });
+
+  it("get, -o wide, -o json, by label and by field", async () => {
+    await said("apply --server-side --validate=false -f -", [node("w.example"), twin("w.example")]);
+    expect(rows(await said("get nodes"))).toContainEqual(
+      expect.objectContaining({ NAME: "w.example", STATUS: "Unknown" }),
+    );
+    const [row] = rows(await said("get nt w.example"));
+    expect(row).toMatchObject({ NAME: "w.example", NODE: "w.example", PROFILE: "eco", "CPU-CAP": "60" });
+    expect(row?.AGE).toMatch(/^\d+s$/);
+    expect(row).not.toHaveProperty("CPU-CAP-W");
+    expect(rows(await said("get nt w.example -o wide"))[0]).toHaveProperty("CPU-CAP-W");
+    const json = JSON.parse(await said("get nodes -l joulie.io/managed=true -o json")) as { items: unknown[] };
+    expect(json.items.length).toBeGreaterThan(0);
+    expect(await said("get nt --field-selector metadata.name=w.example -o name")).toBe(
+      "nodetwin.joulie.io/w.example\n",
+    );
+    expect(await said("get nodes -l joulie.io/managed=true --chunk-size=1 -o name")).toContain("node/w.example\n");
+    const missing = await kubectl("get nt nobody");
+    expect(missing.stderr).toBe('Error from server (NotFound): nodetwins.joulie.io "nobody" not found\n');
+  });
+
+  it("get -w: changes as they come", async () => {
+    await said("apply --server-side --validate=false -f -", twin("watched"));
+    const child = spawn(binary, ["kubectl", "get", "nt", "-w", "--no-headers"], {
+      env: { ...process.env, HOME: folder, KUBECONFIG: kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
+    });
+    let seen = "";
+    let patched = false;
+    try {
+      for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+        seen += chunk.toString();
+        if (/watched +watched +performance/.test(seen)) break;
+        if (patched || !/watched +watched +eco/.test(seen)) continue;
+        patched = true;
+        await said(`patch nt watched --type merge -p {"spec":{"profile":"performance"}}`);
+      }
+      expect(seen).toMatch(/watched +watched +eco[^]*watched +watched +performance/);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
+  it("describe: a node with its pods and events, and a custom object", async () => {
+    await said("apply --server-side --validate=false -f -", [node("d.example"), twin("d.example"), pod("described")]);
+    const transport = api.transport();
+    const { signal } = new AbortController();
+    const post = async (path: string, body: object) =>
+      transport.request({ method: "POST", path, body: JSON.stringify(body), signal });
+    await post("/api/v1/namespaces/default/pods/described/binding", { target: { kind: "Node", name: "d.example" } });
+    await post("/apis/events.k8s.io/v1/namespaces/default/events", {
+      metadata: { name: "d.example.1" },
+      type: "Normal",
+      reason: "ProfileChanged",
+      note: "the node goes to eco",
+      eventTime: "2030-01-31T12:00:00.000000Z",
+      reportingController: "joulie.io/operator",
+      regarding: { kind: "Node", name: "d.example", uid: "d.example" },
+    });
+    const described = await said("describe node d.example");
+    expect(described).toMatch(/Labels: +joulie.io\/managed=true/);
+    expect(described).toMatch(/default +described/);
+    expect(described).toMatch(/ProfileChanged.*the node goes to eco/);
+    expect(await said("describe nt d.example")).toMatch(/Profile: +eco/);
+  });
+
+  it("patch, label, annotate, taint, cordon", async () => {
+    await said("apply --server-side --validate=false -f -", [node("l.example"), twin("l.example")]);
+    await said(`patch nt l.example --type merge -p {"spec":{"profile":"performance"}}`);
+    await said("label node l.example joulie.io/rack=r1");
+    await said("label node l.example joulie.io/rack=r2 --overwrite");
+    await said("annotate node l.example note=x");
+    await said("taint node l.example dedicated=gpu:NoSchedule");
+    await said("cordon l.example");
+    const shown = JSON.parse(await said("get node l.example -o json")) as {
+      metadata: { labels: object; annotations: object };
+      spec: object;
+    };
+    expect(shown.metadata.labels).toMatchObject({ "joulie.io/rack": "r2" });
+    expect(shown.metadata.annotations).toMatchObject({ note: "x" });
+    expect(shown.spec).toMatchObject({
+      unschedulable: true,
+      taints: [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }],
+    });
+    expect(await said("get nt l.example -o jsonpath={.spec.profile}")).toBe("performance");
+    await said("label node l.example joulie.io/rack-");
+    expect(await said("get node l.example -o jsonpath={.metadata.labels}")).not.toContain("rack");
+    const bad = await kubectl(`patch nt l.example --type merge -p {"spec":{"profile":"turbo"}}`);
+    expect(bad.stderr).toContain('spec.profile: Unsupported value: "turbo": supported values: "performance", "eco"');
+  });
+
+  it("explain: the fields of our kinds", async () => {
+    expect(await said("explain nodetwin.spec.cpu")).toContain("packagePowerCapPctOfMax\t<number>");
+  });
+
+  it("delete: one, several, and by selector, each waited for", async () => {
+    const names = ["x1", "x2", "x3"];
+    const labelled = names.map((name) => ({ ...twin(name), metadata: { name, labels: { gone: "soon" } } }));
+    await said("apply --server-side --validate=false -f -", [...labelled, pod("deleted")]);
+    await said("delete nt x1");
+    await said("delete nt -l gone=soon");
+    expect((await kubectl("get nt -l gone=soon")).stderr).toBe("No resources found\n");
+    await said("delete pod deleted --timeout=10s");
+    expect((await kubectl("delete nt x1")).code).toBe(1);
+  });
+});
