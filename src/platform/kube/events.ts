@@ -120,10 +120,12 @@ export class EventRecorder {
     this.#arm();
   }
 
-  /** Writes what was only counted so far, then ends; waits no longer than the writes under way take. */
+  /** Writes what was only counted so far, then ends. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
+    // A write under way does not carry what was counted since.
+    await Promise.all(this.#writes);
     for (const series of this.#series.values()) if (series.count > series.written) this.#write(series);
     await Promise.all(this.#writes);
     this.#series.clear();
