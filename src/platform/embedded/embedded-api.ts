@@ -5,6 +5,7 @@ import type { ApiRequest, Transport } from "../kube/index.ts";
 import type { WriteOptions } from "./admission.ts";
 import { crds } from "./crds.ts";
 import { create } from "./create.ts";
+import { expireEvents } from "./event-expiry.ts";
 import { Faults } from "./faults.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { Handler } from "./handler.ts";
@@ -50,6 +51,7 @@ export class EmbeddedApi {
       },
     });
     serveCrds(server);
+    expireEvents(server);
     // After the CRDs: what a CRD's deletion takes along is collected like everything else.
     void new GarbageCollector(server);
     for (const name of firstNamespaces) create(server, namespaces, undefined, { metadata: { name } }, itself);

@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import { crdOf, kinds, nodeTwinKind } from "../../core/api/index.ts";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "../clock/index.ts";
+import type { ApiRequest } from "../kube/index.ts";
+import { seededRandom } from "../random/index.ts";
+import { EmbeddedApi, type EmbeddedOptions } from "./embedded-api.ts";
+
+const HOUR = milliseconds(3_600_000);
+const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const twins = "/apis/joulie.io/v1alpha1/nodetwins";
+const pods = "/api/v1/namespaces/default/pods";
+const twin = (name: string) => ({ metadata: { name }, spec: { nodeName: name, profile: "eco" } });
+const pod = (name: string, spec: object = {}) => ({
+  metadata: { name },
+  spec: { containers: [{ name: "c", image: "i" }], ...spec },
+});
+
+function world(options: Partial<EmbeddedOptions> = {}) {
+  const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+  const api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf), ...options });
+  const transport = api.transport();
+  const send = async (
+    method: ApiRequest["method"],
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ) => {
+    const { signal } = new AbortController();
+    const answer = await transport.request({
+      method,
+      path,
+      headers,
+      signal,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    let text = "";
+    for await (const chunk of answer.body) text += Buffer.from(chunk).toString();
+    return { status: answer.status, body: JSON.parse(text) as Answered };
+  };
+  /** A watch that is read in the background. */
+  const watch = async (path: string) => {
+    const abort = new AbortController();
+    const { body } = await transport.request({ method: "GET", path, signal: abort.signal, longLived: true });
+    const events: { type: string; object: Answered }[] = [];
+    const state = { ended: false };
+    const read = async () => {
+      for await (const chunk of body) {
+        for (const line of Buffer.from(chunk).toString().split("\n").filter(Boolean))
+          events.push(JSON.parse(line) as (typeof events)[number]);
+      }
+      state.ended = true;
+    };
+    const done = read().catch(() => undefined);
+    return { events, state, done, stop: () => abort.abort() };
+  };
+  return { clock, api, send, watch };
+}
+
+interface Answered {
+  readonly kind: string;
+  readonly reason?: string;
+  readonly metadata: { readonly [field: string]: unknown; readonly resourceVersion: string };
+  readonly items: readonly { readonly metadata: { readonly name: string } }[];
+  readonly [field: string]: unknown;
+}
+
+describe("EmbeddedApi", () => {
+  it("is the same in every run of a seed: uids, names, times", async () => {
+    const made = async () => {
+      const { send } = world();
+      await send("POST", twins, twin("a"));
+      const { body } = await send("POST", "/api/v1/nodes", { metadata: { generateName: "n-" } });
+      return [body, (await send("GET", `${twins}/a`)).body];
+    };
+    expect(await made()).toEqual(await made());
+  });
+
+  it("sends a bookmark a minute where asked, and one before it ends", async () => {
+    const { clock, watch } = world();
+    const marked = await watch("/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=130");
+    const bare = await watch("/api/v1/nodes?watch=1&timeoutSeconds=130");
+    await clock.advanceAsync(milliseconds(125_000));
+    expect(marked.events.map(({ type }) => type)).toEqual(["BOOKMARK", "BOOKMARK"]);
+    await clock.advanceAsync(milliseconds(5000));
+    await Promise.all([marked.done, bare.done]);
+    expect(marked.events).toHaveLength(3);
+    expect(bare.events).toEqual([]);
+    expect([marked.state.ended, bare.state.ended]).toEqual([true, true]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("forgets the oldest changes beyond its history: a watch from there gets 410", async () => {
+    const { send, watch } = world({ historyLimit: 10 });
+    const { body } = await send("GET", "/api/v1/nodes");
+    const from = body.metadata.resourceVersion;
+    for (let index = 0; index < 10; index++) await send("POST", "/api/v1/nodes", { metadata: { name: `n${index}` } });
+    const whole = await watch(`/api/v1/nodes?watch=1&resourceVersion=${from}`);
+    await send("POST", "/api/v1/nodes", { metadata: { name: "last" } });
+    const late = await watch(`/api/v1/nodes?watch=1&resourceVersion=${from}`);
+    await late.done;
+    expect(late.events).toEqual([{ type: "ERROR", object: expect.objectContaining({ code: 410, reason: "Expired" }) }]);
+    expect(whole.events).toHaveLength(11);
+    const future = await watch("/api/v1/nodes?watch=1&resourceVersion=999999");
+    await future.done;
+    expect(future.events[0]?.object).toMatchObject({ code: 410 });
+  });
+
+  it("keeps only so many lists half read: the oldest has to start again", async () => {
+    const { send } = world();
+    const first = (await send("GET", "/api/v1/namespaces?limit=1")).body.metadata.continue;
+    for (let count = 0; count < 64; count++) await send("GET", "/api/v1/namespaces?limit=1");
+    const { status, body } = await send("GET", `/api/v1/namespaces?limit=1&continue=${String(first)}`);
+    expect([status, body.reason]).toEqual([410, "Expired"]);
+  });
+
+  it("takes a bound pod away when its grace has passed on the clock, and a second delete may shorten it", async () => {
+    const { clock, send } = world();
+    for (const name of ["slow", "hurried"]) await send("POST", pods, pod(name, { nodeName: "n" }));
+    for (const name of ["slow", "hurried"]) await send("DELETE", `${pods}/${name}`);
+    await send("DELETE", `${pods}/hurried`, { gracePeriodSeconds: 5 });
+    await send("DELETE", `${pods}/hurried`, { gracePeriodSeconds: 20 });
+    await clock.advanceAsync(milliseconds(5000));
+    expect((await send("GET", `${pods}/hurried`)).status).toBe(404);
+    await clock.advanceAsync(milliseconds(24_999));
+    expect((await send("GET", `${pods}/slow`)).status).toBe(200);
+    await clock.advanceAsync(milliseconds(1));
+    expect((await send("GET", `${pods}/slow`)).status).toBe(404);
+  });
+
+  it("empties a namespace that goes, and takes along what has finalizers only later", async () => {
+    const { send } = world();
+    await send("POST", "/api/v1/namespaces", { metadata: { name: "gone" } });
+    await send("POST", "/api/v1/namespaces/gone/pods", pod("a"));
+    await send("POST", "/api/v1/namespaces/gone/pods", {
+      ...pod("b"),
+      metadata: { name: "b", finalizers: ["example.org/x"] },
+    });
+    await send("DELETE", "/api/v1/namespaces/gone");
+    const left = (await send("GET", "/api/v1/pods")).body.items;
+    expect(left.map(({ metadata }) => metadata.name)).toEqual(["b"]);
+    expect(left[0]?.metadata).toHaveProperty("deletionTimestamp");
+  });
+
+  it("forgets an event an hour after its last write", async () => {
+    const { clock, send } = world();
+    const events = "/apis/events.k8s.io/v1/namespaces/default/events";
+    for (const name of ["once", "again"]) await send("POST", events, { metadata: { name } });
+    await clock.advanceAsync(milliseconds(HOUR - 1));
+    const headers = { "content-type": "application/merge-patch+json" };
+    await send("PATCH", `${events}/again`, { series: { count: 2 } }, headers);
+    await clock.advanceAsync(milliseconds(1));
+    expect((await send("GET", events)).body.items.map(({ metadata }) => metadata.name)).toEqual(["again"]);
+    await clock.advanceAsync(HOUR);
+    expect((await send("GET", events)).body.items).toEqual([]);
+  });
+});
+
+describe("CRDs of the embedded API", () => {
+  const crd = crdOf(nodeTwinKind);
+  const name = crd.metadata.name;
+
+  it("come and go through the API: with one its objects", async () => {
+    const { send } = world({ crds: [] });
+    expect((await send("GET", twins)).status).toBe(404);
+    const { body } = await send("POST", crdPath, crd);
+    expect(body.status).toMatchObject({
+      conditions: expect.arrayContaining([expect.objectContaining({ type: "Established", status: "True" })]),
+    });
+    expect((await send("POST", twins, twin("a"))).status).toBe(201);
+    await send("DELETE", `${crdPath}/${name}`);
+    expect((await send("GET", twins)).status).toBe(404);
+    await send("POST", crdPath, crd);
+    expect((await send("GET", twins)).body.items).toEqual([]);
+  });
+
+  it("take a changed schema at once", async () => {
+    const { send } = world();
+    await send("POST", twins, twin("a"));
+    const headers = { "content-type": "application/json-patch+json" };
+    const path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/profile/enum";
+    expect(
+      (await send("PATCH", `${crdPath}/${name}`, [{ op: "add", path: `${path}/-`, value: "turbo" }], headers)).status,
+    ).toBe(200);
+    const turbo = { ...twin("b"), spec: { nodeName: "b", profile: "turbo" } };
+    expect((await send("POST", twins, turbo)).status).toBe(201);
+  });
+
+  it.each([
+    ["without a group", { spec: { ...crd.spec, group: "" } }],
+    ["under a name that does not fit", { metadata: { name: "others.joulie.io" } }],
+    ["without a stored version", { spec: { ...crd.spec, versions: [] } }],
+    ["without a schema", { spec: { ...crd.spec, versions: [{ name: "v1", served: true, storage: true }] } }],
+  ])("are refused %s", async (_says, change) => {
+    const { send } = world({ crds: [] });
+    expect((await send("POST", crdPath, { ...crd, ...change })).status).toBe(422);
+  });
+});
