@@ -83,11 +83,9 @@ type Board = NonNullable<CapHardware["gpu"]>;
 function gpuRanges(modelCaps: CapSettings["gpu"]["modelCaps"]): (gpu: Board) => ModelCaps | undefined {
   const configured = new Map(Object.entries(modelCaps).map(([product, caps]) => [gpuNameParts(product).id, caps]));
   configured.delete("");
-  return (gpu) => {
-    const named = gpu.model === undefined ? undefined : configured.get(gpuNameParts(gpu.model).id);
-    const keyed = gpu.match === "exact" ? configured.get(gpuNameParts(gpu.key).id) : undefined;
-    return named ?? keyed ?? ownRange(gpu);
-  };
+  const named = (name: string | undefined) =>
+    name === undefined || configured.size === 0 ? undefined : configured.get(gpuNameParts(name).id);
+  return (gpu) => named(gpu.model) ?? (gpu.match === "exact" ? named(gpu.key) : undefined) ?? ownRange(gpu);
 }
 
 const ownRange = ({ from, match, minWatts, maxWatts }: Board): ModelCaps | undefined =>
