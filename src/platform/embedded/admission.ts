@@ -1,4 +1,4 @@
-import { type Collection, keyOf, Stored } from "./collection.ts";
+import { type Collection, keyOf } from "./collection.ts";
 import { type Fields, fieldsOr, textAt, without } from "./json.ts";
 import { type KubeObject, timestamp } from "./kube-object.ts";
 import type { Writer } from "./managed-fields.ts";
@@ -7,6 +7,7 @@ import { apiVersionOf, type ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
 import { defaulted, pruned } from "./shape.ts";
 import { badRequest, invalid, notFound, StatusError } from "./status.ts";
+import { Stored } from "./stored.ts";
 import { check } from "./validate.ts";
 
 /** What a write asks for beside its object. */

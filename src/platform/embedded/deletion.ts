@@ -1,11 +1,12 @@
 import { after, milliseconds } from "../../core/units/index.ts";
-import type { Collection, Stored } from "./collection.ts";
+import type { Collection } from "./collection.ts";
 import { at, type Fields, textAt } from "./json.ts";
 import { type KubeObject, timestamp } from "./kube-object.ts";
 import { pods } from "./pods.ts";
 import type { ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
 import { conflict } from "./status.ts";
+import type { Stored } from "./stored.ts";
 
 export interface DeleteOptions {
   readonly dryRun: boolean;

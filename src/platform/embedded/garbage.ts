@@ -1,8 +1,9 @@
-import type { Change, Collection } from "./collection.ts";
+import type { Collection } from "./collection.ts";
 import { isOrphaning, withoutOrphan } from "./deletion.ts";
 import type { KubeObject } from "./kube-object.ts";
 import type { ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
+import type { Change } from "./stored.ts";
 
 /**
  * Takes along what a deleted object owned, as Kubernetes' garbage collector does a moment later; here it is done before the

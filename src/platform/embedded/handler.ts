@@ -1,7 +1,6 @@
 import type { ApiRequest, ApiResponse } from "../kube/index.ts";
 import type { Written } from "./admission.ts";
 import { bind } from "./binding.ts";
-import type { Stored } from "./collection.ts";
 import { create } from "./create.ts";
 import { deleteOptionsOf, remove } from "./deletion.ts";
 import { discover } from "./discovery.ts";
@@ -24,6 +23,7 @@ import { type Route, routeOf, segmentsOf } from "./route.ts";
 import type { Server } from "./server.ts";
 import { formOf, listText } from "./shown.ts";
 import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
+import type { Stored } from "./stored.ts";
 import { update } from "./update.ts";
 import type { WatchStream } from "./watch-stream.ts";
 

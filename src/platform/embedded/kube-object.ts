@@ -1,7 +1,7 @@
 import type { FieldTree } from "./field-tree.ts";
 import type { Fields } from "./json.ts";
 
-export interface OwnerReference {
+interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;

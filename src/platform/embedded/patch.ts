@@ -1,5 +1,4 @@
 import { known, serverMetadata, type WriteOptions, type Written, withHeader, writerOf } from "./admission.ts";
-import type { Stored } from "./collection.ts";
 import { create } from "./create.ts";
 import { type Fields, fieldsOr, isFields, textAt, without } from "./json.ts";
 import { jsonPatched } from "./json-patch.ts";
@@ -8,6 +7,7 @@ import { mergePatched } from "./merge-patch.ts";
 import { apiVersionOf, type ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
 import { badRequest, conflict, invalid, modified, unsupportedMediaType } from "./status.ts";
+import type { Stored } from "./stored.ts";
 import { strategicallyPatched } from "./strategic-patch.ts";
 import { update } from "./update.ts";
 

@@ -1,5 +1,5 @@
 import type { ApiResponse } from "../kube/index.ts";
-import { keyOf, type Stored } from "./collection.ts";
+import { keyOf } from "./collection.ts";
 import type { Fields } from "./json.ts";
 import { partsReply, streamReply, textReply } from "./reply.ts";
 import { selectorOf } from "./selectors.ts";
@@ -8,6 +8,7 @@ import type { Server } from "./server.ts";
 import { type Form, type ListMetadata, listText, objectText, tableText } from "./shown.ts";
 import { Snapshots } from "./snapshots.ts";
 import { badRequest, expired, notFound, StatusError } from "./status.ts";
+import { type Stored } from "./stored.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
 export function get(server: Server, resource: ServedResource, namespace: string | undefined, name: string): Stored {

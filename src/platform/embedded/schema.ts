@@ -60,7 +60,7 @@ export function itemElement(item: unknown, schema: Schema | undefined): string {
   return `k:${JSON.stringify(Object.fromEntries(pairs))}`;
 }
 
-export const setElement = (item: unknown): string => `v:${JSON.stringify(item)}`;
+const setElement = (item: unknown): string => `v:${JSON.stringify(item)}`;
 
 /** The items of a list that is a map or a set under their elements; of equal ones the first. */
 export function itemsOf(

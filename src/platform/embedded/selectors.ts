@@ -12,7 +12,7 @@ interface FieldTerm {
 }
 
 /** `a=b,c!=d`; a backslash makes `,`, `=` and itself plain, as in Kubernetes. */
-export function parseFieldSelector(text: string): FieldTerm[] {
+function parseFieldSelector(text: string): FieldTerm[] {
   const terms = text.match(/(?:\\.|[^,\\])+/g) ?? [];
   return terms.map((term) => {
     const match = /^((?:\\.|[^=!\\])+)(==|!=|=)((?:\\.|[^=\\])*)$/.exec(term);

@@ -1,7 +1,7 @@
 import type { Instant } from "../../core/units/index.ts";
-import type { Stored } from "./collection.ts";
 import type { Fields } from "./json.ts";
 import { apiVersionOf, type ServedResource } from "./served-resource.ts";
+import type { Stored } from "./stored.ts";
 import { tableOf } from "./table.ts";
 
 /** The form a client wants objects in. */
@@ -21,14 +21,14 @@ export function formOf(accept: string | undefined, query: URLSearchParams): Form
   return { table: false, includeObject };
 }
 
-export const shownObject = ({ view }: ServedResource, { object }: Stored) => view?.shown(object) ?? object;
+const shownObject = ({ view }: ServedResource, { object }: Stored) => view?.shown(object) ?? object;
 
 /** One object as text, from its cached JSON where it has no other face. */
 export const objectText = (resource: ServedResource, stored: Stored): string =>
   resource.view === undefined ? stored.json : JSON.stringify(resource.view.shown(stored.object));
 
 /** An item of a list. As in Kubernetes, built-in kinds leave out what the list says already. */
-export function itemText(resource: ServedResource, stored: Stored): string {
+function itemText(resource: ServedResource, stored: Stored): string {
   const text = objectText(resource, stored);
   if (resource.custom) return text;
   const prefix = `{"kind":${JSON.stringify(resource.kind)},"apiVersion":${JSON.stringify(apiVersionOf(resource))},`;

@@ -1,5 +1,5 @@
-import type { Stored } from "./collection.ts";
 import { badRequest, expired } from "./status.ts";
+import type { Stored } from "./stored.ts";
 
 /** More lists than this half read at once, and the oldest of them has to start again. */
 const MOST = 64;

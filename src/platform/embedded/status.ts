@@ -30,7 +30,7 @@ export interface Subject {
   readonly plural: string;
 }
 
-export const qualified = ({ group, plural }: Subject): string => (group === "" ? plural : `${plural}.${group}`);
+const qualified = ({ group, plural }: Subject): string => (group === "" ? plural : `${plural}.${group}`);
 
 /** A Kubernetes `Status` that says no. */
 export class StatusError extends Error {

@@ -1,6 +1,7 @@
-import { type Change, Collection, keyOf, Stored } from "./collection.ts";
+import { Collection, keyOf } from "./collection.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { Snapshots } from "./snapshots.ts";
+import { type Change, Stored } from "./stored.ts";
 
 export type StoreListener = (change: Change, collection: Collection) => void;
 

@@ -9,13 +9,13 @@ import {
   withHeader,
   writerOf,
 } from "./admission.ts";
-import type { Stored } from "./collection.ts";
 import { equal, type Fields, fieldsOr, textAt, withField, without } from "./json.ts";
 import type { KubeObject, ManagedFields, Metadata } from "./kube-object.ts";
 import { ownersAfterUpdate, sameOwners } from "./managed-fields.ts";
 import type { ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
 import { badRequest, conflict, invalid, modified } from "./status.ts";
+import type { Stored } from "./stored.ts";
 
 function checkPreconditions(resource: ServedResource, stored: Stored, metadata: Fields): void {
   const { name, uid, resourceVersion } = stored.object.metadata;

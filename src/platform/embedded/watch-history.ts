@@ -1,5 +1,5 @@
-import type { Change } from "./collection.ts";
 import { expired } from "./status.ts";
+import type { Change } from "./stored.ts";
 
 /** The latest changes of a collection: what a watch can go back to. Older ones are compacted, as etcd does. */
 export class WatchHistory {

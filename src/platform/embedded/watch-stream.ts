@@ -1,9 +1,10 @@
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
-import { type Change, type Collection, Stored } from "./collection.ts";
+import { type Collection } from "./collection.ts";
 import type { Fields } from "./json.ts";
 import type { KubeObject } from "./kube-object.ts";
 import type { Matches } from "./selectors.ts";
+import { type Change, Stored } from "./stored.ts";
 
 /** Kubernetes' own pace, so that quiet watchers learn of newer resourceVersions. */
 const BOOKMARK_EVERY = milliseconds(60_000);

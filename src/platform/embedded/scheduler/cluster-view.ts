@@ -18,7 +18,7 @@ export interface PodView {
   readonly waiting: WaitingPod | undefined;
 }
 
-export interface WaitingPod {
+interface WaitingPod {
   readonly object: KubeObject;
   readonly spec: Pod["spec"] & { readonly tolerations?: readonly Toleration[] };
   readonly priority: number;
