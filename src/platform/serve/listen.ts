@@ -1,0 +1,29 @@
+import type { Server } from "node:http";
+import type { Address } from "../config/index.ts";
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens there; stop it, or choose another port",
+  EACCES: "this user may not listen there; choose a port above 1023",
+  EADDRNOTAVAIL: "this machine has no such address; choose one of its own, or leave the host out for all of them",
+  ENOTFOUND: "there is no such host; choose an address of this machine, or leave the host out for all of them",
+};
+
+/** Rejects with one line that says which address, why not, and what to do. */
+export async function listen(server: Server, { host, port }: Address, variable: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const refuse = (error: NodeJS.ErrnoException): void => {
+    const shown = `${host?.includes(":") === true ? `[${host}]` : (host ?? "")}:${port}`;
+    reject(
+      new Error(`cannot listen on ${variable} ${shown}: ${reasons[error.code ?? ""] ?? error.message}`, {
+        cause: error,
+      }),
+    );
+  };
+  server.once("error", refuse);
+  server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+  try {
+    await promise;
+  } finally {
+    server.off("error", refuse);
+  }
+}

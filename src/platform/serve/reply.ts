@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+
+/** An answer before it is sent. A body in pieces is made while it is sent, and not at all when nobody reads it. */
+export interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | AsyncIterable<string>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const textReply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Reply => ({
+  status,
+  type: "text/plain; charset=utf-8",
+  body: `${text}\n`,
+  headers,
+});
+
+/** Sends it, at the pace at which the client reads. */
+export async function send(reply: Reply, response: ServerResponse, withBody: boolean): Promise<void> {
+  const { status, type, body, headers } = reply;
+  const length = typeof body === "string" ? { "content-length": Buffer.byteLength(body) } : {};
+  response.writeHead(status, {
+    "content-type": type,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...length,
+    ...headers,
+  });
+  if (!withBody) {
+    response.end();
+  } else if (typeof body === "string") {
+    response.end(body);
+  } else {
+    for await (const piece of body) {
+      if (!response.write(piece)) await writable(response);
+      // The client has gone: the rest need not be made.
+      if (response.destroyed) return;
+    }
+    response.end();
+  }
+}
+
+async function writable(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  const over = new AbortController();
+  try {
+    await Promise.race(
+      ["drain", "close"].map(async (event) => once(response, event, { signal: over.signal }).catch(() => undefined)),
+    );
+  } finally {
+    over.abort();
+  }
+}

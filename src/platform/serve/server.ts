@@ -1,0 +1,159 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import type { Address } from "../config/index.ts";
+import type { Logger } from "../log/index.ts";
+import { type Checks, healthReply } from "./health.ts";
+import { listen } from "./listen.ts";
+import { type Page, pageReply } from "./page.ts";
+import { type Reply, send, textReply } from "./reply.ts";
+
+export interface ServeOptions {
+  readonly address: Address;
+  /** The variable that the address came from, for the error when it cannot be had. */
+  readonly variable?: string;
+  readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
+  /** What a restart would mend. */
+  readonly live?: Checks;
+  /** What must hold for the program to do its work. */
+  readonly ready?: Checks;
+  /** Debug pages by path, such as `/debug/plan`. */
+  readonly pages?: Readonly<Record<string, Page>>;
+  readonly log: Logger;
+  /** Real time: clients do not wait for virtual one. */
+  readonly clock: Clock;
+  readonly limits?: Partial<ServeLimits>;
+}
+
+/** What one client can take from the others. */
+export interface ServeLimits {
+  /** From the connection to the end of the request's headers. */
+  readonly headers: Milliseconds;
+  /** From the request to the last byte that the client has taken. */
+  readonly response: Milliseconds;
+  /** How long a connection may wait for its next request: longer than Prometheus waits between two scrapes. */
+  readonly idle: Milliseconds;
+  readonly connections: number;
+  /** How long `close` waits for answers under way. */
+  readonly close: Milliseconds;
+}
+
+const usualLimits: ServeLimits = {
+  headers: milliseconds(5000),
+  response: milliseconds(30_000),
+  idle: milliseconds(75_000),
+  connections: 128,
+  close: milliseconds(5000),
+};
+
+export interface Served {
+  /** Where it listens indeed: port 0 has become a real one. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** How to reach it from this machine. */
+  readonly url: string;
+  /** Takes no more requests, finishes those under way for as long as the limit says, and frees the port. */
+  close(): Promise<void>;
+}
+
+type Route = (query: URLSearchParams) => Reply | Promise<Reply>;
+
+/** A program's own pages: /metrics, /livez, /readyz and what it shows to people who look for a fault. They only tell; nothing here changes anything. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { log, clock, address, variable = "METRICS_ADDR" } = options;
+  const limits = { ...usualLimits, ...options.limits };
+  let closing: Promise<void> | undefined;
+  const routes = routesOf(options);
+
+  const server = createServer(
+    {
+      headersTimeout: limits.headers,
+      requestTimeout: limits.headers * 2,
+      keepAliveTimeout: limits.idle,
+      connectionsCheckingInterval: limits.headers / 2,
+      maxHeaderSize: 16_384,
+    },
+    (request, response) => {
+      const late = clock.after(limits.response, () => response.destroy(), { background: true });
+      response.once("close", () => {
+        late.cancel();
+        if (closing !== undefined) request.socket.end();
+      });
+      answer(routes, request, response, log).catch((error: unknown) => {
+        log.error({ err: error, path: pathOf(request) }, "an answer broke off");
+        response.destroy();
+      });
+    },
+  );
+  server.maxConnections = limits.connections;
+  // The next one to knock, perhaps the kubelet's probe, finds room.
+  server.on("drop", () => server.closeIdleConnections());
+  await listen(server, address, variable);
+  server.on("error", (error) => log.error({ err: error }, "the server for metrics and health has a problem"));
+
+  const bound = server.address() as AddressInfo;
+  return {
+    address: { host: bound.address, port: bound.port },
+    url: urlOf(bound),
+    close: async () => (closing ??= closed(server, limits.close, clock, log)),
+  };
+}
+
+function routesOf({ metrics, live = {}, ready = {}, pages = {} }: ServeOptions) {
+  const routes = new Map<string, Route>([
+    ["/metrics", () => ({ status: 200, type: metrics.contentType, body: metrics.text() })],
+    ["/livez", () => healthReply("live", live)],
+    ["/readyz", () => healthReply("ready", ready)],
+  ]);
+  for (const [path, page] of Object.entries(pages)) {
+    if (routes.has(path) || !/^\/[^\s?#]*$/.test(path))
+      throw new RangeError(`a page cannot be at ${JSON.stringify(path)}`);
+    routes.set(path, async (query) => pageReply(page, query));
+  }
+  return routes;
+}
+
+async function answer(
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+): Promise<void> {
+  const path = pathOf(request);
+  const route = routes.get(path);
+  let reply: Reply;
+  if (route === undefined) {
+    reply = textReply(404, `there is no such page here; there are ${[...routes.keys()].toSorted().join(", ")}`);
+  } else if (request.method !== "GET" && request.method !== "HEAD") {
+    // A body may follow, which nobody will read.
+    reply = textReply(405, `${path} can only be read: use GET`, { allow: "GET, HEAD", connection: "close" });
+  } else {
+    try {
+      reply = await route(new URLSearchParams((request.url ?? "").slice(path.length)));
+    } catch (error) {
+      log.error({ err: error, path }, "a page failed");
+      reply = textReply(500, "this page failed; the program's log says why");
+    }
+  }
+  await send(reply, response, request.method !== "HEAD");
+}
+
+const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
+
+function urlOf({ address, port }: AddressInfo): string {
+  if (address === "::" || address === "0.0.0.0") return `http://localhost:${port}`;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+}
+
+async function closed(server: Server, limit: Milliseconds, clock: Clock, log: Logger): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const late = clock.after(limit, () => {
+      log.warn("clients had not taken their answers in time; their connections were closed");
+      server.closeAllConnections();
+    });
+    server.close(() => {
+      late.cancel();
+      resolve();
+    });
+  });
+}
