@@ -145,10 +145,13 @@ export class FacilityPoller {
     for (const part of of === "site" ? [siteQuery(query)] : placeQueries(query, placeholders[of], places[of])) {
       try {
         const samples = await prometheus.query(part.expression, signal);
-        for (const [name, own] of Map.groupBy(samples, part.placeOf)) {
+        for (const [place, own] of Map.groupBy(samples, part.placeOf)) {
+          if (place === undefined) {
+            drops.add("unmatched", own.length);
+            continue;
+          }
           const value = is === "power" ? addUp(own, this.#judging(drops))?.power : middle(own, this.#judging(drops));
-          if (name === undefined) drops.add("unmatched", own.length);
-          else if (value !== undefined) this.#kept[figure].set(name, value, clock.monotonic());
+          if (value !== undefined) this.#kept[figure].set(place, value, clock.monotonic());
         }
       } catch (error) {
         if (!(error instanceof TelemetryError)) throw error;

@@ -4,15 +4,14 @@ import type { Clock } from "../clock/index.ts";
 import type { RandomSource } from "../random/index.ts";
 import { type DropReason, Drops, isStale, STALE_AFTER } from "./drops.ts";
 import { TelemetryError } from "./errors.ts";
-import type { HttpClient } from "./http-client.ts";
+import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 import { type PowerScope, powerInPayload } from "./payload.ts";
 import type { NodePowerSource, NodeReadings } from "./readings.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import { fillUrl } from "./template.ts";
 
-export interface HttpPowerOptions {
-  /** Its timeout is what one node may take: a second or two. */
-  readonly http: HttpClient;
+/** `timeout` is what one node may take: a second or two. */
+export interface HttpPowerOptions extends Omit<HttpClientOptions, "connections"> {
   readonly clock: Clock;
   readonly random: RandomSource;
   /** A URL in which `{node}` becomes the node's name. */
@@ -28,12 +27,16 @@ const ROUNDS = { parallel: 32, patience: milliseconds(200), mostOpen: 512, budge
 /** The power of each node from an endpoint of its own. */
 export class HttpPower implements NodePowerSource {
   readonly #options: HttpPowerOptions;
+  readonly #http: HttpClient;
   readonly #rounds: Rounds;
 
   constructor(options: HttpPowerOptions) {
-    const { clock, random, rounds } = options;
+    const { clock, random } = options;
+    const rounds = { ...ROUNDS, ...options.rounds };
     this.#options = options;
-    this.#rounds = new Rounds({ ...ROUNDS, ...rounds, clock, random });
+    this.#rounds = new Rounds({ ...rounds, clock, random });
+    // One host may answer for all nodes: there too, a silent node must not keep a connection that another waits for.
+    this.#http = new HttpClient({ ...options, connections: rounds.mostOpen });
   }
 
   async read(nodes: readonly string[], signal?: AbortSignal): Promise<NodeReadings> {
@@ -51,13 +54,13 @@ export class HttpPower implements NodePowerSource {
   }
 
   async close(): Promise<void> {
-    await this.#options.http.close();
+    await this.#http.close();
   }
 
   async #readNode(node: string, signal: AbortSignal | undefined): Promise<PowerReading | DropReason> {
-    const { http, clock, endpoint, scope, staleAfter = STALE_AFTER } = this.#options;
+    const { clock, endpoint, scope, staleAfter = STALE_AFTER } = this.#options;
     try {
-      const payload = await http.json({ url: fillUrl(endpoint, "{node}", node), signal });
+      const payload = await this.#http.json({ url: fillUrl(endpoint, "{node}", node), signal });
       const reading = powerInPayload(payload, scope);
       if (typeof reading === "string") return reading;
       const now = clock.now();

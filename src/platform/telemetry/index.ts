@@ -14,7 +14,7 @@ export { HttpPower, type HttpPowerOptions } from "./http-power.ts";
 export { MetricsApi, type MetricsApiOptions, type NodeUsage, type UsageReadings } from "./metrics-api.ts";
 export { type PayloadReading, type PowerScope, powerInPayload } from "./payload.ts";
 export { powerQueries } from "./power-queries.ts";
-export { PrometheusClient, type Sample } from "./prometheus.ts";
+export { PrometheusClient, type PrometheusClientOptions, type Sample } from "./prometheus.ts";
 export { PrometheusPower, type PrometheusPowerOptions } from "./prometheus-power.ts";
 export type { NodePowerSource, NodeReadings } from "./readings.ts";
 export { fillPromql, fillUrl, type Placeholder } from "./template.ts";

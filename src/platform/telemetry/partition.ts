@@ -14,7 +14,14 @@ const PARTS: readonly string[] = [
   ["rack", "row", "room", "hall", "building", "cooling_zone", "crac", "chiller"],
 ].flat();
 
-const partOf = ({ labels }: Sample): string => JSON.stringify(PARTS.map((label) => labels[label] ?? ""));
+function partOf({ labels }: Sample): string {
+  let part = "";
+  for (const label of PARTS) {
+    const value = labels[label];
+    if (value !== undefined && value !== "") part += `${label}=${JSON.stringify(value)}`;
+  }
+  return part;
+}
 
 /** RAPL's zones contain one another. Packages are what caps limit; without them the platform's zone stands for the node. */
 const WHOLE_ZONES = [/^package(?:-\d+)?$/, /^psys$/] as const;

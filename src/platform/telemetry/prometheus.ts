@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { abridged, type Instant, inSeconds, instant, parseNumber } from "../../core/units/index.ts";
 import { TelemetryError } from "./errors.ts";
-import type { HttpAnswer, HttpClient } from "./http-client.ts";
+import { type HttpAnswer, HttpClient, type HttpClientOptions } from "./http-client.ts";
 
 /** One element of an instant vector. */
 export interface Sample {
@@ -32,13 +32,22 @@ const answer = z.discriminatedUnion("status", [
 ]);
 type Answer = z.output<typeof answer>;
 
-/** Queries in the present. The address may carry a path, as behind a proxy. */
+export interface PrometheusClientOptions extends HttpClientOptions {
+  /** It may carry a path, as behind a proxy. */
+  readonly address: string;
+}
+
+/** Ten thousand nodes with eight GPUs each, labels and all, are some 25 MB. */
+const LONGEST_ANSWER = 64 * 2 ** 20;
+const CONNECTIONS = 4;
+
+/** Queries in the present. */
 export class PrometheusClient {
   readonly #http: HttpClient;
   readonly #url: URL;
 
-  constructor({ http, address }: { readonly http: HttpClient; readonly address: string }) {
-    this.#http = http;
+  constructor({ address, ...options }: PrometheusClientOptions) {
+    this.#http = new HttpClient({ longestBody: LONGEST_ANSWER, connections: CONNECTIONS, ...options });
     this.#url = new URL("api/v1/query", address.replace(/[?#].*$/s, "").replace(/\/*$/, "/"));
   }
 
