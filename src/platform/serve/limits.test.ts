@@ -11,7 +11,7 @@ afterEach(async () => trial.end());
 
 describe("limits", () => {
   it("a client that does not finish its request is sent away", async () => {
-    const served = await trial.start({ limits: { headers: ms(40) } });
+    const served = await trial.start({ limits: { request: ms(40) } });
     const [silent, slow] = await Promise.all([raw(served, ""), raw(served, "GET /livez HTTP/1.1\r\nhost: x\r\n")]);
     expect(silent).toMatch(/^$|408/);
     expect(slow).toContain("HTTP/1.1 408 ");

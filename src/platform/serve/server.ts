@@ -28,8 +28,8 @@ export interface ServeOptions {
 
 /** What one client can take from the others. */
 export interface ServeLimits {
-  /** From the connection to the end of the request's headers. */
-  readonly headers: Milliseconds;
+  /** From the connection to the end of the request. */
+  readonly request: Milliseconds;
   /** From the request to the last byte that the client has taken. */
   readonly response: Milliseconds;
   /** How long a connection may wait for its next request: longer than Prometheus waits between two scrapes. */
@@ -40,7 +40,7 @@ export interface ServeLimits {
 }
 
 const usualLimits: ServeLimits = {
-  headers: milliseconds(5000),
+  request: milliseconds(5000),
   response: milliseconds(30_000),
   idle: milliseconds(75_000),
   connections: 128,
@@ -67,10 +67,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
   const server = createServer(
     {
-      headersTimeout: limits.headers,
-      requestTimeout: limits.headers * 2,
+      requestTimeout: limits.request,
       keepAliveTimeout: limits.idle,
-      connectionsCheckingInterval: limits.headers / 2,
+      connectionsCheckingInterval: limits.request / 2,
       maxHeaderSize: 16_384,
     },
     (request, response) => {
