@@ -106,6 +106,7 @@ describe("NodeTable", () => {
       counter.add(row, 5, { action: "cap" });
       states.set(row, "eco");
     }
+    expect(page(table).match(/gone/g)).toHaveLength(4);
     expect(table.leave("gone")).toBe(true);
     expect(table.leave("gone")).toBe(false);
     expect(page(table)).not.toContain("gone");
@@ -183,7 +184,10 @@ describe("NodeTable", () => {
             }
           }
         };
-        run(before);
+        for (const one of before) {
+          run([one]);
+          page(table);
+        }
         expect(series(table).toSorted()).toEqual([...plain].map(([key, value]) => `${key} ${value}`).toSorted());
 
         // A step after every piece: no series twice.
