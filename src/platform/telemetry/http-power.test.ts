@@ -162,6 +162,28 @@ describe("HttpPower", () => {
     expect(third.readings.size).toBe(20);
   });
 
+  it("starves no node when every round ends before its end", async () => {
+    // Each answer takes 100 ms, and a round has time for ten.
+    const rounds = { parallel: 1, budget: milliseconds(1000) };
+    const { clock, power, asked } = await open(
+      () => {
+        clock.advance(milliseconds(100));
+        return { json: { packagePowerWatts: 1 } };
+      },
+      { rounds },
+    );
+    const nodes = names("live", 25);
+    const seen: string[] = [];
+    for (let round = 0; round < 5; round++) {
+      const { readings, dropped } = await power.read(nodes);
+      expect(readings.size).toBe(10);
+      expect(dropped.get("deferred")).toBe(15);
+      seen.push(...asked());
+    }
+    // Two full turns.
+    expect(seen).toEqual([...nodes, ...nodes]);
+  });
+
   it("holds no more requests open than told", async () => {
     const rounds = { parallel: 10, patience: milliseconds(10), mostOpen: 25, budget: milliseconds(60_000) };
     const { clock, power, server } = await open(live, { rounds });

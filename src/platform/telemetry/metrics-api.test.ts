@@ -87,6 +87,11 @@ describe("MetricsApi", () => {
     await pass();
     await pass();
     expect(paths.length).toBe(before + 2);
+    // And its next failure is a first one again.
+    there = false;
+    await pass();
+    await pass();
+    expect(paths.length).toBe(before + 4);
   });
 
   it("is not fooled by an answer that is no list", async () => {
