@@ -1,0 +1,155 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../../core/units/index.ts";
+import { systemClock } from "../../clock/index.ts";
+import type { KubeObject } from "../../kube/index.ts";
+import { Extender, type ExtenderConfig } from "./extender.ts";
+import { cleanUp, cleanups, nodeOf, scheduledCondition, world } from "./test-world.ts";
+
+afterEach(cleanUp);
+
+interface Args {
+  readonly Pod: KubeObject;
+  readonly Nodes: { items: KubeObject[] } | null;
+  readonly NodeNames: string[] | null;
+}
+
+/** An extender in this process; what it was asked, and answers by verb. */
+async function extenderServer(answers: Readonly<Record<string, (body: Args) => unknown>>) {
+  const asked: { verb: string; body: Args }[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const verb = (request.url ?? "").slice(1);
+      const body = JSON.parse(Buffer.concat(parts).toString()) as Args;
+      asked.push({ verb, body });
+      const answer = answers[verb]?.(body);
+      if (answer === undefined) response.writeHead(500).end();
+      else response.end(JSON.stringify(answer));
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  cleanups.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const extender = (config: ExtenderConfig) => new Extender(config);
+
+describe("Extender", () => {
+  it("speaks kube-scheduler's wire with names: all three fields, the unused null", async () => {
+    const { asked, url } = await extenderServer({
+      filter: ({ NodeNames }: Args) => ({
+        NodeNames: NodeNames?.filter((name) => name !== "a"),
+        FailedNodes: { a: "too hot" },
+        Error: "",
+      }),
+      prioritize: () => [
+        { Host: "b", Score: 1 },
+        { Host: "c", Score: 5 },
+      ],
+    });
+    const w = world(systemClock, [
+      extender({
+        urlPrefix: url,
+        filterVerb: "filter",
+        prioritizeVerb: "prioritize",
+        weight: 2,
+        nodeCacheCapable: true,
+      }),
+    ]);
+    // b is empty and c almost full: LeastAllocated prefers b by less than (5 - 1) x 2 x 10.
+    await Promise.all([w.node("a"), w.node("b"), w.node("c")]);
+    await w.pod("filler", { cpu: "2", memory: "4Gi" }, { nodeName: "c" });
+    await w.pod("p");
+    expect(await nodeOf(w)("p")).toBe("c");
+    const [filter, prioritize] = asked;
+    expect(filter?.verb).toBe("filter");
+    expect(Object.keys(filter?.body ?? {})).toEqual(["Pod", "Nodes", "NodeNames"]);
+    expect(filter?.body.Nodes).toBeNull();
+    expect(filter?.body.NodeNames?.toSorted()).toEqual(["a", "b", "c"]);
+    expect(filter?.body.Pod).toMatchObject({ metadata: { name: "p" } });
+    expect(filter?.body.Pod).not.toHaveProperty("kind");
+    expect(prioritize?.body.NodeNames?.toSorted()).toEqual(["b", "c"]);
+  });
+
+  it("sends whole nodes to an extender without a cache, and takes them back", async () => {
+    const { asked, url } = await extenderServer({
+      filter: ({ Nodes }: Args) => ({
+        nodes: { items: Nodes?.items.filter(({ metadata }) => metadata.name === "b") },
+        nodenames: null,
+      }),
+    });
+    const w = world(systemClock, [extender({ urlPrefix: `${url}/`, filterVerb: "filter" })]);
+    await Promise.all([w.node("a"), w.node("b")]);
+    await w.pod("p");
+    expect(await nodeOf(w)("p")).toBe("b");
+    const Nodes = asked[0]?.body.Nodes;
+    expect(asked[0]?.body.NodeNames).toBeNull();
+    expect(Nodes?.items[0]).toHaveProperty("status.allocatable.cpu", "4");
+    expect(Nodes?.items[0]).not.toHaveProperty("kind");
+    expect(Nodes?.items[0]).toHaveProperty("metadata.managedFields");
+  });
+
+  it("weighs an extender's score by weight x 10 against LeastAllocated", async () => {
+    const { url } = await extenderServer({ prioritize: () => [{ Host: "full", Score: 1 }] });
+    const place = async (weight: number) => {
+      const w = world(systemClock, [
+        extender({ urlPrefix: url, prioritizeVerb: "prioritize", weight, nodeCacheCapable: true }),
+      ]);
+      await Promise.all([w.node("empty"), w.node("full")]);
+      await w.pod("filler", { cpu: "1", memory: "2Gi" }, { nodeName: "full" });
+      await w.pod("p");
+      return nodeOf(w)("p");
+    };
+    // The fuller node is 25 points behind: 1 x 2 x 10 does not make up for it, 1 x 3 x 10 does.
+    expect(await place(2)).toBe("empty");
+    expect(await place(3)).toBe("full");
+  });
+
+  it("keeps a pod waiting while an extender fails, and goes on without one that may be ignored", async () => {
+    const { url } = await extenderServer({});
+    const strict = world(systemClock, [extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true })]);
+    await strict.node("a");
+    await strict.pod("p");
+    expect(await scheduledCondition(strict, "p")).toMatchObject({ reason: "SchedulerError" });
+    const lenient = world(systemClock, [
+      extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true, ignorable: true }),
+    ]);
+    await lenient.node("a");
+    await lenient.pod("p");
+    expect(await nodeOf(lenient)("p")).toBe("a");
+  });
+
+  it("gives up on an answer that does not come, or names a node it was not asked about", async () => {
+    const slow = createServer(() => undefined);
+    await new Promise<void>((resolve) => {
+      slow.listen(0, "127.0.0.1", resolve);
+    });
+    cleanups.push(async () => {
+      slow.closeAllConnections();
+      slow.close();
+    });
+    const { signal } = new AbortController();
+    const pod = { metadata: { name: "p" } };
+    const node = { name: "a", labels: {}, taints: [], unschedulable: false, allocatable: new Map(), object: undefined };
+    const silent = extender({
+      urlPrefix: `http://127.0.0.1:${(slow.address() as AddressInfo).port}`,
+      filterVerb: "filter",
+      nodeCacheCapable: true,
+      httpTimeout: milliseconds(20),
+    });
+    await expect(silent.filter(pod, [node], signal)).rejects.toThrow("no answer within 20 ms");
+    const { url } = await extenderServer({ filter: () => ({ NodeNames: ["b"] }), error: () => ({ Error: "no twin" }) });
+    const liar = extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true });
+    await expect(liar.filter(pod, [node], signal)).rejects.toThrow("left b, which it was not asked about");
+    const failing = extender({ urlPrefix: url, filterVerb: "error", nodeCacheCapable: true });
+    await expect(failing.filter(pod, [node], signal)).rejects.toThrow("no twin");
+  });
+});
