@@ -4,7 +4,7 @@ import { NodeColumn } from "./node-column.ts";
 import type { NodeRow } from "./node-rows.ts";
 
 /** The labels of a metric beside `node`. */
-export type OtherLabels<Label extends string> = Readonly<Record<Exclude<Label, "node">, string>>;
+type OtherLabels<Label extends string> = Readonly<Record<Exclude<Label, "node">, string>>;
 /** A column's labels as an argument, which is not there when `node` is the only label. */
 type LabelArguments<Label extends string> = [Exclude<Label, "node">] extends [never] ? [] : [OtherLabels<Label>];
 
