@@ -153,6 +153,10 @@ describe("gpuReport", () => {
       result: "blocked",
       message: `${noBackend}; GPU 1 keeps our cap of 420 W`,
     });
+    const both = [board("0", { inForce: watts(300) }), ...boards.slice(1)];
+    expect(gpuReport(control({ intent, noBackend, boards: both })).message).toBe(
+      `${noBackend}; GPU 0 keeps our cap of 300 W; GPU 1 keeps our cap of 420 W`,
+    );
   });
 
   it("X-88 is applied at 100 % where no limit is ours, with a backend or without", () => {
@@ -167,6 +171,7 @@ describe("gpuReport", () => {
     expect(gpuReport(control({ intent: full, boards: held(applied) })).result).toBe("applied");
     expect(gpuReport(control({ intent: full, boards: held(broken) })).result).toBe("error");
     expect(gpuReport(control({ intent: nothing, boards: held(refused) })).result).toBe("blocked");
+    expect(gpuReport(control({ intent: nothing, boards: [board("1"), ...held(refused)] })).result).toBe("blocked");
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("asks for nothing with a cap of %d W", (asked) => {
