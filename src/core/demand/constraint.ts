@@ -47,7 +47,8 @@ const termAdmits = ({ matchExpressions }: NodeSelectorTerm, label: string, profi
   );
 
 function isValidExpression(requirement: NodeSelectorRequirement | undefined): boolean {
-  const { key, operator, values } = requirement ?? unreadable;
+  if (!requirement) return false;
+  const { key, operator, values } = requirement;
   const given = itemsOf(values);
   return (
     operators.get(operator)?.valid(given) === true &&
@@ -56,8 +57,6 @@ function isValidExpression(requirement: NodeSelectorRequirement | undefined): bo
     given.every(isLabelValue)
   );
 }
-
-const unreadable: NodeSelectorRequirement = { key: "", operator: "" };
 
 interface Operator {
   readonly valid: (values: readonly string[]) => boolean;

@@ -77,4 +77,4 @@ const isWithin = (cap: Cap, most: Cap): boolean =>
 const uncapped: Cap = { watts: undefined, percent: undefined };
 
 const isAtMost = (figure: number | undefined, limit: number | undefined): boolean =>
-  figure === limit || (figure !== undefined && limit !== undefined && figure <= limit);
+  figure === limit || (figure ?? Number.NaN) <= (limit ?? Number.NaN);

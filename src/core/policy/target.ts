@@ -20,8 +20,9 @@ export const pinFrom = (profile: NodePowerProfile | undefined): NodePowerProfile
  * caps, for a node on its way to the pinned one.
  */
 export function capsUnder(pin: NodePowerProfileSpec | undefined, caps: ProfileCaps): ProfileCaps {
-  const { profile, cpu, gpu } = pin ?? {};
-  if (profile === undefined || (cpu ?? gpu?.powerCap) === undefined) return caps;
+  if (pin === undefined) return caps;
+  const { profile, cpu, gpu } = pin;
+  if ((cpu ?? gpu?.powerCap) === undefined) return caps;
   return { ...caps, [profile]: { ...(cpu && { cpu }), ...(gpu && { gpu }) } };
 }
 
