@@ -14,7 +14,8 @@ export const systemClock: Clock = {
     const due = performance.now() + waitable(length);
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
-      timeout = setTimeout(wake, Math.min(Math.ceil(due - performance.now()), LONGEST_TIMEOUT));
+      // The process may have been paused since: Node warns of a negative timeout.
+      timeout = setTimeout(wake, Math.min(Math.max(0, Math.ceil(due - performance.now())), LONGEST_TIMEOUT));
       if (options?.background === true) timeout.unref();
     };
     // Waking early is normal: a long wait is a chain of timeouts, and Node's own timers may be a fraction of a millisecond early.
