@@ -75,9 +75,48 @@ describe("additions", () => {
     });
   });
 
+  it("text is trimmed and every provenance is taken", () => {
+    const { catalogue, problems } = buildCatalogue({
+      cpus: [
+        {
+          ...cpu,
+          vendor: " Hygon ",
+          family: " C86 ",
+          aliases: [" C86 7390 "],
+          provenance: "vendor",
+          threadsPerCore: 2,
+        },
+        { key: "plain", coresPerSocket: 4, tdpWatts: 50, baseGHz: 2, provenance: "assumed" },
+        { key: "intel-xeon-gold-6430", tdpWatts: 250 },
+        {
+          ...cpu,
+          key: "curved",
+          curve: [
+            [0, 0.3],
+            [0.5, 0.6],
+            [1, 1],
+          ],
+        },
+      ],
+    });
+    expect(problems).toEqual([]);
+    expect(catalogue.cpu("site-cpu").entry).toMatchObject({
+      vendor: "hygon",
+      family: "C86",
+      aliases: ["C86 7390"],
+      threadsPerCore: 2,
+      tdp: { provenance: "vendor" },
+    });
+    expect(catalogue.cpu("plain").entry).toMatchObject({ vendor: "unknown", family: "plain", aliases: [] });
+    expect(catalogue.cpu("intel-xeon-gold-6430").entry).toMatchObject({ family: "Xeon Sapphire Rapids" });
+    expect(catalogue.cpu("intel-xeon-gold-6430").entry).not.toHaveProperty("configurable");
+    expect(catalogue.cpu("curved").entry?.curve?.points).toHaveLength(3);
+  });
+
   it("what a new GPU leaves out follows from its maximum", () => {
     const { entry } = buildCatalogue({ gpus: [gpu] }).catalogue.gpu("site-gpu");
     expect(entry).toMatchObject({ minWatts: { value: 0 }, defaultWatts: { value: 500 }, idleWatts: { value: 60 } });
+    expect(entry).not.toHaveProperty("devicesPerBoard");
   });
 
   it("a known key overrides the fields it names and keeps the others", () => {
@@ -161,6 +200,12 @@ describe("additions", () => {
     expect(buildCatalogue({ gpus: [{ ...gpu, devicesPerBoard: 0 }] }).problems).toHaveLength(1);
   });
 
+  it("what a known key inherits stays what it was where it fits", () => {
+    const { catalogue } = buildCatalogue({ gpus: [{ key: "nvidia-h100-sxm", minWatts: 700, maxWatts: 700 }] });
+    const [entry, before] = [catalogue, builtinCatalogue].map((of) => of.gpu("nvidia-h100-sxm").entry);
+    expect(entry?.defaultWatts).toBe(before?.defaultWatts);
+  });
+
   it("what is given is never bent to fit", () => {
     const { problems } = buildCatalogue({
       gpus: [
@@ -212,7 +257,18 @@ describe("a bad entry is refused by name and costs no other", () => {
     ["megahertz", { ...cpu, baseGHz: 2400 }, /^cpus\[0\] \(site-cpu\): baseGHz: /],
     ["a fraction of a core", { ...cpu, coresPerSocket: 1.5 }, /^cpus\[0\] \(site-cpu\): coresPerSocket: /],
     ["not a number", { ...cpu, tdpWatts: Number.NaN }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
-    ["a misspelt field", { ...cpu, tdp: 5 }, /^cpus\[0\] \(site-cpu\): .*"tdp"/],
+    ["a misspelt field", { ...cpu, tdp: 5 }, /^cpus\[0\] \(site-cpu\): Unrecognized key: "tdp"$/],
+    [
+      "a share of power above one",
+      {
+        ...cpu,
+        curve: [
+          [0, 0.1],
+          [1, 2],
+        ],
+      },
+      /^cpus\[0\] \(site-cpu\): curve\.1\.1: /,
+    ],
     ["no key", { vendor: "amd" }, /^cpus\[0\]: key: /],
     ["a key that is no text", { ...cpu, key: 7 }, /^cpus\[0\]: key: /],
     ["not an object", "EPYC", /^cpus\[0\]: /],
@@ -270,6 +326,17 @@ describe("a bad entry is refused by name and costs no other", () => {
     ["zero throughput", { ...gpu, perf: 0 }, /^gpus\[0\] \(site-gpu\): perf: /],
     ["infinite watts", { ...gpu, maxWatts: Number.POSITIVE_INFINITY }, /^gpus\[0\] \(site-gpu\): maxWatts: /],
     ["a default below the minimum", { ...gpu, minWatts: 300, defaultWatts: 200 }, /defaultWatts: is below minWatts$/],
+    [
+      "a default below a minimum that is all",
+      { ...gpu, minWatts: 500, defaultWatts: 400 },
+      /defaultWatts: is below minWatts$/,
+    ],
+    [
+      "a default above a minimum that is all",
+      { ...gpu, minWatts: 500, defaultWatts: 600 },
+      /maxWatts: is below defaultWatts$/,
+    ],
+    ["a minimum above all", { ...gpu, minWatts: 600, defaultWatts: 550 }, /maxWatts: is below minWatts$/],
     ["a default above the maximum", { ...gpu, defaultWatts: 600 }, /maxWatts: is below defaultWatts$/],
     ["idle above the maximum", { ...gpu, idleWatts: 501 }, /idleWatts: is above maxWatts$/],
     ["somebody else's name", { ...gpu, aliases: ["L4"] }, /aliases: "L4" already means nvidia-l4$/],

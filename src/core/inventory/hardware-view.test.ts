@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Node, NodeHardwareStatus } from "../api/index.ts";
 import { watts } from "../units/index.ts";
-import { buildCatalogue } from "./catalogue.ts";
+import { buildCatalogue, builtinCatalogue } from "./catalogue.ts";
 import { hardwareView } from "./hardware-view.ts";
 
 type Resources = Record<string, string | number>;
@@ -171,6 +171,11 @@ describe("precedence", () => {
     expect(hardwareView(labelled, status)).toEqual(hardwareView(labelled, undefined));
   });
 
+  it("X-11 a number may stand between blanks and is at most 65536", () => {
+    const cores = (text: string) => hardwareView(node({ "joulie.io/hw.cpu-cores": text }), undefined).cpu.totalCores;
+    expect([cores(" 12 "), cores("65536"), cores("65537")]).toEqual([12, 65_536, undefined]);
+  });
+
   it("X-11 a label that is no number says nothing", () => {
     for (const text of ["", " ", "two", "-1", "0", "1.5", "1e308", "NaN", "0x10", "99999999"]) {
       const view = hardwareView(node({ "joulie.io/hw.cpu-sockets": text, [`${NFD}cpu-sockets`]: "2" }), undefined);
@@ -180,6 +185,82 @@ describe("precedence", () => {
       3,
     );
     expect(hardwareView(node({}, { "amd.com/gpu": "lots", cpu: "?" }), undefined)).not.toHaveProperty("gpu");
+  });
+});
+
+describe("origins", () => {
+  it("X-11 every field says where it comes from", () => {
+    const found = hardwareView(node({}, { cpu: "384" }), discovered);
+    expect(found.cpu.from).toEqual({
+      model: "discovered",
+      vendor: "discovered",
+      sockets: "discovered",
+      coresPerSocket: "discovered",
+      totalCores: "discovered",
+      baseGHz: "discovered",
+      maxWatts: "discovered",
+      minWatts: "discovered",
+      idleWatts: "catalogue",
+    });
+    expect(found.gpu?.from).toEqual({
+      model: "discovered",
+      vendor: "discovered",
+      count: "discovered",
+      maxWatts: "discovered",
+      minWatts: "discovered",
+      defaultWatts: "discovered",
+      idleWatts: "catalogue",
+      perf: "catalogue",
+    });
+    const listed = hardwareView(
+      node({ "joulie.io/hw.cpu-model": "EPYC 9654", "joulie.io/hw.gpu-model": "L4" }),
+      undefined,
+    );
+    expect(listed.cpu.from).toEqual({
+      model: "declared",
+      vendor: "catalogue",
+      sockets: "fallback",
+      coresPerSocket: "catalogue",
+      totalCores: "catalogue",
+      baseGHz: "catalogue",
+      maxWatts: "catalogue",
+      minWatts: "catalogue",
+      idleWatts: "catalogue",
+    });
+    expect(listed.gpu?.from).toEqual({
+      model: "declared",
+      vendor: "catalogue",
+      count: "declared",
+      maxWatts: "catalogue",
+      minWatts: "catalogue",
+      defaultWatts: "catalogue",
+      idleWatts: "catalogue",
+      perf: "catalogue",
+    });
+    const unknown = hardwareView(
+      node({ [`${NFD}cpu-vendor`]: "Hygon", [`${NFD}pci-1002.present`]: "true" }, { "amd.com/gpu": 2 }),
+      undefined,
+    );
+    expect(unknown.cpu.from.vendor).toBe("nfd");
+    expect(unknown.gpu?.from).toEqual({
+      vendor: "nfd",
+      count: "allocatable",
+      maxWatts: "fallback",
+      minWatts: "fallback",
+      defaultWatts: "fallback",
+      idleWatts: "fallback",
+      perf: "fallback",
+    });
+    expect(unknown.gpu).not.toHaveProperty("model");
+  });
+
+  it("X-11 what the agent saw of the vendor counts before what the model should have", () => {
+    const view = hardwareView(node(), {
+      cpu: { rawModel: "AMD EPYC 9654", vendor: "HygonGenuine" },
+      gpu: { rawModel: "NVIDIA L4", vendor: "amd", count: 1 },
+    });
+    expect([view.cpu.vendor, view.gpu?.vendor]).toEqual(["hygongenuine", "amd"]);
+    expect(hardwareView(node(), { cpu: { vendor: "Amazon" } }).cpu.vendor).toBe("aws");
   });
 });
 
@@ -224,7 +305,7 @@ describe("before any NodeHardware exists", () => {
       from: { totalCores: "allocatable" },
     });
     const altra = hardwareView(node({ "joulie.io/hw.cpu-model": "Altra-Q80-30" }, {}, { cpu: 160 }), undefined).cpu;
-    expect(altra).toMatchObject({ sockets: 2, totalCores: 160 });
+    expect(altra).toMatchObject({ sockets: 2, totalCores: 160, from: { totalCores: "catalogue" } });
     expect(altra).not.toHaveProperty("minWattsPerSocket");
   });
 
@@ -261,7 +342,20 @@ describe("maxima", () => {
     expect(hardwareView(node({ "joulie.io/hw.gpu-count": "1" }), undefined).gpu?.maxWatts).toBe(350);
   });
 
+  it("an unknown board computes as much as the slowest one known", () => {
+    expect(hardwareView(node({}, { "nvidia.com/gpu": 1 }), undefined).gpu?.perf).toBe(65);
+  });
+
+  it("the curve is the catalogue's", () => {
+    const { curve } = builtinCatalogue.cpu("EPYC 7763").entry ?? {};
+    expect(curve).toBeDefined();
+    expect(hardwareView(node({ "joulie.io/hw.cpu-model": "EPYC 7763" }), undefined).cpu.curve).toBe(curve);
+  });
+
   it("a discovered maximum nothing can draw is no maximum", () => {
+    const unknown = (most: number) =>
+      hardwareView(node(), { cpu: { capRange: { maxWattsPerSocket: watts(most) } } }).cpu.maxWatts;
+    expect([unknown(100_000), unknown(100_001)]).toEqual([100_000, 150]);
     const { cpu } = hardwareView(node(), {
       cpu: { rawModel: "EPYC 9654", sockets: 2, capRange: { maxWattsPerSocket: watts(1e308) } },
     });
@@ -365,6 +459,14 @@ describe("resolution", () => {
   it("of two discovered spellings the one that is known better counts", () => {
     const view = hardwareView(node(), { cpu: { rawModel: "Genuine CPU 0000%@", model: "amd-epyc-9654" } });
     expect(view.cpu).toMatchObject({ key: "amd-epyc-9654", model: "amd-epyc-9654", match: "exact" });
+    const even = hardwareView(node(), { cpu: { rawModel: "EPYC 9654", model: "EPYC 7763" } });
+    expect(even.cpu).toMatchObject({ key: "amd-epyc-9654", model: "EPYC 9654" });
+  });
+
+  it("what the agent resolved gives way to a name that is known", () => {
+    const inventoryResolution = { hardwareCatalogKey: { cpu: "amd-epyc-7763" }, exactness: { cpu: "exact" as const } };
+    const { cpu } = hardwareView(node(), { cpu: { rawModel: "EPYC 9R14" }, inventoryResolution });
+    expect(cpu).toMatchObject({ key: "amd-epyc-9654", match: "proxy" });
   });
 
   it("what the agent resolved stands where the name says nothing, no closer than it said", () => {

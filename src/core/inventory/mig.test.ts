@@ -11,6 +11,7 @@ describe("a MIG profile", () => {
     ["NVIDIA-H100-80GB-HBM3-MIG-7g.80gb-SHARED", 7, 7, 80],
     ["NVIDIA-A100-SXM4-40GB-MIG-2c.3g.20gb", 2, 3, 20],
     ["NVIDIA-H200-MIG-1g.18gb.me", 1, 1, 18],
+    ["nvidia.com/mig-10c.12g.1000gb", 10, 12, 1000],
   ])("is read from %s", (name, slices, instanceSlices, instanceGB) => {
     expect(migProfileOf(name)).toEqual({ slices, instanceSlices, instanceGB });
   });
@@ -25,6 +26,7 @@ describe("a MIG profile", () => {
     "NVIDIA-A100-MIG-0c.1g.5gb",
     "example.com/mig-1g.5gb",
     "mig-1g.5gb",
+    "other.nvidia.com/mig-1g.5gb",
   ])("is not in %j", (name) => {
     expect(migProfileOf(name)).toBeUndefined();
   });

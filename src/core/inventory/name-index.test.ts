@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
-import { NameHolders } from "./name-index.ts";
-import { gpuNameParts } from "./normalise.ts";
+import { BUILTIN_CPUS, CPU_FAMILIES, CPU_PROXIES } from "./builtin.ts";
+import { indexFamilies, indexNames, NameHolders } from "./name-index.ts";
+import { cpuNameParts, gpuNameParts } from "./normalise.ts";
 
 it("the names of an entry are read once however many were admitted before it", () => {
   const partsOf = vi.fn(gpuNameParts);
@@ -18,4 +19,12 @@ it("an entry may be admitted again under its key, with further names", () => {
   expect(names.admit({ key: "two", aliases: ["due", "Uno"] })).toEqual({ name: "Uno", heldBy: "one" });
   expect(names.holderOf("due")).toBeUndefined();
   expect(names.admit({ key: "nvidia", aliases: [] })).toEqual({ name: "nvidia" });
+});
+
+it("nothing stands in by a key that is not there, and no family lacks its representative", () => {
+  expect(indexNames([], CPU_PROXIES, cpuNameParts).standIns.size).toBe(0);
+  expect(indexFamilies([], CPU_FAMILIES)).toEqual([]);
+  for (const { family, members } of indexFamilies(BUILTIN_CPUS, CPU_FAMILIES)) {
+    expect(members.map(({ entry }) => entry.family)).toEqual(members.map(() => family.family));
+  }
 });
