@@ -20,6 +20,7 @@ export const programs: readonly Program[] = [
     name: "operator",
     summary: "Plans which nodes run at performance and which at eco, and publishes each node's twin.",
     config: async () => (await import("./operator/config.ts")).operatorConfig,
+    start: async (config) => (await import("./operator/start.ts")).start(config),
   }),
   program({
     name: "agent",

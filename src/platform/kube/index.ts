@@ -20,6 +20,7 @@ export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./ob
 export type { ListPage } from "./pages.ts";
 export { Reflector, type ReflectorOptions } from "./reflector.ts";
 export { pathOf, type Resource } from "./resource.ts";
+export { comesAfter } from "./resource-version.ts";
 export { apiVersionOf, resources } from "./resources.ts";
 export type { Backoff } from "./retry.ts";
 export type { Change, ChangeListener, IndexFunctions, StoreView } from "./store.ts";

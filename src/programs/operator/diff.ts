@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../core/api/index.ts";
+import { seenOn } from "../../core/policy/index.ts";
+import { publishWorthy } from "../../core/twin/index.ts";
+import { type Instant, instant } from "../../core/units/index.ts";
+import { isMirror } from "./cleanup.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import { conditionOf, isSameCondition } from "./condition.ts";
+import type { NodePlan } from "./pass.ts";
+import type { OperatorSettings } from "./settings.ts";
+
+/** One write. A node's steps are taken in order, and one that fails ends them. */
+export type Step =
+  | { readonly kind: "spec"; readonly spec: NodeTwinSpec; readonly nodeUid: string }
+  | { readonly kind: "status"; readonly status: NodeTwinStatus; readonly heartbeat: boolean }
+  | { readonly kind: "labels"; readonly labels: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "mirror";
+      readonly spec: NodePowerProfileSpec;
+      readonly nodeUid: string;
+      /** Absent where there is none yet. */
+      readonly resourceVersion?: string | undefined;
+    }
+  | { readonly kind: "unmirror"; readonly uid: string };
+
+export interface Job {
+  readonly steps: readonly Step[];
+  /** It takes a node down because no performance pod was there: should there be one after all, it must not be done. */
+  readonly needsNoPerformancePods: boolean;
+  /** The spec step moves the node from this state to the plan's. */
+  readonly moves: boolean;
+}
+
+export interface DiffContext {
+  readonly now: Instant;
+  readonly settings: OperatorSettings;
+  /** When the unchanged twin is refreshed, as a share of the heartbeat. */
+  readonly jitter: number;
+  /** Why the last attempt to write something of this node failed. */
+  readonly failure: string | undefined;
+}
+
+const nothing: Job = { steps: [], needsNoPerformancePods: false, moves: false };
+
+/**
+ * What has to be written so that the cluster shows the plan; nothing when it does. The order is fixed: on the way down class and
+ * labels come before the spec, and eco caps only to a node that shows eco already; on the way up the labels come last.
+ */
+export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext): Job {
+  const { settings } = context;
+  const node = view.node(plan.name);
+  if (node === undefined) return nothing;
+  const twin = view.twin(plan.name);
+  const seen = seenOn(node, twin, {
+    caps: plan.shape.caps,
+    pin: plan.pin,
+    powerProfileLabel: settings.labels.powerProfile,
+  });
+  const lowers = plan.next.caps === "eco" && seen.caps !== "eco";
+  const moves = seen.state !== plan.next.state;
+  const goesDown = plan.next.state !== "ActivePerformance";
+
+  const owned = twin?.metadata.ownerReferences?.some(({ uid }) => uid === node.metadata.uid) === true;
+  const specDiffers = twin === undefined || !owned || !isDeepStrictEqual(twin.spec, plan.spec);
+  const tooEarly = lowers && plan.next.state === "ActiveEco" && !seen.showsEco;
+  const spec: Step[] = specDiffers && !tooEarly ? [{ kind: "spec", spec: plan.spec, nodeUid: node.metadata.uid }] : [];
+  const status = statusStep(plan, twin?.status, context);
+  const labels = labelStep(plan, node.metadata.labels ?? {});
+
+  const published = goesDown && twin !== undefined ? [...status, ...labels, ...spec] : [...spec, ...status, ...labels];
+  return {
+    steps: [...published, ...mirrorStep(plan, view, node.metadata.uid, settings)],
+    needsNoPerformancePods: plan.next.state === "ActiveEco" && (moves || lowers),
+    moves: moves && spec.length > 0,
+  };
+}
+
+function labelStep({ labels }: NodePlan, there: Readonly<Record<string, string>>): Step[] {
+  const differing = Object.entries(labels).filter(([key, value]) => there[key] !== value);
+  return differing.length === 0 ? [] : [{ kind: "labels", labels: Object.fromEntries(differing) }];
+}
+
+function statusStep(plan: NodePlan, there: NodeTwinStatus | undefined, context: DiffContext): Step[] {
+  const condition = conditionOf(there?.conditions, context.failure, context.now);
+  const heartbeat = there !== undefined && isDue(there.lastUpdated, context);
+  const news = there === undefined || isNews(there, plan.status) || !isSameCondition(there.conditions, condition);
+  if (!news && !heartbeat) return [];
+  const lastUpdated = new Date(context.now).toISOString();
+  return [
+    { kind: "status", status: { ...plan.status, conditions: [condition], lastUpdated }, heartbeat: !news && heartbeat },
+  ];
+}
+
+/** Scores follow the sums of whole racks and the weather: below a point, respectively a hundredth, they wait for the heartbeat. */
+const SCORE_THAT_MATTERS = 1;
+const PUE_THAT_MATTERS = 0.01;
+const scores = [
+  "predictedPowerHeadroomScore",
+  "predictedCoolingStressScore",
+  "predictedPsuStressScore",
+] as const satisfies readonly (keyof NodeTwinStatus)[];
+
+const isNews = (there: NodeTwinStatus, next: NodePlan["status"]): boolean =>
+  there.schedulableClass !== next.schedulableClass ||
+  there.hardwareDensityScore !== next.hardwareDensityScore ||
+  !isDeepStrictEqual(there.effectiveCapState, next.effectiveCapState) ||
+  publishWorthy(there.powerMeasurement, next.powerMeasurement) ||
+  hasMoved(there.estimatedPUE, next.estimatedPUE, PUE_THAT_MATTERS) ||
+  scores.some((score) => hasMoved(there[score], next[score], SCORE_THAT_MATTERS));
+
+const hasMoved = (from: number | undefined, to: number | undefined, by: number): boolean =>
+  from === undefined || to === undefined ? from !== to : Math.abs(to - from) >= by;
+
+/** A time ahead of ours was written by a clock that is wrong: it would keep the twin from being refreshed. */
+export function isDue(
+  lastUpdated: string | undefined,
+  { now, settings, jitter }: Pick<DiffContext, "now" | "settings" | "jitter">,
+): boolean {
+  const at = instant(Date.parse(lastUpdated ?? ""));
+  return !(now - at < settings.heartbeat * jitter && at - now < settings.heartbeat);
+}
+
+/** What a person pinned is never touched; a mirror nobody wants any more goes. */
+function mirrorStep(plan: NodePlan, view: ClusterView, nodeUid: string, settings: OperatorSettings): Step[] {
+  const profile = view.profile(plan.name);
+  if (profile !== undefined && !isMirror(profile)) return [];
+  const { uid = "", resourceVersion } = profile?.metadata ?? {};
+  if (!settings.mirrors) return profile === undefined ? [] : [{ kind: "unmirror", uid }];
+  if (profile !== undefined && isDeepStrictEqual(profile.spec, plan.spec)) return [];
+  return [{ kind: "mirror", spec: plan.spec, nodeUid, resourceVersion }];
+}

@@ -1,0 +1,133 @@
+import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { ChangeLog, Logger } from "../../platform/log/index.ts";
+import type { Figures } from "./figures.ts";
+import { Memory } from "./memory.ts";
+import type { News } from "./news-events.ts";
+import { type ClusterPlan, plan } from "./pass.ts";
+import type { Telemetry } from "./readings.ts";
+import type { OperatorSettings } from "./settings.ts";
+import type { ClusterState } from "./state.ts";
+import type { Writer } from "./writer.ts";
+
+export interface LoopOptions {
+  readonly state: ClusterState;
+  readonly settings: OperatorSettings;
+  readonly telemetry: () => Telemetry;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly log: Logger;
+  readonly changes: ChangeLog;
+  readonly figures: Figures;
+  readonly news: News;
+  readonly interval: Milliseconds;
+}
+
+/** Changes that come within this time are one pass. It is also what a pod bound just before a label changed gets to be seen. */
+const COALESCE = milliseconds(1000);
+const BEAT = milliseconds(5000);
+/** A pass that is late by so many intervals will not come. */
+const LATE_INTERVALS = 3;
+const LATE_AT_LEAST = 60_000;
+
+/** Plans each interval, and soon after a change that matters. */
+export class Loop {
+  readonly #options: LoopOptions;
+  readonly #memory = new Memory();
+  #wake = Promise.withResolvers<void>();
+  #plan: ClusterPlan | undefined;
+  #lastPass: MonotonicInstant | undefined;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  /** The last plan that was made here. */
+  get plan(): ClusterPlan | undefined {
+    return this.#plan;
+  }
+
+  /** Asks for a pass soon. */
+  request(): void {
+    this.#wake.resolve();
+  }
+
+  /** Why it seems to stand still; undefined when it does not. */
+  get stalled(): string | undefined {
+    const { clock, interval } = this.#options;
+    if (this.#lastPass === undefined) return undefined;
+    const since = elapsed(this.#lastPass, clock.monotonic());
+    return since > Math.max(LATE_INTERVALS * interval, LATE_AT_LEAST)
+      ? `the last pass was ${Math.round(inSeconds(since))} s ago`
+      : undefined;
+  }
+
+  /** Leads: plans and has the plans written, until the term ends. */
+  async run(writer: Writer, term: AbortSignal): Promise<void> {
+    const { state, clock, interval } = this.#options;
+    const beats = this.#beat(writer, term);
+    try {
+      await state.synced(term);
+      for (;;) {
+        this.#wake = Promise.withResolvers();
+        this.#pass(writer);
+        const rest = new AbortController();
+        const tick = clock.sleep(interval, AbortSignal.any([term, rest.signal])).catch(() => undefined);
+        await Promise.race([tick, this.#wake.promise]);
+        rest.abort();
+        await clock.sleep(COALESCE, term);
+      }
+    } catch (error) {
+      if (!term.aborted) throw error;
+    } finally {
+      this.#lastPass = undefined;
+      await beats;
+    }
+  }
+
+  async #beat(writer: Writer, term: AbortSignal): Promise<void> {
+    const { clock, settings } = this.#options;
+    const pause = milliseconds(Math.min(BEAT, settings.heartbeat / 10));
+    try {
+      for (;;) {
+        await clock.sleep(pause, term);
+        writer.beat();
+      }
+    } catch (error) {
+      if (!term.aborted) throw error;
+    }
+  }
+
+  #pass(writer: Writer): void {
+    const { state, settings, telemetry, clock, ioClock, log, figures } = this.#options;
+    const started = ioClock.monotonic();
+    try {
+      this.#plan = plan({ view: state, settings, telemetry: telemetry(), memory: this.#memory, now: clock.now() });
+      this.#tell(this.#plan);
+      writer.submit(this.#plan);
+    } catch (err) {
+      // One that cannot be planned must not be the last: what is wrong with the state may pass.
+      log.error({ err }, "a pass failed; the next one tries again");
+    }
+    figures.passed(inSeconds(elapsed(started, ioClock.monotonic())));
+    this.#lastPass = clock.monotonic();
+  }
+
+  #tell({ nodes, current }: ClusterPlan): void {
+    const { state, settings, changes, figures, news } = this.#options;
+    const names = new Set(nodes.keys());
+    figures.keepOnly(names);
+    news.keepOnly(names);
+    for (const node of nodes.values()) {
+      const { name, seen, decision } = node;
+      figures.planned(node);
+      const shown = state.node(name);
+      if (shown !== undefined) figures.shown(shown, seen.state, settings);
+      news.intruders(shown, name, decision.intruders ?? 0);
+      changes.observe("state", name, seen.state);
+      changes.observe("planned profile", name, node.planned);
+    }
+    changes.observe("pods", "cluster", current ? "readable" : "not readable: no node goes down");
+    changes.flush();
+  }
+}

@@ -1,0 +1,27 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NodeTwin } from "../../core/api/index.ts";
+import type { PodSummary } from "../../core/demand/index.ts";
+import type { Change } from "../../platform/kube/index.ts";
+import type { ClusterNode } from "./cluster-view.ts";
+
+// Which changes are worth a pass before the next tick. What only moves a figure waits for the tick.
+
+const decisive = ({ metadata, spec, status }: ClusterNode) => [metadata.labels, spec, status];
+
+export const nodeChangeMatters = (change: Change<ClusterNode>): boolean =>
+  change.type !== "updated" || !isDeepStrictEqual(decisive(change.old), decisive(change.new));
+
+const counts = ({ active, performanceSensitive }: PodSummary): boolean => active && performanceSensitive;
+
+/** Only performance-sensitive pods move the plan or hold a node back. */
+export function podChangeMatters(change: Change<PodSummary>): boolean {
+  const before = change.type !== "added" && counts(change.old) ? change.old : undefined;
+  const after = change.type !== "deleted" && counts(change.new) ? change.new : undefined;
+  return (before === undefined) !== (after === undefined) || before?.node !== after?.node;
+}
+
+const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass];
+
+/** The agent's reports are figures; somebody else's hand on the target is news. */
+export const twinChangeMatters = (change: Change<NodeTwin>): boolean =>
+  change.type !== "updated" || !isDeepStrictEqual(target(change.old), target(change.new));

@@ -1,0 +1,41 @@
+import type { ClusterPlan, NodePlan } from "./pass.ts";
+
+/** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
+export function planPage(
+  plan: ClusterPlan | undefined,
+  failures: ReadonlyMap<string, string>,
+  query: URLSearchParams,
+): unknown {
+  if (plan === undefined) return undefined;
+  const name = query.get("node");
+  if (name !== null) {
+    const own = plan.nodes.get(name);
+    return own && nodeEntry(own, failures.get(name));
+  }
+  return {
+    at: new Date(plan.at).toISOString(),
+    performanceNodesAskedFor: plan.hpCount,
+    performancePods: plan.demand.performancePods,
+    constraints: plan.demand.constraints,
+    podsReadable: plan.current,
+    nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, failures.get(node.name))),
+    leftovers: Object.fromEntries(plan.leftovers),
+  };
+}
+
+const nodeEntry = (node: NodePlan, failure: string | undefined) => ({
+  name: node.name,
+  eligibility: node.eligibility,
+  profile: node.planned,
+  reason: node.reason,
+  seen: { state: node.seen.state, caps: node.seen.caps, showsEco: node.seen.showsEco },
+  next: node.next,
+  transition: node.decision.transition?.name,
+  performancePods: node.performancePods,
+  intruders: node.decision.intruders,
+  family: node.shape.view.family,
+  density: node.shape.density,
+  spec: node.spec,
+  status: node.status,
+  failure,
+});

@@ -1,0 +1,138 @@
+import type { PowerReading } from "../../core/twin/index.ts";
+import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { KubeClient } from "../../platform/kube/index.ts";
+import {
+  type FacilityFigure,
+  FacilityPoller,
+  HttpPower,
+  MetricsApi,
+  type NodePowerSource,
+  type NodeUsage,
+  PrometheusClient,
+  PrometheusPower,
+} from "../../platform/telemetry/index.ts";
+import type { OperatorConfig } from "./config.ts";
+import type { Telemetry } from "./readings.ts";
+
+export interface PowerOptions {
+  readonly config: OperatorConfig;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  /** The managed nodes, and the places they stand in. */
+  readonly nodes: () => readonly string[];
+  readonly places: () => { readonly zones: Iterable<string>; readonly racks: Iterable<string> };
+  readonly onDropped: (source: string, dropped: ReadonlyMap<string, number>) => void;
+  /** Told when a source begins to fail and when it works again. */
+  readonly onProblem: (source: string, problem: string | undefined) => void;
+}
+
+/** One node's endpoint may take so long, and a whole query so long. */
+const NODE_TIMEOUT = milliseconds(2000);
+const QUERY_TIMEOUT = milliseconds(10_000);
+
+/** Reads power and facility in the background, so that no pass waits for a meter. A pass takes what was read last. */
+export class PowerMeter {
+  readonly #options: PowerOptions;
+  readonly #external: NodePowerSource | undefined;
+  readonly #usage: MetricsApi | undefined;
+  readonly #facility: FacilityPoller;
+  readonly #facilityPrometheus: PrometheusClient;
+  #power: ReadonlyMap<string, PowerReading> = new Map();
+  #nodeUsage: ReadonlyMap<string, NodeUsage> = new Map();
+
+  constructor(options: PowerOptions) {
+    const { config, client, clock, ioClock, random, places } = options;
+    this.#options = options;
+    this.#external = externalSource(options);
+    const mode = config.OPERATOR_NODE_POWER_SOURCE;
+    this.#usage = mode === "auto" || mode === "utilization" ? new MetricsApi({ client, clock, random }) : undefined;
+    this.#facilityPrometheus = new PrometheusClient({
+      address: config.FACILITY_PROMETHEUS_ADDRESS,
+      clock: ioClock,
+      timeout: QUERY_TIMEOUT,
+    });
+    this.#facility = new FacilityPoller({
+      enabled: config.ENABLE_FACILITY_METRICS,
+      prometheus: this.#facilityPrometheus,
+      clock,
+      random,
+      interval: config.FACILITY_POLL_INTERVAL,
+      queries: {
+        ambient: config.FACILITY_AMBIENT_TEMP_METRIC,
+        it: config.FACILITY_IT_POWER_METRIC,
+        cooling: config.FACILITY_COOLING_POWER_METRIC,
+        zoneAmbient: config.FACILITY_ZONE_AMBIENT_METRIC_TEMPLATE,
+        zoneIt: config.FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE,
+        zoneCooling: config.FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE,
+        rackPower: config.FACILITY_RACK_POWER_METRIC_TEMPLATE,
+      },
+      places,
+      report: ({ figure, dropped, problem }) => this.#facilityPolled(figure, dropped, problem?.message),
+    });
+  }
+
+  get telemetry(): Telemetry {
+    return { power: this.#power, usage: this.#nodeUsage, facility: this.#facility.snapshot() };
+  }
+
+  /** Until the signal. */
+  async run(interval: Milliseconds, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const rounds = async () => {
+      while (!signal.aborted) {
+        await this.read(signal);
+        await clock.sleep(interval, signal);
+      }
+    };
+    await Promise.all([this.#facility.run(signal), rounds()].map(async (work) => work.catch(endedBy(signal))));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#external?.close(), this.#facilityPrometheus.close()]);
+  }
+
+  /** One round of every source in use. */
+  async read(signal: AbortSignal): Promise<void> {
+    const { nodes, onDropped, onProblem, config } = this.#options;
+    if (this.#external !== undefined) {
+      const { readings, dropped, problem } = await this.#external.read(nodes(), signal);
+      this.#power = readings;
+      onDropped(config.OPERATOR_NODE_POWER_SOURCE, dropped);
+      onProblem(config.OPERATOR_NODE_POWER_SOURCE, problem?.message);
+    }
+    if (this.#usage !== undefined) {
+      const { usage, dropped } = await this.#usage.read(signal);
+      this.#nodeUsage = usage;
+      onDropped("utilization", dropped);
+    }
+  }
+
+  #facilityPolled(figure: FacilityFigure, dropped: ReadonlyMap<string, number>, problem: string | undefined): void {
+    this.#options.onDropped("facility", dropped);
+    this.#options.onProblem(`facility ${figure}`, problem);
+  }
+}
+
+function externalSource({ config, clock, ioClock, random }: PowerOptions): NodePowerSource | undefined {
+  const endpoint = config.OPERATOR_NODE_POWER_HTTP_ENDPOINT;
+  const address = config.OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS;
+  const mode = config.OPERATOR_NODE_POWER_SOURCE;
+  if (mode === "http" && endpoint !== undefined) {
+    return new HttpPower({ clock: ioClock, random, endpoint, scope: "node", timeout: NODE_TIMEOUT });
+  }
+  if (mode === "prometheus" && address !== undefined) {
+    const prometheus = new PrometheusClient({ address, clock: ioClock, timeout: QUERY_TIMEOUT });
+    return new PrometheusPower({ prometheus, clock, query: config.OPERATOR_NODE_POWER_PROMETHEUS_QUERY });
+  }
+  return undefined;
+}
+
+/** An end that was asked for is no failure. */
+const endedBy =
+  (signal: AbortSignal) =>
+  (error: unknown): void => {
+    if (!signal.aborted) throw error;
+  };

@@ -1,0 +1,64 @@
+import {
+  type CapHardware,
+  capIntents,
+  type EligibilitySettings,
+  type GuardOptions,
+  type PolicySettings,
+  type ProfileCaps,
+} from "../../core/policy/index.ts";
+import { linearCoolingModel, type PowerSourceMode, type TwinModel } from "../../core/twin/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
+import type { OperatorConfig } from "./config.ts";
+
+/** The configuration as decisions want it. */
+export interface OperatorSettings {
+  readonly eligibility: EligibilitySettings;
+  readonly policy: PolicySettings;
+  readonly guard: GuardOptions;
+  readonly capsOf: (hardware: CapHardware) => ProfileCaps;
+  readonly labels: { readonly powerProfile: string; readonly draining: string };
+  readonly gpuProductLabels: readonly string[];
+  readonly twin: TwinModel;
+  readonly powerSource: PowerSourceMode;
+  readonly heartbeat: Milliseconds;
+  /** Whether targets are mirrored to NodePowerProfiles. */
+  readonly mirrors: boolean;
+}
+
+export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
+  eligibility: { selector: config.NODE_SELECTOR, reservedLabel: config.RESERVED_LABEL_KEY },
+  policy: {
+    type: config.POLICY_TYPE,
+    staticHpFrac: config.STATIC_HP_FRAC,
+    queue: {
+      hpBaseFrac: config.QUEUE_HP_BASE_FRAC,
+      hpMin: config.QUEUE_HP_MIN,
+      hpMax: config.QUEUE_HP_MAX,
+      perfPerHpNode: config.QUEUE_PERF_PER_HP_NODE,
+    },
+    reconcileInterval: config.RECONCILE_INTERVAL,
+  },
+  guard: { drainingCaps: config.DRAINING_CAPS },
+  capsOf: capIntents({
+    cpu: {
+      absolute: config.CPU_WRITE_ABSOLUTE_CAPS,
+      watts: { performance: config.PERFORMANCE_CAP_WATTS, eco: config.ECO_CAP_WATTS },
+      percent: { performance: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, eco: config.CPU_ECO_CAP_PCT_OF_MAX },
+      onGpuNodes: config.CPU_CAP_GPU_NODES,
+    },
+    gpu: {
+      absolute: config.GPU_WRITE_ABSOLUTE_CAPS,
+      percent: { performance: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX, eco: config.GPU_ECO_CAP_PCT_OF_MAX },
+      modelCaps: config.GPU_MODEL_CAPS_JSON,
+    },
+  }),
+  labels: { powerProfile: config.POWER_PROFILE_LABEL, draining: config.DRAINING_LABEL },
+  gpuProductLabels: config.GPU_PRODUCT_LABEL_KEYS,
+  twin: {
+    cooling: linearCoolingModel({ referenceNodePower: config.REFERENCE_NODE_POWER_W }),
+    rackCapacity: config.REFERENCE_RACK_CAPACITY_W,
+  },
+  powerSource: config.OPERATOR_NODE_POWER_SOURCE,
+  heartbeat: config.TWIN_HEARTBEAT,
+  mirrors: config.WRITE_NODE_POWER_PROFILES,
+});

@@ -1,0 +1,149 @@
+import process from "node:process";
+import { fieldManagers, labels } from "../../core/api/index.ts";
+import { eligibilityOf } from "../../core/policy/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import {
+  EventRecorder,
+  HttpTransport,
+  KubeClient,
+  LeaderElector,
+  loadIdentity,
+  type Transport,
+} from "../../platform/kube/index.ts";
+import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
+import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { serve, untilStopped } from "../../platform/serve/index.ts";
+import type { OperatorConfig } from "./config.ts";
+import { Figures } from "./figures.ts";
+import { Loop } from "./loop.ts";
+import { News } from "./news-events.ts";
+import { planPage } from "./plan-page.ts";
+import { PowerMeter } from "./power.ts";
+import { settingsOf } from "./settings.ts";
+import { ClusterState } from "./state.ts";
+import { Writer } from "./writer.ts";
+
+/** What the operator runs in. */
+export interface OperatorWorld {
+  readonly transport: Transport;
+  /** For decisions and ticks; may be virtual or scaled. */
+  readonly clock: Clock;
+  /** For calls, leases and scrapes. */
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+}
+
+/** 5,000 nodes have 15,000 writes at a cold start; the API server protects itself by its own measure. */
+const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
+
+/** `joulie operator`, until a signal ends it. Gives the exit code. */
+export async function start(config: OperatorConfig): Promise<number> {
+  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "operator" });
+  const clock = systemClock;
+  const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+  const transport = new HttpTransport({ identity });
+  const stop = untilStopped(process, log);
+  try {
+    await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
+  } finally {
+    stop.release();
+    await transport.close();
+  }
+  return 0;
+}
+
+/** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
+export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
+  const { transport, clock, ioClock, random, log } = world;
+  const settings = settingsOf(config);
+  const instance = config.POD_NAME ?? "joulie-operator";
+  const client = new KubeClient({
+    transport,
+    clock: ioClock,
+    random,
+    fieldManager: fieldManagers.operator,
+    userAgent: "joulie-operator",
+    limit: CALLS,
+  });
+  const io = { client, clock: ioClock, random, log };
+  const recorder = new EventRecorder({ ...io, controller: "joulie.io/operator", instance });
+  const news = new News(recorder);
+  const metrics = new ProgramMetrics(ioClock);
+  const figures = new Figures(metrics, () => elector.leading);
+  const changes = new ChangeLog(log);
+
+  const state: ClusterState = new ClusterState({
+    ...io,
+    powerProfileLabel: settings.labels.powerProfile,
+    onNews: () => loop.request(),
+  });
+  const managed = () =>
+    Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");
+  const meter = new PowerMeter({
+    config,
+    client,
+    clock,
+    ioClock,
+    random,
+    nodes: () => managed().map(({ metadata }) => metadata.name),
+    places: () => placesOf(managed().map(({ metadata }) => metadata.labels ?? {})),
+    onDropped: (source, dropped) => figures.dropped(source, dropped),
+    onProblem: (source, problem) => changes.observe("telemetry", source, problem ?? "answers"),
+  });
+  const interval = config.RECONCILE_INTERVAL;
+  const telemetry = () => meter.telemetry;
+  const loop = new Loop({ state, settings, telemetry, clock, ioClock, log, changes, figures, news, interval });
+
+  let writer: Writer | undefined;
+  const elector: LeaderElector = new LeaderElector({
+    ...io,
+    lease: { namespace: config.POD_NAMESPACE, name: config.LEASE_NAME },
+    name: instance,
+    lead: async (term) => {
+      const own = new Writer({
+        ...world,
+        client,
+        state,
+        settings,
+        figures,
+        news,
+        mayWrite: () => elector.leading,
+        onMore: () => loop.request(),
+      });
+      writer = own;
+      const measuring = meter.run(interval, term);
+      await loop.run(own, term);
+      await Promise.all([own.stop(), measuring]);
+      writer = undefined;
+    },
+  });
+  const eventLoop = eventLoopDelay(milliseconds(100));
+  measureProcess(metrics, { process, clock: ioClock, eventLoop });
+  const served = await serve({
+    address: config.METRICS_ADDR,
+    metrics,
+    log,
+    clock: ioClock,
+    live: { loop: () => loop.stalled },
+    ready: { synced: () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`) },
+    pages: { "/debug/plan": (query) => planPage(loop.plan, writer?.failures ?? new Map(), query) },
+  });
+  log.info({ url: served.url }, "serving metrics, health and /debug/plan");
+
+  state.start();
+  try {
+    await elector.run(signal);
+  } finally {
+    eventLoop.stop();
+    await Promise.all([state.stop(), recorder.stop(), meter.close()]);
+    await served.close();
+  }
+}
+
+const placesOf = (nodes: readonly Readonly<Record<string, string>>[]) => ({
+  zones: nodes.flatMap((node) => node[labels.coolingZone] ?? []),
+  racks: nodes.flatMap((node) => node[labels.rack] ?? []),
+});

@@ -1,0 +1,225 @@
+import {
+  type Kind,
+  type Node,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+  nodeHardwareKind,
+  nodePowerProfileKind,
+  nodeTwinKind,
+  type Pod,
+  read,
+} from "../../core/api/index.ts";
+import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
+import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import {
+  type Change,
+  type KubeClient,
+  type KubeObject,
+  Reflector,
+  type ReflectorOptions,
+  resources,
+} from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import type { ClusterNode, ClusterView } from "./cluster-view.ts";
+import { Latest } from "./latest.ts";
+import { nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
+
+export interface ClusterStateOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly powerProfileLabel: string;
+  /** Something changed that may change a plan. */
+  readonly onNews: () => void;
+}
+
+/** The longest a watch is silent before it is doubted; it is mended, or known to be stale, well within three times that. */
+const IDLE_LIMIT = milliseconds(30_000);
+const STALE_AFTER: Milliseconds = milliseconds(3 * IDLE_LIMIT);
+/** How long the first pass waits for what it can do without. */
+const GRACE = milliseconds(15_000);
+
+/** The cluster as this operator knows it, kept up to date by watches. */
+export class ClusterState implements ClusterView {
+  readonly #clock: Clock;
+  readonly #reflected: {
+    readonly nodes: Reflector<ClusterNode>;
+    readonly pods: Reflector<PodSummary, "node">;
+    readonly hardware: Reflector<NodeHardware>;
+    readonly twins: Reflector<NodeTwin>;
+    readonly profiles: Reflector<NodePowerProfile>;
+  };
+  readonly #nodes: Latest<ClusterNode>;
+  readonly #twins: Latest<NodeTwin>;
+  readonly #profiles: Latest<NodePowerProfile>;
+
+  constructor(options: ClusterStateOptions) {
+    const { client, clock, random, log, powerProfileLabel, onNews } = options;
+    this.#clock = clock;
+    const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
+    const reflect = <Value, Index extends string = never>(
+      own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "indexes">,
+      matters: (change: Change<Value>) => boolean,
+    ) =>
+      new Reflector<Value, Index>({
+        ...base,
+        ...own,
+        onChange: (changes) => {
+          // All of them are looked at: `matters` also forgets what is gone.
+          if (changes.filter(matters).length > 0) onNews();
+        },
+      });
+    this.#reflected = {
+      nodes: reflect({ resource: resources.nodes, project: clusterNodeOf }, (change) => {
+        if (change.type === "deleted") this.#nodes.gone(change.key, change.old.metadata.uid);
+        return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
+      }),
+      pods: reflect<PodSummary, "node">(
+        {
+          resource: resources.pods,
+          project: (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel),
+          indexes: { node: (pod) => pod.node },
+        },
+        podChangeMatters,
+      ),
+      hardware: reflect({ resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) }, () => true),
+      twins: reflect({ resource: resources.nodeTwins, project: readAs(nodeTwinKind) }, (change) => {
+        if (change.type === "deleted") this.#twins.gone(change.key, change.old.metadata.uid);
+        return twinChangeMatters(change) && !(change.type !== "deleted" && this.#twins.isEcho(change.key, change.new));
+      }),
+      profiles: reflect({ resource: resources.nodePowerProfiles, project: readAs(nodePowerProfileKind) }, (change) => {
+        if (change.type === "deleted") this.#profiles.gone(change.key, change.old.metadata.uid);
+        return !(change.type !== "deleted" && this.#profiles.isEcho(change.key, change.new));
+      }),
+    };
+    this.#nodes = new Latest(this.#reflected.nodes.store, clock);
+    this.#twins = new Latest(this.#reflected.twins.store, clock);
+    this.#profiles = new Latest(this.#reflected.profiles.store, clock);
+  }
+
+  start(): void {
+    for (const reflector of Object.values(this.#reflected)) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#reflected).map(async (reflector) => reflector.stop()));
+  }
+
+  /**
+   * Nothing is decided before nodes, twins and pins are known. Pods and hardware are waited for as well, but not for ever:
+   * without pods no node goes down, and without hardware labels have to do.
+   */
+  async synced(signal: AbortSignal): Promise<void> {
+    const { nodes, twins, profiles, pods, hardware } = this.#reflected;
+    await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));
+    const enough = new AbortController();
+    const timer = this.#clock.after(GRACE, () => enough.abort());
+    const either = AbortSignal.any([signal, enough.signal]);
+    await Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(either)));
+    timer.cancel();
+    signal.throwIfAborted();
+  }
+
+  /** What is not known yet, for /readyz. */
+  get missing(): readonly string[] {
+    return Object.entries(this.#reflected)
+      .filter(([, reflector]) => !reflector.hasSynced)
+      .map(([name]) => name);
+  }
+
+  get current(): boolean {
+    const { nodes, twins, pods } = this.#reflected;
+    return [nodes, twins, pods].every(isCurrent);
+  }
+
+  get nodesCurrent(): boolean {
+    return isCurrent(this.#reflected.nodes);
+  }
+
+  *nodes(): Iterable<ClusterNode> {
+    // Only what a watch has shown: an answer about a node that was deleted meanwhile makes none.
+    for (const [name] of this.#reflected.nodes.store.entries()) {
+      const node = this.#nodes.get(name);
+      if (node !== undefined) yield node;
+    }
+  }
+
+  node(name: string): ClusterNode | undefined {
+    return this.#reflected.nodes.store.getByKey(name) === undefined ? undefined : this.#nodes.get(name);
+  }
+
+  twin(name: string): NodeTwin | undefined {
+    return this.#twins.get(name);
+  }
+
+  hardware(name: string): NodeHardware | undefined {
+    return this.#reflected.hardware.store.getByKey(name);
+  }
+
+  profile(name: string): NodePowerProfile | undefined {
+    return this.#profiles.get(name);
+  }
+
+  pods(): Iterable<PodSummary> {
+    return this.#reflected.pods.store.values();
+  }
+
+  podsOn(node: string): Iterable<PodSummary> {
+    return this.#reflected.pods.store.by("node", node);
+  }
+
+  recorded(): Iterable<string> {
+    const names = this.#twins.names();
+    for (const [name] of this.#reflected.hardware.store.entries()) names.add(name);
+    for (const name of this.#profiles.names()) names.add(name);
+    return names;
+  }
+
+  nodeAnswered(object: KubeObject): void {
+    const node = clusterNodeOf(object);
+    this.#nodes.answered(node.metadata.name, node);
+  }
+
+  twinAnswered(object: KubeObject): void {
+    const twin = readAs(nodeTwinKind)(object);
+    this.#twins.answered(twin.metadata.name, twin);
+  }
+
+  profileAnswered(object: KubeObject): void {
+    const profile = readAs(nodePowerProfileKind)(object);
+    this.#profiles.answered(profile.metadata.name, profile);
+  }
+
+  /** The server does not have it, whatever was said before. */
+  twinGone(name: string): void {
+    this.#twins.gone(name);
+  }
+}
+
+const isCurrent = ({ hasSynced, silence }: Pick<Reflector<unknown>, "hasSynced" | "silence">): boolean =>
+  hasSynced && silence !== undefined && silence <= STALE_AFTER;
+
+const readAs =
+  <Value>(kind: Kind<Value>) =>
+  (object: KubeObject): Value => {
+    const reading = read(kind, object);
+    if (reading.ok) return reading.value.object;
+    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
+  };
+
+/** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
+function clusterNodeOf(object: KubeObject): ClusterNode {
+  const { metadata, spec, status } = object as KubeObject & Node;
+  const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
+  return {
+    metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
+    ...(spec?.unschedulable === true && { spec: { unschedulable: true } }),
+    status: {
+      ...(status?.capacity && { capacity: status.capacity }),
+      ...(status?.allocatable && { allocatable: status.allocatable }),
+    },
+  };
+}

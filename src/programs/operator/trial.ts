@@ -1,0 +1,230 @@
+// A whole operator on an API in memory and on virtual time, for tests.
+import { crdOf, kinds, labels, type NodeTwin } from "../../core/api/index.ts";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "../../platform/clock/index.ts";
+import { parseConfig } from "../../platform/config/index.ts";
+import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import {
+  type ApiRequest,
+  isApiError,
+  KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+  type Transport,
+} from "../../platform/kube/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { operatorConfig } from "./config.ts";
+import { runOperator } from "./start.ts";
+
+const managed = { [labels.managed]: "true" };
+/** Performance by its own word. */
+export const performancePod = { annotations: { "joulie.io/workload-class": "performance" } };
+
+export interface Write {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+type Labelled = KubeObject & { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } };
+
+/** An API with a person's hand on it. */
+export class Trial {
+  readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  readonly hand = this.#client("a-person");
+  readonly #operators: Operator[] = [];
+
+  #client(fieldManager: string): KubeClient {
+    return new KubeClient({
+      transport: this.api.transport(),
+      clock: this.clock,
+      random: seededRandom(2),
+      fieldManager,
+      limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
+    });
+  }
+
+  /** What the agent would write, in its own name. */
+  readonly agent = this.#client("joulie-agent");
+
+  static async begin(): Promise<Trial> {
+    const trial = new Trial();
+    await trial.hand.create(resources.namespaces, { metadata: { name: "joulie-system" } });
+    return trial;
+  }
+
+  start(variables: Readonly<Record<string, string>> = {}): Operator {
+    const operator = new Operator(this, variables, this.#operators.length);
+    this.#operators.push(operator);
+    return operator;
+  }
+
+  /** Lets time pass, in small steps: promises of several calls in a row need many turns. */
+  async pass(seconds: number): Promise<void> {
+    const step = Math.min(seconds, 0.25);
+    for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
+    for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
+  }
+
+  async createNode(
+    name: string,
+    own: Readonly<Record<string, string>> = {},
+    rest: Readonly<Record<string, unknown>> = {},
+  ) {
+    const capacity = { cpu: "64", memory: "256Gi", pods: "110" };
+    const node = {
+      metadata: { name, labels: { ...managed, ...own } },
+      status: { capacity, allocatable: capacity },
+      ...rest,
+    };
+    await this.hand.create(resources.nodes, node);
+  }
+
+  async createPod(
+    name: string,
+    nodeName: string | undefined,
+    {
+      annotations = {},
+      spec = {},
+    }: { annotations?: Readonly<Record<string, string>>; spec?: Readonly<Record<string, unknown>> } = {},
+  ): Promise<void> {
+    const containers = [{ name: "main", image: "none", resources: { requests: { cpu: "4" } } }];
+    const pod = {
+      metadata: { name, annotations },
+      spec: { containers, ...(nodeName !== undefined && { nodeName }), ...spec },
+    };
+    await this.hand.create(resources.pods, pod, { namespace: "default" });
+  }
+
+  async finishPod(name: string): Promise<void> {
+    await this.hand.mergePatch(
+      resources.pods,
+      { name, namespace: "default" },
+      { status: { phase: "Succeeded" } },
+      { subresource: "status" },
+    );
+  }
+
+  async label(name: string, own: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.hand.mergePatch(resources.nodes, { name }, { metadata: { labels: own } });
+  }
+
+  async cordon(name: string, unschedulable = true): Promise<void> {
+    await this.hand.mergePatch(resources.nodes, { name }, { spec: { unschedulable } });
+  }
+
+  async pin(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.hand.create(resources.nodePowerProfiles, { metadata: { name }, spec: { nodeName: name, ...spec } });
+  }
+
+  async find<Item extends KubeObject>(resource: Resource, name: string): Promise<Item | undefined> {
+    try {
+      return await this.hand.get<Item>(resource, { name });
+    } catch (error) {
+      if (isApiError(error, "notFound")) return undefined;
+      throw error;
+    }
+  }
+
+  async twin(name: string): Promise<NodeTwin> {
+    return (await this.hand.get(resources.nodeTwins, { name })) as unknown as NodeTwin;
+  }
+
+  async labelsOf(name: string): Promise<Readonly<Record<string, string>>> {
+    return (await this.hand.get<Labelled>(resources.nodes, { name })).metadata.labels ?? {};
+  }
+
+  /** How a node looks from outside: profile, draining, class, labels, and the CPU cap. */
+  async shown(name: string) {
+    const { spec, status } = await this.twin(name);
+    const own = await this.labelsOf(name);
+    return {
+      spec: `${spec.profile}${spec.scheduling?.draining === true ? " draining" : ""}`,
+      class: status?.schedulableClass,
+      labels: `${own[labels.powerProfile]} ${own[labels.draining]}`,
+      cap: spec.cpu?.packagePowerCapPctOfMax,
+    };
+  }
+
+  async events(): Promise<readonly { reason: string; regarding: { name: string }; note: string; type: string }[]> {
+    const { items } = await this.hand.listAll(resources.events);
+    return items as unknown as { reason: string; regarding: { name: string }; note: string; type: string }[];
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#operators.map(async (operator) => operator.stop()));
+    await this.api.close();
+  }
+}
+
+export class Operator {
+  readonly writes: Write[] = [];
+  readonly logs: LogLine[] = [];
+  readonly #stop = new AbortController();
+  readonly #trial: Trial;
+  readonly #done: Promise<void>;
+
+  constructor(trial: Trial, variables: Readonly<Record<string, string>>, index: number) {
+    this.#trial = trial;
+    const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `operator-${index}`, ...variables };
+    const machine = { isTerminal: false, exists: () => false };
+    const parsed = parseConfig(operatorConfig, { env, flags: {}, machine, known: [] });
+    if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
+    const log = createLogger({
+      level: "info",
+      program: "operator",
+      destination: { write: (line) => this.logs.push(JSON.parse(line) as LogLine) },
+    });
+    const { clock } = trial;
+    const world = { transport: this.#spied(), clock, ioClock: clock, random: seededRandom(10 + index), log };
+    this.#done = runOperator(parsed.value.values, world, this.#stop.signal);
+  }
+
+  /** Writes about nodes and our kinds since the last time it was asked. */
+  written(): Write[] {
+    return this.writes.splice(0).filter(({ path }) => !/leases|events/.test(path));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const end = { reached: false };
+    void this.#done.finally(() => (end.reached = true));
+    while (!end.reached) await this.#trial.clock.advanceAsync(milliseconds(100));
+    await this.#done;
+  }
+
+  async page(path: string): Promise<{ status: number; text: string }> {
+    const url = this.logs.find(({ url: at }) => at !== undefined)?.["url"];
+    const answer = await fetch(`${String(url)}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  }
+
+  /** Series of a metric, as `name{labels} value`, of which all words are in the line. */
+  async series(...words: readonly string[]): Promise<string[]> {
+    const { text } = await this.page("/metrics");
+    return text.split("\n").filter((line) => !line.startsWith("#") && words.every((word) => line.includes(word)));
+  }
+
+  #spied(): Transport {
+    const transport = this.#trial.api.transport();
+    return {
+      request: async (request: ApiRequest) => {
+        if (request.method !== "GET") {
+          const body = JSON.parse(request.body ?? "{}") as Write["body"];
+          this.writes.push({ method: request.method, path: request.path.replace(/\?.*/, ""), body });
+        }
+        return transport.request(request);
+      },
+      close: async () => transport.close(),
+    };
+  }
+}

@@ -1,0 +1,121 @@
+import {
+  checked,
+  labels,
+  managedByOperator,
+  nodePowerProfileKind,
+  nodeTwinKind,
+  type OwnerReference,
+} from "../../core/api/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
+import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
+import type { Leftovers } from "./cleanup.ts";
+import type { Step } from "./diff.ts";
+import type { ClusterState } from "./state.ts";
+
+/** Few and short tries: whoever fails makes room for other nodes and comes back by its own backoff. */
+const CALL = { timeout: milliseconds(10_000), retries: 1, lean: true } as const;
+
+/** The writes of a step, one by one; each object goes through the strict check first, and each answer into the state. */
+export class Writes {
+  readonly #client: KubeClient;
+  readonly #state: ClusterState;
+
+  constructor(client: KubeClient, state: ClusterState) {
+    this.#client = client;
+    this.#state = state;
+  }
+
+  async take(name: string, step: Step, signal: AbortSignal): Promise<void> {
+    const options = { ...CALL, signal };
+    switch (step.kind) {
+      case "spec": {
+        const twin = checked(nodeTwinKind, { metadata: { name, ownerReferences: owner(name, step) }, spec: step.spec });
+        this.#state.twinAnswered(
+          await this.#client.apply(resources.nodeTwins, { name }, { ...twin }, { ...options, force: true }),
+        );
+        return;
+      }
+      case "status": {
+        // Without controlStatus: that is the agent's, and an apply leaves it as it is.
+        const { metadata: _, ...twin } = checked(nodeTwinKind, { metadata: { name }, status: step.status });
+        this.#state.twinAnswered(
+          await this.#client.apply(resources.nodeTwins, { name }, twin, {
+            ...options,
+            force: true,
+            subresource: "status",
+          }),
+        );
+        return;
+      }
+      case "labels":
+        this.#state.nodeAnswered(await this.#label(name, step.labels, signal));
+        return;
+      case "mirror":
+        await this.#mirror(name, step, signal);
+        return;
+      case "unmirror":
+        await this.#delete(resources.nodePowerProfiles, name, step.uid, signal);
+    }
+  }
+
+  /** The twin goes last: as long as it is there, the rest is still found. */
+  async clear(name: string, left: Leftovers, signal: AbortSignal): Promise<void> {
+    if (left.labels.length > 0) {
+      const none = Object.fromEntries(left.labels.map((key) => [key, null]));
+      try {
+        this.#state.nodeAnswered(await this.#label(name, none, signal));
+      } catch (error) {
+        if (!isApiError(error, "notFound")) throw error;
+      }
+    }
+    await this.#delete(resources.nodeHardwares, name, left.hardware, signal);
+    await this.#delete(resources.nodePowerProfiles, name, left.mirror, signal);
+    await this.#delete(resources.nodeTwins, name, left.twin, signal);
+    if (left.twin !== undefined) this.#state.twinGone(name);
+  }
+
+  /** Only our keys: other labels of the node are somebody else's. */
+  async #label(name: string, wanted: Readonly<Record<string, string | null>>, signal: AbortSignal) {
+    return this.#client.mergePatch<KubeObject>(
+      resources.nodes,
+      { name },
+      { metadata: { labels: wanted } },
+      {
+        ...CALL,
+        signal,
+      },
+    );
+  }
+
+  /** Made only where there is none, and changed only as it was seen: between two looks a person may have pinned the node. */
+  async #mirror(name: string, step: Extract<Step, { kind: "mirror" }>, signal: AbortSignal): Promise<void> {
+    const { resourceVersion } = step;
+    const metadata = {
+      name,
+      labels: { [labels.managedBy]: managedByOperator },
+      ownerReferences: owner(name, step),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    };
+    const profile = checked(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
+    const options = { ...CALL, signal };
+    const answer =
+      resourceVersion === undefined
+        ? await this.#client.create(resources.nodePowerProfiles, profile, options)
+        : await this.#client.apply(resources.nodePowerProfiles, { name }, profile, { ...options, force: true });
+    this.#state.profileAnswered(answer);
+  }
+
+  async #delete(resource: Resource, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
+    if (uid === undefined) return;
+    try {
+      await this.#client.delete(resource, { name }, { ...CALL, signal, preconditions: { uid } });
+    } catch (error) {
+      // Gone already, or another object of the same name by now.
+      if (!isApiError(error, "notFound", "conflict")) throw error;
+    }
+  }
+}
+
+const owner = (name: string, { nodeUid: uid }: { readonly nodeUid: string }): OwnerReference[] => [
+  { apiVersion: "v1", kind: "Node", name, uid },
+];
