@@ -9,6 +9,8 @@ export interface Asked {
 
 interface Measured {
   readonly value: number;
+  /** Microseconds of the processor for each event: says the same on a busy machine. */
+  readonly cpu?: number;
   readonly close?: () => Promise<unknown>;
 }
 
@@ -16,12 +18,31 @@ interface Measured {
 export async function measurement(measure: (asked: Asked) => Promise<Measured>): Promise<void> {
   const asked = JSON.parse(process.argv[2] ?? "{}") as Asked;
   const before = await connections(asked.port);
-  const { value, close } = await measure(asked);
+  const { value, cpu = 0, close } = await measure(asked);
   // The two questions themselves take a connection each, at most.
   const opened = (await connections(asked.port)) - before - 1;
-  process.stdout.write(`${JSON.stringify({ value, connections: opened })}\n`);
+  process.stdout.write(`${JSON.stringify({ value, cpu, connections: opened })}\n`);
   await close?.();
   process.exit(0);
+}
+
+/** Counts events; resolves after the last with the rate by the clock and the processor's time for each. */
+export function eventMeter(events: number) {
+  const { promise, resolve } = Promise.withResolvers<{ value: number; cpu: number }>();
+  let seen = 0;
+  let start = 0;
+  let before = process.cpuUsage();
+  const saw = (count: number) => {
+    if (seen === 0) {
+      start = performance.now();
+      before = process.cpuUsage();
+    }
+    seen += count;
+    if (seen < events) return;
+    const { user, system } = process.cpuUsage(before);
+    resolve({ value: (events * 1000) / (performance.now() - start), cpu: (user + system) / events });
+  };
+  return { saw, all: promise };
 }
 
 async function connections(port: number): Promise<number> {

@@ -9,7 +9,7 @@ import {
   type V1Node,
   type V1Pod,
 } from "@kubernetes/client-node";
-import { measurement, settledMemory } from "./kube-measurement.ts";
+import { eventMeter, measurement, settledMemory } from "./kube-measurement.ts";
 
 await measurement(async ({ port, what, events, patches, concurrency }) => {
   const config = new KubeConfig();
@@ -61,19 +61,13 @@ await measurement(async ({ port, what, events, patches, concurrency }) => {
     return { value: took, close: async () => informer.stop() };
   }
 
-  let seen = 0;
-  let first = 0;
-  const { promise: all, resolve } = Promise.withResolvers<number>();
+  const meter = eventMeter(events);
   const quiet = what === "events" ? undefined : "quiet";
   const informer = makeInformer<V1Pod>(config, "/api/v1/pods", async () => core.listPodForAllNamespaces(), quiet);
-  informer.on("update", () => {
-    if (seen === 0) first = performance.now();
-    seen++;
-    if (seen >= events) resolve(performance.now() - first);
-  });
+  informer.on("update", () => meter.saw(1));
   await informer.start();
   const close = async () => informer.stop();
-  if (what === "events") return { value: (events * 1000) / (await all), close };
+  if (what === "events") return { ...(await meter.all), close };
   const value = await settledMemory();
   if (informer.list().length !== 50_000) throw new Error(`${informer.list().length} pods`);
   return { value, close };

@@ -11,7 +11,7 @@ import {
 } from "../src/platform/kube/index.ts";
 import { createLogger } from "../src/platform/log/index.ts";
 import { systemRandom } from "../src/platform/random/index.ts";
-import { measurement, settledMemory } from "./kube-measurement.ts";
+import { eventMeter, measurement, settledMemory } from "./kube-measurement.ts";
 import type { SmallPod } from "./kube-objects.ts";
 
 const log = createLogger({ level: "error", program: "bench" });
@@ -58,26 +58,21 @@ await measurement(async ({ port, what, events, patches, concurrency }) => {
     return { value: took, close: async () => (await reflector.stop(), transport.close()) };
   }
 
-  let seen = 0;
-  let first = 0;
-  const { promise: all, resolve } = Promise.withResolvers<number>();
+  const meter = eventMeter(events);
   const reflector = new Reflector<SmallPod, "node">({
     ...common,
     resource: resources.pods,
     project: smallPod,
     indexes: { node: ({ node }) => node },
     onChange: (changes) => {
-      if (!reflector.hasSynced) return;
-      if (seen === 0) first = performance.now();
-      seen += changes.length;
-      if (seen >= events) resolve(performance.now() - first);
+      if (reflector.hasSynced) meter.saw(changes.length);
     },
     ...(what === "events" ? {} : { selection: { labelSelector: "quiet" } }),
   });
   reflector.start();
   await reflector.synced();
   const close = async () => (await reflector.stop(), transport.close());
-  if (what === "events") return { value: (events * 1000) / (await all), close };
+  if (what === "events") return { ...(await meter.all), close };
   const value = await settledMemory();
   if (reflector.store.size !== 50_000) throw new Error(`${reflector.store.size} pods`);
   return { value, close };

@@ -17,6 +17,24 @@ describe("withoutManagedFields", () => {
     );
   });
 
+  it.each([
+    ['{"managedFields":[{"k:a],\\"b":1}],"c":[2],"d":3}', '{"managedFields":[],"c":[2],"d":3}'],
+    ['{"m":{"managedFields":[{"v:]},\\"spec\\":":{}}]},"spec":[4]}', '{"m":{"managedFields":[]},"spec":[4]}'],
+    ['{"m":{"managedFields":[{"a":[1],"b":2}]},"spec":5}', '{"m":{"managedFields":[]},"spec":5}'],
+    ['{"m":{"managedFields":[{"a":"]"}]},"7":5}', '{"m":{"managedFields":[]},"7":5}'],
+    ['{"managedFields":[],"managedFields":[[]]}', '{"managedFields":[],"managedFields":[]}'],
+    ['{"managedFields":[["managedFields":[1]]],"a":1}', '{"managedFields":[],"a":1}'],
+  ])("is not led astray by %s", (text, expected) => {
+    expect(cut(text)).toBe(expected);
+  });
+
+  it("does not look for an end beyond its line", () => {
+    const torn = '{"managedFields":[{"a":"\n{"managedFields":[1],"b":2}\n{"managedFields":[1\n{"c":[1],"d":3}';
+    expect(cut(torn)).toBe(
+      '{"managedFields":[{"a":"\n{"managedFields":[],"b":2}\n{"managedFields":[1\n{"c":[1],"d":3}',
+    );
+  });
+
   it("gives what emptying the parsed value gives, for any JSON", () => {
     const key = fc.oneof(fc.constantFrom("managedFields", "a", '"managedFields":[', "]", "\\"), fc.string());
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({

@@ -41,6 +41,25 @@ describe("linesOf", () => {
     expect(seen).toEqual(["one", "two"]);
   });
 
+  it("is not confused by lines longer than what it holds, nor by short ones after them", async () => {
+    const lines = [3, 300_000, 5, 3_000_000, 7, 140_000, 0, 9].map((length, index) => String(index).repeat(length));
+    const bytes = Buffer.from(`${lines.join("\n")}\n`);
+    const cuts = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, index) => index * 65_536);
+    for (const lean of [false, true]) {
+      const all: string[] = [];
+      for await (const some of linesOf(chunked(bytes, cuts), { lean })) all.push(...some);
+      expect(all.map((line) => `${line[0]}*${line.length}`)).toEqual(lines.map((line) => `${line[0]}*${line.length}`));
+    }
+  });
+
+  it("leaves the bytes that arrived as they are, also where it cuts", async () => {
+    const bytes = Buffer.from('{"managedFields":[1],"a":2}\n{"b":');
+    const before = bytes.toString();
+    const lines = linesOf(chunked(bytes, []), { lean: true });
+    expect((await lines.next()).value).toEqual(['{"managedFields":[],"a":2}']);
+    expect(bytes.toString()).toBe(before);
+  });
+
   it("gives nothing for nothing", async () => {
     expect(await collect(chunked(Buffer.alloc(0), []))).toEqual([]);
   });
