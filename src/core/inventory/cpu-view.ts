@@ -3,8 +3,9 @@ import { type Watts, watts } from "../units/index.ts";
 import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
-import type { Known, NodeIdentity } from "./identity.ts";
-import { choose, claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
+import type { NodeIdentity } from "./identity.ts";
+import { claim, type Known } from "./origin.ts";
+import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 export interface CpuView extends Resolution {
   readonly vendor?: string;
@@ -35,12 +36,12 @@ const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): n
 function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): Known<number> | undefined {
   const listed = entry && entry.coresPerSocket.value * sockets;
   const threads = cpu.logicalCpus;
-  return choose(
-    cpu.totalCores,
-    cpu.coresPerSocket && claim(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from),
+  return (
+    cpu.totalCores ??
+    (cpu.coresPerSocket && claim(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from)) ??
     // A virtual machine has fewer CPUs than the socket it runs on has cores.
-    listed !== undefined && (threads === undefined || listed <= threads.value) ? claim(listed, "catalogue") : undefined,
-    threads,
+    (listed !== undefined && threads !== undefined && threads.value < listed ? threads : claim(listed, "catalogue")) ??
+    threads
   );
 }
 
@@ -62,32 +63,25 @@ export function cpuView(
 ): CpuView {
   const { resolution, entry } = resolve("cpu", identity.names, discovered, catalogue.cpu);
   const vendor = vendorOf(identity.vendor, entry?.vendor);
-  const sockets = choose(identity.sockets, claim(socketsFor(entry, identity.logicalCpus?.value), "allocatable")) ?? {
-    value: 1,
-    from: "fallback" as const,
-  };
+  const sockets = identity.sockets ??
+    claim(socketsFor(entry, identity.logicalCpus?.value), "allocatable") ?? { value: 1, from: "fallback" as const };
   const totalCores = coresOf(identity, entry, sockets.value);
-  const coresPerSocket = choose(
-    identity.coresPerSocket,
-    totalCores && claim(totalCores.value / sockets.value, totalCores.from),
-  );
+  const coresPerSocket =
+    identity.coresPerSocket ?? (totalCores && claim(totalCores.value / sockets.value, totalCores.from));
   const nominalMHz = usable(discovered?.cpu?.landmarks?.nominalFreqMHz);
-  const baseGHz = choose(
-    claim(nominalMHz && nominalMHz / 1000, "discovered"),
-    claim(entry?.baseGHz.value, "catalogue"),
-  ) ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
+  const baseGHz = claim(nominalMHz && nominalMHz / 1000, "discovered") ??
+    claim(entry?.baseGHz.value, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
   const discoveredMax = usable(capRange?.maxWattsPerSocket);
   const most = entry && mostWatts(entry, resolution.match);
   const isBeyond = discoveredMax !== undefined && most !== undefined && discoveredMax > most;
-  const max = choose(
-    isBeyond ? claim(most, "catalogue") : claim(discoveredMax, "discovered"),
-    claim(entry?.tdp.value, "catalogue"),
-  ) ?? { value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value), from: "fallback" as const };
-  const min = choose(
-    claim(usable(capRange?.minWattsPerSocket), "discovered"),
-    claim(entry?.configurable?.min.value, "catalogue"),
-  );
+  const max = (isBeyond ? claim(most, "catalogue") : claim(discoveredMax, "discovered")) ??
+    claim(entry?.tdp.value, "catalogue") ?? {
+      value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),
+      from: "fallback" as const,
+    };
+  const min =
+    claim(usable(capRange?.minWattsPerSocket), "discovered") ?? claim(entry?.configurable?.min.value, "catalogue");
   const idleShare = entry?.curve?.points[0]?.[1];
   const maxWatts = watts(max.value * sockets.value);
   return {

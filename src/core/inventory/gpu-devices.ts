@@ -26,22 +26,31 @@ export function allocatableGpus(
 ): { readonly vendor: GpuVendor; readonly count: number } | undefined {
   let most: { readonly vendor: GpuVendor; readonly count: number } | undefined;
   for (const vendor of gpuVendors) {
-    const count = countOf(gpuDeviceResources[vendor], resources, labels);
+    const count = countOf(vendor, resources, labels);
     if (count > (most?.count ?? 0)) most = { vendor, count };
   }
   return most;
 }
 
+const RENAMED = ".shared";
+const sharing = (name: string) => {
+  const plain = name.endsWith(RENAMED) ? name.slice(0, -RENAMED.length) : name;
+  return { name, renamed: name === plain ? `${name}${RENAMED}` : undefined, replicas: `${plain}.replicas` };
+};
+const SHARING = {
+  nvidia: gpuDeviceResources.nvidia.map(sharing),
+  amd: gpuDeviceResources.amd.map(sharing),
+  intel: gpuDeviceResources.intel.map(sharing),
+};
+
 /** Time slicing multiplies what can be allocated by the replicas; a plugin told to renames what it shares, and only that. */
-function countOf(names: readonly string[], resources: ResourceList | undefined, labels: Labels): number {
+function countOf(vendor: GpuVendor, resources: ResourceList | undefined, labels: Labels): number {
   let count = 0;
-  for (const name of names) {
+  for (const { name, renamed, replicas } of SHARING[vendor]) {
     const units = quantityIn(resources, name);
     if (units === undefined) continue;
-    const isRenamed = name.endsWith(".shared");
-    const plain = isRenamed ? name.slice(0, -".shared".length) : name;
-    const isShared = isRenamed || quantityIn(resources, `${name}.shared`) === undefined;
-    count += Math.ceil(units / ((isShared ? numberIn(labels, `${plain}.replicas`) : undefined) ?? 1));
+    const isShared = renamed === undefined || quantityIn(resources, renamed) === undefined;
+    count += Math.ceil(units / ((isShared ? numberIn(labels, replicas) : undefined) ?? 1));
   }
   return count;
 }

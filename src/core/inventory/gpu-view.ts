@@ -6,7 +6,8 @@ import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { choose, claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
+import { claim } from "./origin.ts";
+import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** Watts are per board. */
 export interface GpuView extends Resolution {
@@ -34,7 +35,7 @@ export function gpuView(
   const { boards, devices } = identity;
   if (boards?.value === 0) return undefined;
   const { resolution, entry } = resolve("gpu", identity.names, discovered, catalogue.gpu);
-  const count = choose(boards, devices && claim(boardsOf(devices.value, entry), devices.from));
+  const count = boards ?? (devices && claim(boardsOf(devices.value, entry), devices.from));
   if (count === undefined) return undefined;
   const vendor = vendorOf(identity.vendor, entry?.vendor);
   const parts = partsPerBoard(devices?.value, entry);
@@ -56,16 +57,18 @@ const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf.value));
 
 function boardLimits(gpu: GpuHardware | undefined, entry: GpuEntry | undefined, vendor: GpuVendor | undefined) {
   const range = gpu?.capRangePerGpu;
-  const max = choose(claim(usable(range?.maxWatts), "discovered"), claim(entry?.maxWatts.value, "catalogue")) ?? {
-    value: fallbackGpuWatts(vendor),
-    from: "fallback" as const,
-  };
+  const max = claim(usable(range?.maxWatts), "discovered") ??
+    claim(entry?.maxWatts.value, "catalogue") ?? {
+      value: fallbackGpuWatts(vendor),
+      from: "fallback" as const,
+    };
   const normal =
-    choose(claim(usable(range?.defaultWatts), "discovered"), claim(entry?.defaultWatts.value, "catalogue")) ?? max;
-  const min = choose(claim(usable(range?.minWatts), "discovered"), claim(entry?.minWatts.value, "catalogue")) ?? {
-    value: watts(0),
-    from: "fallback" as const,
-  };
+    claim(usable(range?.defaultWatts), "discovered") ?? claim(entry?.defaultWatts.value, "catalogue") ?? max;
+  const min = claim(usable(range?.minWatts), "discovered") ??
+    claim(entry?.minWatts.value, "catalogue") ?? {
+      value: watts(0),
+      from: "fallback" as const,
+    };
   const idle = claim(entry?.idleWatts.value, "catalogue") ?? {
     value: watts(max.value * FALLBACK_GPU_IDLE_SHARE),
     from: "fallback" as const,

@@ -12,14 +12,7 @@ import {
 import { numberIn, quantityIn, wholeAbove } from "./counts.ts";
 import { allocatableGpus, type GpuDevices } from "./gpu-devices.ts";
 import { migProfileOf, migSlicesPerBoard } from "./mig.ts";
-
-/** Who said so. The first four are the order in which a node's identity is believed, field by field. */
-export type Origin = "discovered" | "declared" | "nfd" | "allocatable" | "catalogue" | "fallback";
-
-export interface Known<Value> {
-  readonly value: Value;
-  readonly from: Origin;
-}
+import { claim, type Known } from "./origin.ts";
 
 /** What is said about a node, before the catalogue is asked. A field nobody speaks of is undefined. */
 export interface NodeIdentity {
@@ -48,16 +41,10 @@ const NVIDIA_COUNT = "nvidia.com/gpu.count";
 const NVIDIA_PRODUCT = "nvidia.com/gpu.product";
 const AMD_PARTITION = "amd.com/compute-memory-partition";
 
-type Claim<Value> = readonly [origin: Origin, value: Value | undefined];
-
-/** The first origin that says anything: what is missing or empty erases nothing. */
-function firstOf<Value>(...claims: readonly Claim<Value>[]): Known<Value> | undefined {
-  for (const [from, value] of claims) if (value !== undefined) return { value, from };
-  return undefined;
-}
+const saysSomething = (text: string | undefined): text is string => text !== undefined && text.trim() !== "";
 
 function namesOf(...spellings: readonly (string | undefined)[]): readonly string[] | undefined {
-  const names = spellings.filter((spelling) => spelling !== undefined && spelling.trim() !== "") as string[];
+  const names = spellings.filter(saysSomething);
   return names.length === 0 ? undefined : names;
 }
 
@@ -86,26 +73,23 @@ function cpuIdentity(node: Node, labels: Labels, discovered: NodeHardwareStatus 
   const cpu = discovered?.cpu;
   const { capacity, allocatable } = node.status ?? {};
   return {
-    names: firstOf(
-      ["discovered", namesOf(cpu?.rawModel, cpu?.model)],
-      ["declared", namesOf(labels[declaredHardwareLabels.cpuModel])],
-      ["nfd", namesOf(labels[nfdCpuLabels.model])],
-    ),
-    vendor: firstOf(
-      ["discovered", cpuVendor(cpu?.vendor)],
-      ["nfd", cpuVendor(labels[nfdCpuLabels.vendor]) ?? cpuVendor(labels[nfdCpuLabels.vendorId])],
-    ),
-    sockets: firstOf(
-      ["discovered", wholeAbove(1, cpu?.sockets)],
-      ["declared", numberIn(labels, declaredHardwareLabels.cpuSockets)],
-      ["nfd", numberIn(labels, nfdCpuLabels.sockets)],
-    ),
-    coresPerSocket: firstOf(["discovered", wholeAbove(1, cpu?.coresPerSocket)]),
-    totalCores: firstOf(
-      ["discovered", wholeAbove(1, cpu?.totalCores)],
-      ["declared", numberIn(labels, declaredHardwareLabels.cpuCores)],
-    ),
-    logicalCpus: firstOf(["allocatable", quantityIn(capacity, "cpu") ?? quantityIn(allocatable, "cpu")]),
+    names:
+      claim(namesOf(cpu?.rawModel, cpu?.model), "discovered") ??
+      claim(namesOf(labels[declaredHardwareLabels.cpuModel]), "declared") ??
+      claim(namesOf(labels[nfdCpuLabels.model]), "nfd"),
+    vendor:
+      claim(cpuVendor(cpu?.vendor), "discovered") ??
+      claim(cpuVendor(labels[nfdCpuLabels.vendor]), "nfd") ??
+      claim(cpuVendor(labels[nfdCpuLabels.vendorId]), "nfd"),
+    sockets:
+      claim(wholeAbove(1, cpu?.sockets), "discovered") ??
+      claim(numberIn(labels, declaredHardwareLabels.cpuSockets), "declared") ??
+      claim(numberIn(labels, nfdCpuLabels.sockets), "nfd"),
+    coresPerSocket: claim(wholeAbove(1, cpu?.coresPerSocket), "discovered"),
+    totalCores:
+      claim(wholeAbove(1, cpu?.totalCores), "discovered") ??
+      claim(numberIn(labels, declaredHardwareLabels.cpuCores), "declared"),
+    logicalCpus: claim(quantityIn(capacity, "cpu") ?? quantityIn(allocatable, "cpu"), "allocatable"),
   };
 }
 
@@ -116,32 +100,29 @@ function gpuIdentity(
   productLabelKeys: readonly string[],
 ): NodeIdentity["gpu"] {
   const gpu = discovered?.gpu;
-  const product = productLabelKeys.find((key) => namesOf(labels[key]) !== undefined);
+  const product = productLabelKeys.find((key) => saysSomething(labels[key]));
   const allocatable =
     allocatableGpus(node.status?.allocatable, labels) ?? allocatableGpus(node.status?.capacity, labels);
-  const names = firstOf(
-    ["discovered", namesOf(gpu?.rawModel, gpu?.model)],
-    ["declared", namesOf(labels[declaredHardwareLabels.gpuModel])],
-    ["nfd", product === undefined ? undefined : namesOf(...productLabelKeys.map((key) => labels[key]))],
-  );
-  const devices = firstOf(
-    ["nfd", devicesOf(numberIn(labels, NVIDIA_COUNT), "nvidia", labels)],
-    ["allocatable", devicesOf(allocatable?.count, allocatable?.vendor, labels)],
-  );
+  const names =
+    claim(namesOf(gpu?.rawModel, gpu?.model), "discovered") ??
+    claim(namesOf(labels[declaredHardwareLabels.gpuModel]), "declared") ??
+    claim(namesOf(...productLabelKeys.map((key) => labels[key])), "nfd");
+  const devices =
+    claim(devicesOf(numberIn(labels, NVIDIA_COUNT), "nvidia", labels), "nfd") ??
+    claim(devicesOf(allocatable?.count, allocatable?.vendor, labels), "allocatable");
   return {
     names,
-    vendor: firstOf(
-      ["discovered", gpuVendor(gpu?.vendor)],
-      ["nfd", gpuVendor(product?.split("/")[0]) ?? nfdGpuVendor(labels, allocatable?.vendor)],
-      ["allocatable", allocatable?.vendor],
-    ),
-    boards: firstOf(
+    vendor:
+      claim(gpuVendor(gpu?.vendor), "discovered") ??
+      claim(gpuVendor(product?.split("/")[0]), "nfd") ??
+      claim(nfdGpuVendor(labels, allocatable?.vendor), "nfd") ??
+      claim(allocatable?.vendor, "allocatable"),
+    boards:
       // An agent that finds none may only lack the driver's library, so none found is nothing said.
-      ["discovered", wholeAbove(1, gpu?.count)],
-      ["declared", numberIn(labels, declaredHardwareLabels.gpuCount, 0)],
+      claim(wholeAbove(1, gpu?.count), "discovered") ??
+      claim(numberIn(labels, declaredHardwareLabels.gpuCount, 0), "declared") ??
       // Whoever names a model says that there is at least one.
-      [names?.from ?? "discovered", !devices && (names !== undefined || gpu?.present === true) ? 1 : undefined],
-    ),
+      (devices ? undefined : claim(names || gpu?.present ? 1 : undefined, names?.from ?? "discovered")),
     devices,
   };
 }

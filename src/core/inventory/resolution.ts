@@ -1,6 +1,6 @@
 import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
-import type { Known, Origin } from "./identity.ts";
 import type { Match } from "./match.ts";
+import { claim, type Known, type Origin } from "./origin.ts";
 
 /** Which origin each field of a view came from. */
 export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;
@@ -61,18 +61,12 @@ const MOST = 100_000;
 export const usable = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
   value !== undefined && value > 0 && value <= MOST ? value : undefined;
 
-export function choose<Value>(...claims: readonly (Known<Value> | undefined)[]): Known<Value> | undefined {
-  return claims.find((claim) => claim !== undefined);
-}
-export const claim = <Value>(value: Value | undefined, from: Origin): Known<Value> | undefined =>
-  value === undefined ? undefined : { value, from };
-
 /** A model that is known says its vendor better than the PCI devices around it; what the agent saw still comes first. */
 export function vendorOf<Vendor>(
   said: Known<Vendor> | undefined,
   listed: Vendor | undefined,
 ): Known<Vendor> | undefined {
-  return said?.from === "discovered" ? said : choose(claim(listed, "catalogue"), said);
+  return said?.from === "discovered" ? said : (claim(listed, "catalogue") ?? said);
 }
 
 export function origins<Field extends string>(
