@@ -54,7 +54,7 @@ const gpuAddition = z.strictObject({
 });
 
 /** An entry that could be read, or what is wrong with it, one line per field. */
-export type EntryReading<Entry> = { readonly entry: Entry } | { readonly problems: readonly string[] };
+type EntryReading<Entry> = { readonly entry: Entry } | { readonly problems: readonly string[] };
 
 export type AdditionReader<Entry> = (
   value: unknown,
