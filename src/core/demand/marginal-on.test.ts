@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HardwareView } from "../inventory/index.ts";
 import { watts } from "../units/index.ts";
+import { gpuBoardsOn } from "./gpu-boards.ts";
 import { boundWattsOn, gpuNodeOf, marginalHardwareOf, marginalWattsOn } from "./marginal-on.ts";
 import { podSummaryOf } from "./pod-summary.ts";
 
@@ -36,9 +37,20 @@ describe("marginalHardwareOf", () => {
 });
 
 describe("gpuNodeOf", () => {
+  it("carries the dies of a board, so that a pod on one die draws half a board", () => {
+    const mi250x = gpuNodeOf(view({}, { count: 4, devicesPerBoard: 2 }), undefined);
+    expect(gpuBoardsOn(new Map([["amd.com/gpu", 3]]), mi250x)).toBe(1.5);
+    expect(gpuBoardsOn(new Map([["amd.com/gpu", 8]]), mi250x)).toBe(4);
+    expect(gpuBoardsOn(new Map([["nvidia.com/gpu", 3]]), mi250x)).toBe(3);
+  });
+
   it("joins boards and model of the view with the node's labels", () => {
     const labels = { a: "b" };
-    expect(gpuNodeOf(view({}, { count: 4, model: "A30" }), labels)).toEqual({ boards: 4, labels, model: "A30" });
+    expect(gpuNodeOf(view({}, { count: 4, model: "A30" }), labels)).toEqual({
+      boards: 4,
+      labels,
+      model: "A30",
+    });
     expect(gpuNodeOf(undefined, undefined)).toEqual({ boards: 0, labels: undefined, model: undefined });
   });
 });

@@ -65,11 +65,12 @@ export function marginalHardwareOf(view: HardwareView | undefined): MarginalHard
   };
 }
 
-/** How a node cuts or shares its boards stands in its labels. */
+/** How a node cuts or shares its boards stands in its labels, how many dies a board has in the catalogue. */
 export const gpuNodeOf = (view: HardwareView | undefined, labels: Labels | undefined): GpuNode => ({
   boards: orZero(view?.gpu?.count),
   labels,
   model: view?.gpu?.model,
+  devicesPerBoard: view?.gpu?.devicesPerBoard,
 });
 
 const orZero = (value: number | undefined): number => (isPositive(value) ? value : 0);

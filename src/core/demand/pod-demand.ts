@@ -1,5 +1,5 @@
 import type { Container, Pod } from "../api/index.ts";
-import { gpuResourceOf } from "./gpu-resource.ts";
+import { isGpuResource } from "./gpu-boards.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 import { addQuantities, QuantityReader, type UnreadableQuantity } from "./quantities.ts";
 
@@ -24,7 +24,7 @@ export function demandOf(pod: Pod): PodDemand {
     const cores = cpuOf(resources, reader);
     if (cores !== undefined) cpuCores = addQuantities(cpuCores ?? 0, cores);
     for (const resource of Object.keys({ ...resources?.limits, ...resources?.requests })) {
-      if (gpuResourceOf(resource) === undefined) continue;
+      if (!isGpuResource(resource)) continue;
       const count = reader.amount(resources?.limits, resource) ?? reader.amount(resources?.requests, resource) ?? 0;
       if (count > 0) gpus.set(resource, addQuantities(gpus.get(resource) ?? 0, count));
     }
