@@ -53,6 +53,9 @@ export class Trial {
     });
   }
 
+  /** What metrics.k8s.io answers, by node: cores in use. Undefined: the cluster has no such API. */
+  usage: Readonly<Record<string, string>> | undefined;
+
   /** What the agent would write, in its own name. */
   readonly agent = this.#client("joulie-agent");
 
@@ -73,6 +76,15 @@ export class Trial {
     const step = Math.min(seconds, 0.25);
     for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
     for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
+  }
+
+  /** For what goes over real sockets, which take no virtual time: moves on until it holds. */
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (let turn = 0; turn < 5000; turn++) {
+      if (await holds()) return;
+      await this.clock.advanceAsync(milliseconds(20));
+    }
+    throw new Error("it never came to hold");
   }
 
   async createNode(
@@ -114,6 +126,28 @@ export class Trial {
     );
   }
 
+  /** What the agent found out about a node. */
+  async discovered(name: string, status: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.agent.apply(resources.nodeHardwares, { name }, { spec: { nodeName: name } });
+    await this.agent.apply(resources.nodeHardwares, { name }, { status }, { subresource: "status" });
+  }
+
+  /** What the agent reports of the node's power. */
+  async observed(name: string, power: number): Promise<void> {
+    const cpu = {
+      backend: "rapl",
+      result: "applied",
+      observedPowerWatts: power,
+      updatedAt: new Date(this.clock.now()).toISOString(),
+    };
+    await this.agent.apply(
+      resources.nodeTwins,
+      { name },
+      { status: { controlStatus: { cpu } } },
+      { subresource: "status" },
+    );
+  }
+
   async label(name: string, own: Readonly<Record<string, string | null>>): Promise<void> {
     await this.hand.mergePatch(resources.nodes, { name }, { metadata: { labels: own } });
   }
@@ -133,6 +167,10 @@ export class Trial {
       if (isApiError(error, "notFound")) return undefined;
       throw error;
     }
+  }
+
+  async findTwin(name: string): Promise<NodeTwin | undefined> {
+    return (await this.find(resources.nodeTwins, name)) as unknown as NodeTwin | undefined;
   }
 
   async twin(name: string): Promise<NodeTwin> {
@@ -222,9 +260,19 @@ export class Operator {
           const body = JSON.parse(request.body ?? "{}") as Write["body"];
           this.writes.push({ method: request.method, path: request.path.replace(/\?.*/, ""), body });
         }
+        const { usage, clock } = this.#trial;
+        if (usage !== undefined && request.path.startsWith("/apis/metrics.k8s.io/")) {
+          const timestamp = new Date(clock.now()).toISOString();
+          const items = Object.entries(usage).map(([name, cpu]) => ({ metadata: { name }, timestamp, usage: { cpu } }));
+          return { status: 200, headers: {}, body: bytes(JSON.stringify({ items })) };
+        }
         return transport.request(request);
       },
       close: async () => transport.close(),
     };
   }
+}
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array, void, undefined> {
+  yield Buffer.from(text);
 }

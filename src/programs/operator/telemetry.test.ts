@@ -1,0 +1,130 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Trial } from "./trial.ts";
+
+/** Answers every query with what `value` says for it. */
+class FakePrometheus {
+  readonly queries: string[] = [];
+  readonly #server: Server;
+  values: (query: string) => readonly { labels: Record<string, string>; value: string }[] = () => [];
+  /** Of GET requests, by path. */
+  pages: Record<string, unknown> = {};
+
+  constructor(now: () => number) {
+    this.#server = createServer((request, response) => {
+      const path = request.url ?? "";
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        if (request.method === "GET") {
+          const page = this.pages[path];
+          response.writeHead(page === undefined ? 404 : 200).end(JSON.stringify(page ?? {}));
+          return;
+        }
+        const query = new URLSearchParams(body).get("query") ?? "";
+        this.queries.push(query);
+        const result = this.values(query).map(({ labels, value }) => ({
+          metric: labels,
+          value: [now() / 1000, value],
+        }));
+        response.end(JSON.stringify({ status: "success", data: { resultType: "vector", result } }));
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(0, "127.0.0.1", resolve);
+    });
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+describe("what the operator measures", () => {
+  let trial: Trial;
+  let prometheus: FakePrometheus;
+  let address: string;
+  beforeEach(async () => {
+    trial = await Trial.begin();
+    prometheus = new FakePrometheus(() => trial.clock.now());
+    address = await prometheus.listen();
+  });
+  afterEach(async () => {
+    await trial.end();
+    await prometheus.close();
+  });
+
+  const statusOf = async (name: string) => (await trial.findTwin(name))?.status;
+
+  it("OPR-37 asks no Prometheus unless facility metrics are enabled", async () => {
+    await trial.createNode("a");
+    trial.start({ FACILITY_PROMETHEUS_ADDRESS: address });
+    await trial.until(async () => (await statusOf("a"))?.estimatedPUE === 1);
+    await trial.pass(120);
+    expect(prometheus.queries).toEqual([]);
+  });
+
+  it("OPR-38 OPR-39 OPR-40 OPR-41 OPR-42 the facility poller feeds cooling stress and PUE", async () => {
+    await trial.createNode("a");
+    const figures: Record<string, string> = {
+      datacenter_ambient_temperature_celsius: "40",
+      datacenter_total_it_power_watts: "1000",
+      datacenter_cooling_power_watts: "600",
+    };
+    trial.start({ FACILITY_PROMETHEUS_ADDRESS: address, ENABLE_FACILITY_METRICS: "true", RECONCILE_INTERVAL: "10s" });
+    await trial.until(async () => (await statusOf("a"))?.estimatedPUE === 1);
+    const cool = (await statusOf("a"))?.predictedCoolingStressScore ?? Number.NaN;
+    prometheus.values = (query) => [{ labels: {}, value: figures[query] ?? "NaN" }];
+    await trial.until(async () => (await statusOf("a"))?.estimatedPUE === 1.6);
+    expect((await statusOf("a"))?.predictedCoolingStressScore).toBeCloseTo(cool + 10);
+    const before = prometheus.queries.length;
+    const since = trial.clock.now();
+    await trial.until(() => prometheus.queries.length >= before + 6);
+    expect(trial.clock.now() - since).toBeGreaterThan(50_000);
+    expect(new Set(prometheus.queries)).toEqual(new Set(Object.keys(figures)));
+  });
+
+  it("X-64 prometheus: one query for all nodes, matched by label; a bad sample is dropped and counted", async () => {
+    for (const name of ["a", "b.example.com", "c"]) await trial.createNode(name);
+    prometheus.values = () => [
+      { labels: { node_name: "a" }, value: "210" },
+      { labels: { instance: "b.example.com:9100" }, value: "220" },
+      { labels: { node_name: "c" }, value: "-5" },
+    ];
+    const operator = trial.start({
+      OPERATOR_NODE_POWER_SOURCE: "prometheus",
+      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: address,
+      RECONCILE_INTERVAL: "10s",
+    });
+    await trial.until(async () => (await statusOf("b.example.com"))?.powerMeasurement?.measuredNodePowerW === 220);
+    expect((await statusOf("a"))?.powerMeasurement).toMatchObject({ source: "kepler", measuredNodePowerW: 210 });
+    // Unmeasured, and not 0 W: whoever named a source is not given another one.
+    expect((await statusOf("c"))?.powerMeasurement?.measuredNodePowerW).toBeUndefined();
+    expect(
+      await operator.series("power_samples_dropped_total", 'source="prometheus"', 'reason="negative"'),
+    ).toHaveLength(1);
+    const rounds = prometheus.queries.length;
+    expect(new Set(prometheus.queries).size).toBe(1);
+    expect(rounds).toBeLessThan(12);
+  });
+
+  it("X-17 http: each node's own endpoint, the node's total before its CPUs'", async () => {
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    prometheus.pages = { "/telemetry/a": { packagePowerWatts: 300, cpu: { packagePowerWatts: 120 } } };
+    const operator = trial.start({
+      OPERATOR_NODE_POWER_SOURCE: "http",
+      OPERATOR_NODE_POWER_HTTP_ENDPOINT: `${address}/telemetry/{node}`,
+      RECONCILE_INTERVAL: "10s",
+    });
+    await trial.until(async () => (await statusOf("a"))?.powerMeasurement?.source === "http");
+    expect((await statusOf("a"))?.powerMeasurement?.measuredNodePowerW).toBe(300);
+    expect((await statusOf("b"))?.powerMeasurement?.measuredNodePowerW).toBeUndefined();
+    expect(await operator.series("power_samples_dropped_total", 'source="http"', 'reason="status"')).toHaveLength(1);
+  });
+});
