@@ -54,6 +54,6 @@ function readArguments() {
     });
   } catch (error) {
     console.error(`joulie: ${error instanceof Error ? error.message : String(error)}; ${usage}`);
-    process.exit(2);
+    return process.exit(2);
   }
 }

@@ -14,7 +14,7 @@ import {
 export type KnownClass = Exclude<SchedulableClass, "unknown">;
 
 /** A measurement that scores: what the node draws, what it may draw, and where that is going. */
-export interface MeasuredPower {
+interface MeasuredPower {
   readonly drawn: Watts;
   readonly budget: Watts;
   /** Flat where no trend is known. */
