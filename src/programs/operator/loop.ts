@@ -25,6 +25,8 @@ export interface LoopOptions {
 
 /** Changes that come within this time are one pass. It is also what a pod bound just before a label changed gets to be seen. */
 const COALESCE = milliseconds(1000);
+/** Passes take a tenth of a core at most, however much happens. */
+const PAUSE_PER_PASS = 10;
 const BEAT = milliseconds(5000);
 /** A pass that is late by so many intervals will not come. */
 const LATE_INTERVALS = 3;
@@ -64,18 +66,14 @@ export class Loop {
 
   /** Leads: plans and has the plans written, until the term ends. */
   async run(writer: Writer, term: AbortSignal): Promise<void> {
-    const { state, clock, interval } = this.#options;
+    const { state } = this.#options;
     const beats = this.#beat(writer, term);
     try {
       await state.synced(term);
       for (;;) {
         this.#wake = Promise.withResolvers();
-        this.#pass(writer);
-        const rest = new AbortController();
-        const tick = clock.sleep(interval, AbortSignal.any([term, rest.signal])).catch(() => undefined);
-        await Promise.race([tick, this.#wake.promise]);
-        rest.abort();
-        await clock.sleep(COALESCE, term);
+        const took = this.#pass(writer);
+        await this.#untilNext(milliseconds(Math.max(COALESCE, took * PAUSE_PER_PASS)), term);
       }
     } catch (error) {
       if (!term.aborted) throw error;
@@ -83,6 +81,17 @@ export class Loop {
       this.#lastPass = undefined;
       await beats;
     }
+  }
+
+  /** For the interval, or until something matters, and then for as long as more of it is taken in. */
+  async #untilNext(coalesce: Milliseconds, term: AbortSignal): Promise<void> {
+    const { clock, interval } = this.#options;
+    const over = new AbortController();
+    const tick = clock.sleep(interval, AbortSignal.any([term, over.signal])).catch(() => undefined);
+    const woken = await Promise.race([tick.then(() => false), this.#wake.promise.then(() => true)]);
+    over.abort();
+    term.throwIfAborted();
+    if (woken) await clock.sleep(coalesce, term);
   }
 
   async #beat(writer: Writer, term: AbortSignal): Promise<void> {
@@ -98,7 +107,8 @@ export class Loop {
     }
   }
 
-  #pass(writer: Writer): void {
+  /** Gives the time it took. */
+  #pass(writer: Writer): Milliseconds {
     const { state, settings, telemetry, clock, ioClock, log, figures } = this.#options;
     const started = ioClock.monotonic();
     try {
@@ -109,8 +119,10 @@ export class Loop {
       // One that cannot be planned must not be the last: what is wrong with the state may pass.
       log.error({ err }, "a pass failed; the next one tries again");
     }
-    figures.passed(inSeconds(elapsed(started, ioClock.monotonic())));
+    const took = elapsed(started, ioClock.monotonic());
+    figures.passed(inSeconds(took));
     this.#lastPass = clock.monotonic();
+    return took;
   }
 
   #tell({ nodes, current }: ClusterPlan): void {

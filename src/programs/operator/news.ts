@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodeTwin } from "../../core/api/index.ts";
+import type { NodeHardware, NodeTwin } from "../../core/api/index.ts";
 import type { PodSummary } from "../../core/demand/index.ts";
 import type { Change } from "../../platform/kube/index.ts";
 import type { ClusterNode } from "./cluster-view.ts";
@@ -10,6 +10,12 @@ const decisive = ({ metadata, spec, status }: ClusterNode) => [metadata.labels, 
 
 export const nodeChangeMatters = (change: Change<ClusterNode>): boolean =>
   change.type !== "updated" || !isDeepStrictEqual(decisive(change.old), decisive(change.new));
+
+const found = ({ status }: NodeHardware) => ({ ...status, updatedAt: undefined });
+
+/** That the agent looked again and found the same is no news. */
+export const hardwareChangeMatters = (change: Change<NodeHardware>): boolean =>
+  change.type !== "updated" || !isDeepStrictEqual(found(change.old), found(change.new));
 
 const counts = ({ active, performanceSensitive }: PodSummary): boolean => active && performanceSensitive;
 

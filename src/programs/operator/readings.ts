@@ -42,7 +42,7 @@ export function readingOf(input: ReadingInput): PowerReading | undefined {
   const controlStatus = view.twin(name)?.status?.controlStatus;
   return choosePower(settings.powerSource, {
     get agent() {
-      return agentReading(controlStatus, shape.view.gpu !== undefined, now, settings.heartbeat);
+      return agentReading(controlStatus, shape.view.gpu !== undefined, now, settings.agentHeartbeat);
     },
     get external() {
       return telemetry.power.get(name);

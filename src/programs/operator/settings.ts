@@ -7,7 +7,7 @@ import {
   type ProfileCaps,
 } from "../../core/policy/index.ts";
 import { linearCoolingModel, type PowerSourceMode, type TwinModel } from "../../core/twin/index.ts";
-import type { Milliseconds } from "../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
 /** The configuration as decisions want it. */
@@ -21,9 +21,13 @@ export interface OperatorSettings {
   readonly twin: TwinModel;
   readonly powerSource: PowerSourceMode;
   readonly heartbeat: Milliseconds;
+  readonly agentHeartbeat: Milliseconds;
   /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
+
+/** The longest time in which an agent reports a node's power at least once, though nothing moved. */
+const AGENT_HEARTBEAT = milliseconds(60_000);
 
 export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
   eligibility: { selector: config.NODE_SELECTOR, reservedLabel: config.RESERVED_LABEL_KEY },
@@ -60,5 +64,6 @@ export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
   },
   powerSource: config.OPERATOR_NODE_POWER_SOURCE,
   heartbeat: config.TWIN_HEARTBEAT,
+  agentHeartbeat: AGENT_HEARTBEAT,
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });

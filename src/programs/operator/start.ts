@@ -43,16 +43,20 @@ const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
 export async function start(config: OperatorConfig): Promise<number> {
   const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "operator" });
   const clock = systemClock;
-  const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
-  const transport = new HttpTransport({ identity });
   const stop = untilStopped(process, log);
+  let transport: Transport | undefined;
   try {
+    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    transport = new HttpTransport({ identity });
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
+    return 0;
+  } catch (err) {
+    log.fatal({ err }, "the operator cannot go on");
+    return 1;
   } finally {
     stop.release();
-    await transport.close();
+    await transport?.close();
   }
-  return 0;
 }
 
 /** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
@@ -79,6 +83,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
     onNews: () => loop.request(),
+    onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
   const managed = () =>
     Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");
@@ -114,7 +119,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         onMore: () => loop.request(),
       });
       writer = own;
-      const measuring = meter.run(interval, term);
+      const measuring = meter.run(interval, term).catch((err: unknown) => log.error({ err }, "measuring has ended"));
       await loop.run(own, term);
       await Promise.all([own.stop(), measuring]);
       writer = undefined;
@@ -142,6 +147,17 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     await served.close();
   }
 }
+
+/** Tells each text once, up to as many as a person would read. */
+function onceEach(tell: (text: string) => void): (text: string) => void {
+  const told = new Set<string>();
+  return (text) => {
+    if (told.has(text) || told.size >= MOST_TOLD) return;
+    told.add(text);
+    tell(text);
+  };
+}
+const MOST_TOLD = 100;
 
 const placesOf = (nodes: readonly Readonly<Record<string, string>>[]) => ({
   zones: nodes.flatMap((node) => node[labels.coolingZone] ?? []),

@@ -11,7 +11,7 @@ import {
   read,
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   type Change,
@@ -24,7 +24,7 @@ import {
 import type { Logger } from "../../platform/log/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { Latest } from "./latest.ts";
-import { nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
+import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -34,11 +34,14 @@ export interface ClusterStateOptions {
   readonly powerProfileLabel: string;
   /** Something changed that may change a plan. */
   readonly onNews: () => void;
+  /** A pod's class annotation says neither performance nor standard. */
+  readonly onUnknownClass: (text: string) => void;
 }
 
-/** The longest a watch is silent before it is doubted; it is mended, or known to be stale, well within three times that. */
-const IDLE_LIMIT = milliseconds(30_000);
-const STALE_AFTER: Milliseconds = milliseconds(3 * IDLE_LIMIT);
+/** Servers send a bookmark a minute: a healthy watch is never silent for so long, so that nothing is asked for in vain. */
+const IDLE_LIMIT = milliseconds(90_000);
+/** From then on what a watch showed may be history. */
+const STALE_AFTER = milliseconds(100_000);
 /** How long the first pass waits for what it can do without. */
 const GRACE = milliseconds(15_000);
 
@@ -57,7 +60,7 @@ export class ClusterState implements ClusterView {
   readonly #profiles: Latest<NodePowerProfile>;
 
   constructor(options: ClusterStateOptions) {
-    const { client, clock, random, log, powerProfileLabel, onNews } = options;
+    const { client, clock, random, log, powerProfileLabel, onNews, onUnknownClass } = options;
     this.#clock = clock;
     const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
     const reflect = <Value, Index extends string = never>(
@@ -80,12 +83,19 @@ export class ClusterState implements ClusterView {
       pods: reflect<PodSummary, "node">(
         {
           resource: resources.pods,
-          project: (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel),
+          project: (object) => {
+            const pod = podSummaryOf(object as unknown as Pod, powerProfileLabel);
+            if (pod.unrecognisedClass !== undefined) onUnknownClass(pod.unrecognisedClass);
+            return pod;
+          },
           indexes: { node: (pod) => pod.node },
         },
         podChangeMatters,
       ),
-      hardware: reflect({ resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) }, () => true),
+      hardware: reflect(
+        { resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) },
+        hardwareChangeMatters,
+      ),
       twins: reflect({ resource: resources.nodeTwins, project: readAs(nodeTwinKind) }, (change) => {
         if (change.type === "deleted") this.#twins.gone(change.key, change.old.metadata.uid);
         return twinChangeMatters(change) && !(change.type !== "deleted" && this.#twins.isEcho(change.key, change.new));

@@ -1,0 +1,198 @@
+// The operator on a real API server, with no more rights than it says it needs.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { parseConfig } from "../../src/platform/config/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import { operatorConfig } from "../../src/programs/operator/config.ts";
+import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
+import { runOperator } from "../../src/programs/operator/start.ts";
+import { reach } from "../contract/reach.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import type { Identity } from "../controlplane/identities.ts";
+
+const managed = { [labels.managed]: "true" };
+const dense = "joulie.io/hw.cpu-cores";
+const performancePod = { annotations: { "joulie.io/workload-class": "performance" } };
+const soon = { timeout: 60_000, interval: 100 };
+const twins = `/apis/${apiVersion}/nodetwins`;
+const profiles = `/apis/${apiVersion}/nodepowerprofiles`;
+const hardwares = `/apis/${apiVersion}/nodehardwares`;
+
+const performance = { spec: "performance", class: "performance", labels: "performance false", cap: 100 };
+const eco = { spec: "eco", class: "eco", labels: "eco false", cap: 60 };
+const draining = { spec: "eco draining", class: "draining", labels: "eco true", cap: 100 };
+
+interface Listed {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string; readonly namespace?: string };
+    readonly reason?: string;
+    readonly regarding?: { readonly name: string };
+  }[];
+}
+
+describe("the operator on a real control plane", () => {
+  let plane: ControlPlane;
+  let identity: Identity;
+  let running: { readonly stop: () => Promise<void>; readonly logs: string[] }[] = [];
+  beforeAll(async () => {
+    plane = await startControlPlane({ controllerManager: true, audit: true });
+    identity = await plane.identity(operatorPermissions("joulie-system"), { name: "joulie-operator" });
+  });
+  afterAll(async () => plane.stop());
+  beforeEach(() => {
+    running = [];
+  });
+  afterEach(async () => {
+    await Promise.all(running.map(async ({ stop }) => stop()));
+    for (const path of ["/api/v1/pods", "/api/v1/nodes", profiles, twins, hardwares]) {
+      const { items } = await plane.api.get<Listed>(path);
+      for (const { metadata } of items) {
+        const place = metadata.namespace === undefined ? path : `/api/v1/namespaces/${metadata.namespace}/pods`;
+        await plane.api.text("DELETE", `${place}/${metadata.name}?gracePeriodSeconds=0`).catch(() => "");
+      }
+    }
+  });
+
+  function start(variables: Readonly<Record<string, string>> = {}) {
+    const env = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", POD_NAME: "operator-0", ...variables };
+    const machine = { isTerminal: false, exists: () => false };
+    const parsed = parseConfig(operatorConfig, { env, flags: {}, machine });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
+    const logs: string[] = [];
+    const log = createLogger({ level: "info", program: "operator", destination: { write: (line) => logs.push(line) } });
+    const transport = reach(identity.server, identity.token, identity.ca);
+    const stop = new AbortController();
+    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
+    const done = runOperator(parsed.value.values, world, stop.signal);
+    const operator = {
+      logs,
+      stop: async () => {
+        stop.abort();
+        await done;
+        await transport.close();
+      },
+    };
+    running.push(operator);
+    return operator;
+  }
+
+  const twin = async (name: string) => plane.api.get<NodeTwin>(`${twins}/${name}`);
+  const labelsOf = async (name: string) =>
+    (await plane.api.get<{ metadata: { labels: Record<string, string> } }>(`/api/v1/nodes/${name}`)).metadata.labels;
+  async function shown(name: string) {
+    const { spec, status } = await twin(name);
+    const own = await labelsOf(name);
+    return {
+      spec: `${spec.profile}${spec.scheduling?.draining === true ? " draining" : ""}`,
+      class: status?.schedulableClass,
+      labels: `${own[labels.powerProfile]} ${own[labels.draining]}`,
+      cap: spec.cpu?.packagePowerCapPctOfMax,
+    };
+  }
+  const comesToShow = async (name: string, wanted: Record<keyof Awaited<ReturnType<typeof shown>>, string | number>) =>
+    vi.waitFor(async () => expect(await shown(name)).toEqual(wanted), soon);
+  const label = async (name: string, own: Readonly<Record<string, string | null>>) =>
+    plane.api.mergePatch(`/api/v1/nodes/${name}`, { metadata: { labels: own } });
+  const finish = async (pod: string) =>
+    plane.api.mergePatch(`/api/v1/namespaces/default/pods/${pod}/status`, { status: { phase: "Succeeded" } });
+
+  it("OPR-16 OPR-20 OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 X-22 goes through every edge of the state machine with real pods", async () => {
+    await plane.createNodes(["fsm-a", "fsm-b"], { labels: managed });
+    await plane.createPods(["worker"], { ...performancePod, phase: "Running", spec: { nodeName: "fsm-b" } });
+    start();
+    await comesToShow("fsm-a", performance);
+    await comesToShow("fsm-b", draining);
+    // Re-checked tick after tick.
+    await sleep(3000);
+    expect(await shown("fsm-b")).toEqual(draining);
+    // Planned for performance again, and back.
+    await label("fsm-b", { [dense]: "512" });
+    await comesToShow("fsm-b", performance);
+    await comesToShow("fsm-a", eco);
+    await label("fsm-b", { [dense]: null });
+    await comesToShow("fsm-b", draining);
+    await comesToShow("fsm-a", performance);
+    await finish("worker");
+    await comesToShow("fsm-b", eco);
+    const events = await plane.api.get<Listed>("/apis/events.k8s.io/v1/namespaces/default/events");
+    const reasons = events.items.filter(({ regarding }) => regarding?.name === "fsm-b").map(({ reason }) => reason);
+    expect(new Set(reasons)).toEqual(new Set(["DowngradeDeferred", "ProfilePerformance", "ProfileEco"]));
+  });
+
+  it("X-06 respects a pin, which stays as the person wrote it", async () => {
+    await plane.createNodes(["pin-a", "pin-b"], { labels: managed });
+    const spec = { nodeName: "pin-a", profile: "eco", cpu: { packagePowerCapPctOfMax: 45 } };
+    await plane.api.create(profiles, { apiVersion, kind: "NodePowerProfile", metadata: { name: "pin-a" }, spec });
+    const before = await plane.api.get(`${profiles}/pin-a`);
+    start({ WRITE_NODE_POWER_PROFILES: "true" });
+    await comesToShow("pin-a", { ...eco, cap: 45 });
+    expect((await twin("pin-a")).spec.policy?.name).toBe("pinned");
+    expect(await plane.api.get(`${profiles}/pin-a`)).toEqual(before);
+    await vi.waitFor(async () => {
+      expect(await plane.api.get(`${profiles}/pin-b`)).toMatchObject({
+        metadata: { labels: { [labels.managedBy]: "operator" } },
+        spec: { profile: "performance" },
+      });
+    }, soon);
+  });
+
+  it("OPR-05 OPR-08 works with labels alone, takes late NodeHardware in, and leaves the agent's fields alone", async () => {
+    await plane.createNodes(["hw-a.example.com", "hw-b.example.com"], { labels: managed });
+    start();
+    await comesToShow("hw-a.example.com", performance);
+    await comesToShow("hw-b.example.com", eco);
+
+    const controlStatus = {
+      cpu: { backend: "rapl", result: "applied", observedPowerWatts: 99, updatedAt: new Date().toISOString() },
+    };
+    const report = { apiVersion, kind: "NodeTwin", metadata: { name: "hw-b.example.com" }, status: { controlStatus } };
+    const asAgent = "?fieldManager=joulie-agent&force=true";
+    const applied = "application/apply-patch+yaml";
+    await plane.api.text("PATCH", `${twins}/hw-b.example.com/status${asAgent}`, report, applied);
+
+    const metadata = { name: "hw-b.example.com" };
+    await plane.api.create(hardwares, {
+      apiVersion,
+      kind: "NodeHardware",
+      metadata,
+      spec: { nodeName: metadata.name },
+    });
+    const found = { cpu: { rawModel: "AMD EPYC 9654 96-Core Processor", sockets: 2, totalCores: 192 } };
+    await plane.api.mergePatch(`${hardwares}/hw-b.example.com/status`, { status: found });
+    await comesToShow("hw-b.example.com", performance);
+    await comesToShow("hw-a.example.com", eco);
+    const { status } = await twin("hw-b.example.com");
+    expect(status?.controlStatus?.cpu).toMatchObject({ backend: "rapl", observedPowerWatts: 99 });
+    expect(status?.powerMeasurement).toMatchObject({ source: "agent", measuredNodePowerW: 99 });
+  });
+
+  it("X-41 X-63 clears up after a node that leaves, and after one that is gone", async () => {
+    await plane.createNodes(["out-a", "out-b"], { labels: { ...managed, mine: "too" } });
+    start();
+    await comesToShow("out-a", performance);
+    await comesToShow("out-b", eco);
+    await label("out-a", { [labels.managed]: null });
+    await vi.waitFor(async () => {
+      expect((await plane.api.get<Listed>(twins)).items.map(({ metadata }) => metadata.name)).toEqual(["out-b"]);
+      const own = await labelsOf("out-a");
+      expect([own["mine"], own[labels.powerProfile], own[labels.draining]]).toEqual(["too", undefined, undefined]);
+    }, soon);
+    await plane.api.remove("/api/v1/nodes/out-b");
+    await vi.waitFor(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]), soon);
+  });
+
+  it("OPR-01 OPR-28 with exactly its own rights nothing is refused, and no pod is touched", async () => {
+    const { user } = identity;
+    const own = plane.audited().filter((request) => request.user === user);
+    expect(own.length).toBeGreaterThan(0);
+    expect(own.filter(({ code }) => code === 403 || code === 401)).toEqual([]);
+    const written = own.filter(({ verb }) => !["get", "list", "watch"].includes(verb));
+    const touched = written.map(({ resource, subresource }) => `${resource}${subresource && `/${subresource}`}`);
+    expect(new Set(touched)).toEqual(
+      new Set(["nodes", "nodetwins", "nodetwins/status", "nodepowerprofiles", "leases", "events"]),
+    );
+  });
+});
