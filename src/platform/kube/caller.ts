@@ -11,7 +11,7 @@ import { textOfBody } from "./watch-lines.ts";
 export interface CallOptions {
   /** Ends the call with the signal's own reason. */
   readonly signal?: AbortSignal;
-  /** The longest one attempt may take, from sending to the last byte. */
+  /** The longest one attempt may wait for its turn, and the longest it may then take to the last byte. */
   readonly timeout?: Milliseconds;
   /** How often a failed call is repeated where that is safe. */
   readonly retries?: number;
@@ -64,10 +64,10 @@ export class Caller {
 
   /** Opens an answer without end: the time limit covers only its beginning; after that `signal` ends it. */
   async open(request: Outgoing, signal: AbortSignal, options: Omit<CallOptions, "signal"> = {}): Promise<ApiResponse> {
-    if (options.urgent !== true) await this.#options.limit.take(signal);
+    await this.#turn(options, signal);
+    signal.throwIfAborted();
     const abort = new AbortController();
     const stop = () => abort.abort(signal.reason);
-    signal.throwIfAborted();
     signal.addEventListener("abort", stop, { once: true });
     try {
       const response = await this.#timed(request, { ...options, signal }, abort, async () => {
@@ -84,7 +84,7 @@ export class Caller {
 
   async #attempt(request: Outgoing, options: CallOptions): Promise<string> {
     const { signal } = options;
-    if (options.urgent !== true) await this.#options.limit.take(signal);
+    await this.#turn(options, signal);
     signal?.throwIfAborted();
     const abort = new AbortController();
     const stop = () => abort.abort(signal?.reason);
@@ -100,6 +100,11 @@ export class Caller {
     }
   }
 
+  /** Undefined when the call may go at once. */
+  #turn({ urgent, timeout = this.#options.timeout }: CallOptions, signal: AbortSignal | undefined) {
+    return urgent === true ? undefined : this.#options.limit.take(signal, timeout);
+  }
+
   async #timed<Result>(
     request: Outgoing,
     { timeout = this.#options.timeout, signal }: CallOptions,
@@ -111,8 +116,12 @@ export class Caller {
       late = true;
       abort.abort(new Error(`no answer within ${timeout} ms`));
     });
+    // Nor may anything below that does not look at the signal, such as a credential plugin, outlast it.
+    const ended = Promise.withResolvers<never>();
+    const end = () => ended.reject(abort.signal.reason);
+    abort.signal.addEventListener("abort", end, { once: true });
     try {
-      return await work();
+      return await Promise.race([work(), ended.promise]);
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
       if (late) throw new ApiError("timeout", `${nameOf(request)}: no answer within ${timeout} ms`, { cause: error });
@@ -120,6 +129,7 @@ export class Caller {
       throw errorOfNetwork(request, error);
     } finally {
       timer.cancel();
+      abort.signal.removeEventListener("abort", end);
     }
   }
 

@@ -1,23 +1,32 @@
 import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 
-/** What a probe of a silent watch found: nothing was missed; something may have been; or an error that settles it. */
-export type Finding = "nothing missed" | "in doubt" | Error;
+/**
+ * What a probe of a silent watch found: nothing was there to hear; something was; the server is well but moved on, by
+ * this kind or another; or an error that settles it.
+ */
+export type Finding = "nothing missed" | "missed" | "unsure" | Error;
 
 export interface WatchdogOptions {
   readonly clock: Clock;
-  /** The longest silence before the probe. */
+  /** The longest silence of the server. */
   readonly limit: Milliseconds;
   readonly probe: () => Promise<Finding>;
-  /** The watch is given up: with what the probe met, or with nothing when it only stayed in doubt. */
+  /** The watch is given up: with what the probe met, or with nothing when it only stayed silent for too long. */
   readonly giveUp: (error: Error | undefined) => void;
 }
 
+/** Asked this early, the answer and the grace after it still fit into the limit. */
+const ASK_AFTER = 0.75;
+/** What was missed may be on its way: so long the watch may still bring it. */
+const GRACE = 0.25;
 const LONGEST_GRACE = 15_000;
+/** Servers send a bookmark each minute: a watch that brought none for longer is dead, even if nothing else speaks against it. */
+const WITHOUT_BOOKMARK = 75_000;
 
 /**
  * Doubts a watch that says nothing: over a connection that is dead without knowing it, nothing is exactly what one hears.
- * A probe over another connection tells whether there was anything to hear; in doubt the watch gets a little more time.
+ * A probe over another connection tells whether there was anything to hear; where it cannot tell, the watch gets more time.
  */
 export class IdleWatchdog {
   readonly #options: WatchdogOptions;
@@ -28,7 +37,7 @@ export class IdleWatchdog {
   constructor(options: WatchdogOptions) {
     this.#options = options;
     this.#heardAt = options.clock.monotonic();
-    this.#wait(options.limit, () => void this.#doubt());
+    this.#listen();
   }
 
   heard(): void {
@@ -41,17 +50,18 @@ export class IdleWatchdog {
   }
 
   /** A timer that finds out it came too early waits for the rest: cheaper than a new timer for each event. */
-  #wait(length: Milliseconds, then: () => void): void {
+  #listen(): void {
     const { clock, limit } = this.#options;
-    this.#timer = clock.after(length, () => {
-      const rest = this.#heardAt + limit - clock.monotonic();
-      if (rest > 0) this.#wait(milliseconds(rest), () => void this.#doubt());
-      else then();
+    const rest = this.#heardAt + limit * ASK_AFTER - clock.monotonic();
+    this.#timer = clock.after(milliseconds(Math.max(0, rest)), () => {
+      if (this.#heardAt + limit * ASK_AFTER > clock.monotonic()) this.#listen();
+      else void this.#doubt();
     });
   }
 
   async #doubt(): Promise<void> {
-    const { limit, probe, giveUp } = this.#options;
+    const { clock, limit, probe, giveUp } = this.#options;
+    const heardAt = this.#heardAt;
     let finding: Finding;
     try {
       finding = await probe();
@@ -59,8 +69,26 @@ export class IdleWatchdog {
       finding = error instanceof Error ? error : new Error(String(error));
     }
     if (this.#stopped) return;
-    if (finding === "nothing missed") this.heard();
-    if (finding instanceof Error) giveUp(finding);
-    else this.#wait(milliseconds(Math.min(limit / 4, LONGEST_GRACE)), () => giveUp(undefined));
+    // A watch that spoke meanwhile needs no witness, whatever the probe met.
+    if (this.#heardAt !== heardAt) this.#listen();
+    else if (finding instanceof Error) giveUp(finding);
+    else if (finding === "nothing missed") {
+      this.heard();
+      this.#listen();
+    } else if (finding === "missed") {
+      this.#unlessHeard(Math.min(limit * GRACE, LONGEST_GRACE), () => giveUp(undefined));
+    } else {
+      const rest = heardAt + Math.max(limit, WITHOUT_BOOKMARK) - clock.monotonic();
+      if (rest > limit * ASK_AFTER) this.#unlessHeard(limit * ASK_AFTER, () => void this.#doubt());
+      else this.#unlessHeard(rest, () => giveUp(undefined));
+    }
+  }
+
+  #unlessHeard(length: number, then: () => void): void {
+    const heardAt = this.#heardAt;
+    this.#timer = this.#options.clock.after(milliseconds(Math.max(0, length)), () => {
+      if (this.#heardAt === heardAt) then();
+      else this.#listen();
+    });
   }
 }

@@ -88,6 +88,22 @@ describe("CallLimit", () => {
     await expect(limit.take(AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
   });
 
+  it("sends away a call whose turn does not come in time, and gives its place to the next", async () => {
+    const { clock, limit } = make(1, 1);
+    expect(limit.tryTake()).toBe(true);
+    const first = limit.take(undefined, ms(1001));
+    const late = limit.take(undefined, ms(1999));
+    late?.catch(() => undefined);
+    const last = limit.take(undefined, ms(2001));
+    await clock.advanceAsync(ms(1999));
+    await first;
+    await expect(late).rejects.toMatchObject({ kind: "busy", notDone: true });
+    expect(limit.waiting).toBe(1);
+    await clock.advanceAsync(ms(1));
+    await last;
+    expect(clock.waiting).toBe(0);
+  });
+
   it.each([
     [0, 1, 1],
     [-1, 1, 1],

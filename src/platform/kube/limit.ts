@@ -1,4 +1,4 @@
-import { type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { ApiError } from "./errors.ts";
 
@@ -41,8 +41,8 @@ export class CallLimit {
   }
 
   /** Undefined when the call may go at once, which is the usual case and costs no turn of the event loop. */
-  take(signal?: AbortSignal): Promise<void> | undefined {
-    return this.tryTake() ? undefined : this.#wait(signal);
+  take(signal?: AbortSignal, longest?: Milliseconds): Promise<void> | undefined {
+    return this.tryTake() ? undefined : this.#wait(signal, longest);
   }
 
   /** For what is dropped rather than waited for. */
@@ -53,26 +53,31 @@ export class CallLimit {
     return true;
   }
 
-  async #wait(signal: AbortSignal | undefined): Promise<void> {
+  async #wait(signal: AbortSignal | undefined, longest: Milliseconds | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (this.#waiters.size >= this.#options.queue) {
-      throw new ApiError("busy", `${this.#waiters.size} calls already wait for the client's own limit`, {
-        notDone: true,
-      });
+      throw busy(`${this.#waiters.size} calls already wait for the client's own limit`);
     }
     let stop: (() => void) | undefined;
+    let deadline: Timer | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
         const waiter: Waiter = { go: resolve };
-        stop = () => {
+        const leave = (reason: unknown) => {
           this.#waiters.delete(waiter);
-          reject(signal?.reason);
+          reject(reason);
         };
+        stop = () => leave(signal?.reason);
+        if (longest !== undefined) {
+          const late = () => leave(busy(`not its turn within ${longest} ms at the client's own limit`));
+          deadline = this.#options.clock.after(longest, late);
+        }
         signal?.addEventListener("abort", stop, { once: true });
         this.#waiters.add(waiter);
         this.#arm();
       });
     } finally {
+      deadline?.cancel();
       if (stop !== undefined) signal?.removeEventListener("abort", stop);
     }
   }
@@ -105,3 +110,5 @@ export class CallLimit {
     this.#countedAt = now;
   }
 }
+
+const busy = (message: string): ApiError => new ApiError("busy", message, { notDone: true });

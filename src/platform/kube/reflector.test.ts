@@ -12,6 +12,7 @@ import type { Change } from "./store.ts";
 
 const ms = milliseconds;
 const node = (name: string) => `/api/v1/nodes/${name}`;
+const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1";
 
 interface Small {
   readonly name: string;
@@ -38,7 +39,8 @@ function make(more: Partial<ReflectorOptions<Small, "zone">> = {}) {
   const told = () => changes.flat().map(({ type, key }) => `${type} ${key}`);
   const lists = () => api.requests.filter(({ path }) => !path.includes("watch=")).length;
   const watches = () => api.requests.filter(({ path }) => path.includes("watch=")).length;
-  return { clock, api, reflector, changes, told, lines, lists, watches };
+  const paths = () => api.requests.map(({ path }) => path);
+  return { clock, api, reflector, changes, told, lines, lists, watches, paths };
 }
 
 function project({ metadata }: KubeObject): Small | undefined {
@@ -235,11 +237,11 @@ describe("Reflector", () => {
   it("leaves a watch alone over which there was nothing to hear, and counts that as contact", async () => {
     const { clock, reflector, watches, lists } = make({ idleLimit: ms(20_000) });
     reflector.start();
-    await clock.advanceAsync(ms(15_000));
-    expect(reflector.silence).toBe(15_000);
-    await clock.advanceAsync(ms(185_000));
+    await clock.advanceAsync(ms(14_000));
+    expect(reflector.silence).toBe(14_000);
+    await clock.advanceAsync(ms(186_000));
     expect(watches()).toBe(1);
-    expect(lists()).toBe(11);
+    expect(lists()).toBe(14);
     expect(reflector.silence).toBeLessThanOrEqual(20_000);
     await reflector.stop();
   });
@@ -248,11 +250,126 @@ describe("Reflector", () => {
     const { clock, api, reflector } = make({ idleLimit: ms(20_000) });
     reflector.start();
     for (let time = 0; time < 10; time++) {
-      await clock.advanceAsync(ms(15_000));
+      await clock.advanceAsync(ms(14_000));
       api.bookmark();
     }
     expect(api.requests).toHaveLength(2);
     await reflector.stop();
+  });
+
+  it("finds a dead watch of a kind in which something changed, on a server whose moment always moves", async () => {
+    const { clock, api, reflector, told, paths } = make({ idleLimit: ms(20_000) });
+    for (const name of ["a", "b"]) api.put(node(name), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    for (const watcher of api.watchers) watcher.freeze();
+    api.put(node("b"), labelled("y"));
+    for (let time = 0; time < 76; time++) {
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+    }
+    expect(told()).toEqual(["added a", "added b", "updated b"]);
+    // Neither the questions nor the new watch needed the whole list.
+    expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  it("leaves a quiet watch on a busy server alone while bookmarks come, and counts answers as contact", async () => {
+    const { clock, api, reflector, watches, lists } = make();
+    api.put(node("a"), labelled("x"));
+    reflector.start();
+    let silence = 0;
+    for (let second = 1; second <= 600; second++) {
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+      if (second % 61 === 0) api.bookmark();
+      silence = Math.max(silence, reflector.silence ?? 0);
+    }
+    expect(watches()).toBe(1);
+    // One question between two bookmarks.
+    expect(lists()).toBe(1 + 10);
+    expect(silence).toBeLessThanOrEqual(45_000);
+    await reflector.stop();
+  });
+
+  it.each([
+    [20_000, 75],
+    [60_000, 75],
+    [90_000, 90],
+  ])("opens a watch anew that brought not even a bookmark, with a limit of %d ms after %d s", async (limit, after) => {
+    const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
+    reflector.start();
+    const opened: number[] = [];
+    for (let second = 0; second <= 2 * after; second++) {
+      opened.push(watches());
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+    }
+    expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
+    expect(watches()).toBe(3);
+    expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  it("does not end a watch that spoke while the question about it failed", async () => {
+    const { clock, api, reflector, watches, told } = make({ idleLimit: ms(20_000) });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.fault = ({ path }) => (path.includes("limit=1") ? "silence" : undefined);
+    for (let round = 0; round < 10; round++) {
+      await clock.advanceAsync(ms(15_500));
+      api.put(node(`n${round}`), labelled("x"));
+    }
+    await clock.advanceAsync(ms(14_000));
+    expect(told()).toHaveLength(10);
+    expect(watches()).toBe(1);
+    await reflector.stop();
+  });
+
+  it("takes a server without time for a question as no word about the watch", async () => {
+    const { clock, api, reflector, watches } = make({ idleLimit: ms(20_000) });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.fault = ({ path }) => (path.includes("limit=1") ? { answer: 429 } : undefined);
+    await clock.advanceAsync(ms(74_000));
+    expect(watches()).toBe(1);
+    await clock.advanceAsync(ms(2000));
+    expect(watches()).toBe(2);
+    await reflector.stop();
+  });
+
+  it("waits longer and longer where each list is newer and each watch expired", async () => {
+    const { clock, api, reflector, lists } = make();
+    api.fault = ({ path }) => {
+      api.version++;
+      return path.includes("watch=") ? { answer: 410 } : undefined;
+    };
+    reflector.start();
+    await clock.advanceAsync(ms(3_600_000));
+    expect(lists()).toBeGreaterThan(100);
+    expect(lists()).toBeLessThan(200);
+    await reflector.stop();
+  });
+
+  it("does not stand in a queue behind the program's own writes", async () => {
+    const clock = new VirtualClock();
+    const api = new FakeApi(clock);
+    const limit = { perSecond: 1, burst: 1, queue: 100_000 };
+    const client = new KubeClient({ transport: api, clock, random: seededRandom(1), fieldManager: "test", limit });
+    const { reflector } = make({ client, clock, idleLimit: ms(4000), pageSize: 2 });
+    for (let name = 0; name < 20; name++) api.put(node(`n${name}`), labelled("x"));
+    const writes = Array.from({ length: 1000 }, async () =>
+      client.mergePatch(resources.nodes, { name: "n1" }, {}).catch(() => undefined),
+    );
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    expect([reflector.store.size, api.watchers.size]).toEqual([20, 1]);
+    for (const watcher of api.watchers) watcher.freeze();
+    await clock.advanceAsync(ms(3000));
+    expect(api.requests.filter(({ path }) => path.endsWith("limit=1"))).toHaveLength(1);
+    const stopped = reflector.stop();
+    await clock.advanceAsync(ms(30_000));
+    await Promise.all([stopped, ...writes]);
   });
 
   it("tells how long nothing was heard while the server is away, and never gives up", async () => {

@@ -8,7 +8,7 @@ import { ApiError, isApiError } from "./errors.ts";
 import { type Finding, IdleWatchdog } from "./idle-watchdog.ts";
 import { Mirror } from "./mirror.ts";
 import type { KubeObject } from "./object.ts";
-import { readPages } from "./pages.ts";
+import { type ListPage, readPages } from "./pages.ts";
 import type { Resource } from "./resource.ts";
 import { comesAfter } from "./resource-version.ts";
 import { type Backoff, waitAfterError } from "./retry.ts";
@@ -41,6 +41,8 @@ const A_GOOD_WHILE = milliseconds(1000);
 /** After so many watches that failed at the same place, the place itself is in doubt. */
 const FAILURES_UNTIL_LIST = 5;
 const LONGEST_PROBE = 10_000;
+/** One call at a time bounds itself; behind a queue of writes it would notice a dead watch minutes late. */
+const CALL = { lean: true, urgent: true } as const;
 /** As client-go: the server ends watches after 5 to 10 minutes, so that they spread over its replicas again. */
 const SERVER_TIMEOUT = milliseconds(300_000);
 
@@ -121,12 +123,14 @@ export class Reflector<Value, Index extends string = never> {
     const { clock, random } = this.#options;
     let placeKnown = false;
     for (let failures = 0; ; ) {
-      const from = this.#mirror.resourceVersion;
+      // Only what a watch brings is progress: a list is always newer than the last one on a busy cluster.
+      let from = this.#mirror.resourceVersion;
       this.#openedAt = undefined;
       let error: unknown;
       try {
         if (!placeKnown) await this.#list(signal);
         placeKnown = true;
+        from = this.#mirror.resourceVersion;
         await this.#watch(signal);
       } catch (caught) {
         error = caught;
@@ -151,7 +155,7 @@ export class Reflector<Value, Index extends string = never> {
     const resourceVersion = await readPages({
       pageSize,
       fetch: async (page) => {
-        const answer = await client.list(resource, { ...selection, ...page }, { signal, lean: true });
+        const answer = await client.list(resource, { ...selection, ...page }, { signal, ...CALL });
         this.#heard();
         return answer;
       },
@@ -184,7 +188,7 @@ export class Reflector<Value, Index extends string = never> {
       const resourceVersion = this.#mirror.resourceVersion;
       const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
       const query = { ...selection, resourceVersion, serverTimeout };
-      const events = await client.watch(resource, query, { signal: abort.signal, lean: true });
+      const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
       this.#openedAt = clock.monotonic();
       this.#heard();
       watchdog.heard();
@@ -208,18 +212,26 @@ export class Reflector<Value, Index extends string = never> {
   async #probe(signal: AbortSignal): Promise<Finding> {
     const { client, resource, selection } = this.#options;
     const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
-    const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, lean: true });
-    if (page.resourceVersion === this.#mirror.resourceVersion) {
-      this.#heard();
-      return "nothing missed";
+    let page: ListPage;
+    try {
+      page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
+    } catch (error) {
+      // A server that has no time for a question says nothing about the watch.
+      if (isApiError(error, "tooMany", "busy")) return "unsure";
+      throw error;
     }
-    if (comesAfter(this.#mirror.resourceVersion, page.resourceVersion) === true) {
+    this.#heard();
+    const at = this.#mirror.resourceVersion;
+    if (page.resourceVersion === at) return "nothing missed";
+    if (comesAfter(at, page.resourceVersion) === true) {
       return new ApiError(
         "gone",
         `the server is at ${page.resourceVersion}, before what it showed us: it was set back`,
       );
     }
-    return "in doubt";
+    // The server's moment moves with every object of every kind; an object's own moment does not.
+    const isNewer = ({ metadata }: KubeObject) => comesAfter(metadata.resourceVersion ?? "", at) === true;
+    return page.items.some(isNewer) ? "missed" : "unsure";
   }
 
   #heard(): void {
