@@ -195,6 +195,26 @@ describe("HttpTransport", () => {
     await expect(open({ server, tls: broken }).client.list(resources.nodes)).rejects.toThrow("the plugin is broken");
   });
 
+  it("keeps to its time limit while the identity hangs", async () => {
+    const { port } = await serve((_request, response) => json(response, list));
+    const server = `https://127.0.0.1:${port}`;
+    const hanging = async () => new Promise<never>(() => undefined);
+    const short = { timeout: milliseconds(20) };
+    const headless = open({ server, headers: hanging }).client;
+    await expect(headless.list(resources.nodes, {}, short)).rejects.toMatchObject({ kind: "timeout" });
+  });
+
+  it("gives the place of a connection back whose certificates never came", async () => {
+    const { port } = await serve((_request, response) => json(response, list));
+    let asked = 0;
+    const tls = async () => (++asked === 1 ? new Promise<never>(() => undefined) : { ca: pem("ca.crt") });
+    const once = { connections: 1, connectTimeout: milliseconds(20) };
+    const { client } = open({ server: `https://127.0.0.1:${port}`, tls }, once);
+    await expect(client.list(resources.nodes)).rejects.toThrow("no certificates within 20 ms");
+    // Within the time a slow machine needs to connect, under a limit of its own.
+    await expect.poll(async () => client.list(resources.nodes).catch(String)).toMatchObject({ items: [] });
+  });
+
   it("tells an answer that broke off from a whole one", async () => {
     const { port } = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import { buildConnector, type Dispatcher, Pool } from "undici";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Clock, systemClock } from "../clock/index.ts";
 import type { Identity, TlsMaterial } from "./identity.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
@@ -10,7 +11,9 @@ export interface HttpTransportOptions {
   readonly connections?: number;
   /** Connections for watches: one each. */
   readonly watchConnections?: number;
+  /** The longest the identity's certificates, and after them a connection, may take. */
   readonly connectTimeout?: Milliseconds;
+  readonly clock?: Clock;
 }
 
 /** Before the server's own idle limit ends them: kube-apiserver keeps idle connections for three minutes. */
@@ -30,13 +33,14 @@ export class HttpTransport implements Transport {
   readonly #prefix: string;
 
   constructor(options: HttpTransportOptions) {
-    const { identity, connections = 16, watchConnections = 32, connectTimeout = milliseconds(10_000) } = options;
+    const { identity, connections = 16, watchConnections = 32, clock = systemClock } = options;
+    const { connectTimeout = milliseconds(10_000) } = options;
     this.#identity = identity;
     const server = new URL(identity.server);
     // Some servers stand behind a path, such as Rancher's.
     this.#prefix = server.pathname.replace(/\/+$/, "");
     const shared: Pool.Options = {
-      connect: currentConnector(identity, connectTimeout),
+      connect: currentConnector(identity, connectTimeout, clock),
       pipelining: 1,
       allowH2: false,
       headersTimeout: 0,
@@ -69,7 +73,7 @@ export class HttpTransport implements Transport {
 }
 
 /** Each new connection uses the certificates of its time: those in files are renewed while we run. */
-function currentConnector(identity: Identity, connectTimeout: Milliseconds): buildConnector.connector {
+function currentConnector(identity: Identity, connectTimeout: Milliseconds, clock: Clock): buildConnector.connector {
   let built: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
   const connectorFor = (material: TlsMaterial): buildConnector.connector => {
     if (built?.material !== material) {
@@ -87,7 +91,7 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds): bui
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
     let material: TlsMaterial;
     try {
-      material = await identity.tls();
+      material = await within(connectTimeout, clock, identity.tls());
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
       return;
@@ -96,6 +100,17 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds): bui
     connectorFor(material)(withServerName(options, material), callback);
   };
   return (options, callback) => void connect(options, callback);
+}
+
+/** A source of certificates that hangs would keep the connection's place in the pool for good. */
+async function within(length: Milliseconds, clock: Clock, material: Promise<TlsMaterial>): Promise<TlsMaterial> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(length, () => late.reject(new Error(`no certificates within ${length} ms`)));
+  try {
+    return await Promise.race([material, late.promise]);
+  } finally {
+    timer.cancel();
+  }
 }
 
 const withServerName = (options: buildConnector.Options, { serverName }: TlsMaterial): buildConnector.Options =>
