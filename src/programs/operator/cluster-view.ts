@@ -18,6 +18,8 @@ export interface ClusterView {
   profile(name: string): NodePowerProfile | undefined;
   pods(): Iterable<PodSummary>;
   podsOn(node: string): Iterable<PodSummary>;
+  /** Another number whenever the pods of the node are others. */
+  podsVersion(node: string): number;
   /** Names of all objects that are kept per node, whether the node is there or not. */
   recorded(): Iterable<string>;
   /** Whether pods, and what they are held against, are as the server has them now; else nothing may go down. */

@@ -130,7 +130,7 @@ function kept(eligibility: Eligibility, view: ClusterView, name: string): Planne
 
 function targetFor(managed: ManagedNode, planned: PlannedNode, demand: DemandView, input: PassInput): Target {
   const { name, node, eligibility, shape, pin } = managed;
-  const { view, settings, telemetry, now } = input;
+  const { view, settings, telemetry, memory, now } = input;
   const twin = view.twin(name);
   const seen = seenOn(node, twin, { caps: shape.caps, pin, powerProfileLabel: settings.labels.powerProfile });
   const performancePods = view.current ? (demand.performancePodsByNode.get(name) ?? 0) : undefined;
@@ -161,7 +161,16 @@ function targetFor(managed: ManagedNode, planned: PlannedNode, demand: DemandVie
     node,
     caps,
     budget,
-    reading: readingOf({ node, shape, view, telemetry, settings, budget, now }),
+    reading: readingOf({
+      node,
+      shape,
+      view,
+      telemetry,
+      settings,
+      podWatts: () => memory.podWattsOn(node, shape, view),
+      budget,
+      now,
+    }),
   };
 }
 
@@ -180,7 +189,7 @@ function withTwins(targets: readonly Target[], input: PassInput): Map<string, No
   );
   const plans = new Map<string, NodePlan>();
   for (const target of targets) {
-    const { node, caps, budget: _budget, reading, ...decided } = target;
+    const { node, caps, reading } = target;
     const zone = zones.get(node.metadata.labels?.[labels.coolingZone] ?? "");
     const status = compute(
       {
@@ -196,7 +205,7 @@ function withTwins(targets: readonly Target[], input: PassInput): Map<string, No
       },
       settings.twin,
     );
-    plans.set(target.name, { ...decided, status });
+    plans.set(target.name, Object.assign(target, { status }));
   }
   return plans;
 }

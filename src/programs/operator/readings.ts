@@ -1,4 +1,4 @@
-import { boundWattsOn } from "../../core/demand/index.ts";
+import type { MarginalWatts } from "../../core/demand/index.ts";
 import {
   agentReading,
   choosePower,
@@ -21,54 +21,48 @@ export interface Telemetry {
   readonly facility: FacilityReadings;
 }
 
-/** The share of its request's power a pod is expected to draw: what the extender reckons with unless told otherwise. */
-const COEFFICIENTS = { cpu: 0.7, gpuStandard: 0.65, gpuPerformance: 0.85 };
-
 interface ReadingInput {
   readonly node: ClusterNode;
   readonly shape: NodeShape;
   readonly view: ClusterView;
   readonly telemetry: Telemetry;
   readonly settings: OperatorSettings;
+  /** What the pods bound to the node are expected to add. */
+  readonly podWatts: () => MarginalWatts;
   /** What the node may draw under its caps. */
   readonly budget: Watts | undefined;
   readonly now: Instant;
 }
 
-/** The node's power by the source that is configured; the ways that would not be asked are not worked out. */
+/** The node's power by the source that is configured; a way that is not asked, or comes second, is not worked out. */
 export function readingOf(input: ReadingInput): PowerReading | undefined {
-  const { node, shape, view, telemetry, settings, now } = input;
-  const { name } = node.metadata;
-  const controlStatus = view.twin(name)?.status?.controlStatus;
-  return choosePower(settings.powerSource, {
-    get agent() {
-      return agentReading(controlStatus, shape.view.gpu !== undefined, now, settings.agentHeartbeat);
-    },
-    get external() {
-      return telemetry.power.get(name);
-    },
-    get utilization() {
-      return utilizationReading(input);
-    },
-    get static() {
-      const pods = boundWattsOn(
-        view.podsOn(name),
-        { hardware: shape.view, labels: node.metadata.labels },
-        COEFFICIENTS,
-      );
-      const power = staticEstimate(shape.view, pods.total, input.budget);
-      return power === undefined ? undefined : { power, source: "static" as const, at: now };
-    },
-  });
+  const { settings, telemetry, node } = input;
+  const mode = settings.powerSource;
+  if (mode === "http" || mode === "prometheus")
+    return choosePower(mode, { external: telemetry.power.get(node.metadata.name) });
+  const direct = mode === "auto" ? choosePower(mode, { agent: agentsReading(input) }) : undefined;
+  return (
+    direct ??
+    choosePower(mode, { utilization: mode === "static" ? undefined : utilizationReading(input) }) ??
+    choosePower(mode, { static: mode === "utilization" ? undefined : staticReading(input) })
+  );
 }
 
-function utilizationReading({ node, shape, view, telemetry, budget }: ReadingInput): PowerReading | undefined {
-  const { name, labels } = node.metadata;
-  const usage = telemetry.usage.get(name);
+function agentsReading({ node, shape, view, settings, now }: ReadingInput): PowerReading | undefined {
+  const controlStatus = view.twin(node.metadata.name)?.status?.controlStatus;
+  return agentReading(controlStatus, shape.view.gpu !== undefined, now, settings.agentHeartbeat);
+}
+
+function staticReading({ shape, podWatts, budget, now }: ReadingInput): PowerReading | undefined {
+  const power = staticEstimate(shape.view, podWatts().total, budget);
+  return power === undefined ? undefined : { power, source: "static", at: now };
+}
+
+function utilizationReading({ node, shape, podWatts, telemetry, budget }: ReadingInput): PowerReading | undefined {
+  const usage = telemetry.usage.get(node.metadata.name);
   const cpus = cpusOf(node) ?? shape.view.cpu.totalCores;
   if (usage === undefined || !isPositive(cpus)) return undefined;
-  const pods = boundWattsOn(view.podsOn(name), { hardware: shape.view, labels }, COEFFICIENTS);
-  const power = utilizationEstimate(shape.view, usage.cpuCores / cpus, pods.gpu, budget);
+  const power = utilizationEstimate(shape.view, usage.cpuCores / cpus, podWatts().gpu, budget);
   return power === undefined ? undefined : { power, source: "utilization", at: usage.at };
 }
 

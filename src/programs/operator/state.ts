@@ -58,6 +58,7 @@ export class ClusterState implements ClusterView {
   readonly #nodes: Latest<ClusterNode>;
   readonly #twins: Latest<NodeTwin>;
   readonly #profiles: Latest<NodePowerProfile>;
+  readonly #podsVersions = new Map<string, number>();
 
   constructor(options: ClusterStateOptions) {
     const { client, clock, random, log, powerProfileLabel, onNews, onUnknownClass } = options;
@@ -77,7 +78,11 @@ export class ClusterState implements ClusterView {
       });
     this.#reflected = {
       nodes: reflect({ resource: resources.nodes, project: clusterNodeOf }, (change) => {
-        if (change.type === "deleted") this.#nodes.gone(change.key, change.old.metadata.uid);
+        if (change.type === "deleted") {
+          this.#nodes.gone(change.key, change.old.metadata.uid);
+          // Whoever remembers something of its pods remembers the Node they were on, too.
+          this.#podsVersions.delete(change.key);
+        }
         return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
       }),
       pods: reflect<PodSummary, "node">(
@@ -90,7 +95,11 @@ export class ClusterState implements ClusterView {
           },
           indexes: { node: (pod) => pod.node },
         },
-        podChangeMatters,
+        (change) => {
+          if (change.type !== "added") this.#podsChanged(change.old.node);
+          if (change.type !== "deleted") this.#podsChanged(change.new.node);
+          return podChangeMatters(change);
+        },
       ),
       hardware: reflect(
         { resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) },
@@ -181,11 +190,19 @@ export class ClusterState implements ClusterView {
     return this.#reflected.pods.store.by("node", node);
   }
 
+  podsVersion(node: string): number {
+    return this.#podsVersions.get(node) ?? 0;
+  }
+
   recorded(): Iterable<string> {
     const names = this.#twins.names();
     for (const [name] of this.#reflected.hardware.store.entries()) names.add(name);
     for (const name of this.#profiles.names()) names.add(name);
     return names;
+  }
+
+  #podsChanged(node: string | undefined): void {
+    if (node !== undefined) this.#podsVersions.set(node, this.podsVersion(node) + 1);
   }
 
   nodeAnswered(object: KubeObject): void {

@@ -1,0 +1,238 @@
+import { describe, expect, it } from "vitest";
+import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../core/api/index.ts";
+import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
+import { type Instant, instant, watts } from "../../core/units/index.ts";
+import { parseConfig } from "../../platform/config/index.ts";
+import type { ClusterNode, ClusterView } from "./cluster-view.ts";
+import { operatorConfig } from "./config.ts";
+import { jobFor } from "./diff.ts";
+import { Memory } from "./memory.ts";
+import { type ClusterPlan, type PassInput, plan } from "./pass.ts";
+import type { Telemetry } from "./readings.ts";
+import { settingsOf } from "./settings.ts";
+
+const NOW = instant(Date.UTC(2030, 0, 1));
+const MINUTE = 60_000;
+
+/** A cluster as plain values. */
+class Values implements ClusterView {
+  readonly #nodes = new Map<string, ClusterNode>();
+  readonly twins = new Map<string, NodeTwin>();
+  readonly profiles = new Map<string, NodePowerProfile>();
+  readonly #pods: PodSummary[] = [];
+  current = true;
+  nodesCurrent = true;
+
+  add(name: string, own: Readonly<Record<string, string>> = {}, spec: Node["spec"] = {}): this {
+    const metadata = { name, uid: `uid-${name}`, resourceVersion: "1", labels: { [labels.managed]: "true", ...own } };
+    this.#nodes.set(name, { metadata, spec, status: { capacity: { cpu: "64" } } });
+    return this;
+  }
+
+  pod(nodeName: string | undefined, performance = true): this {
+    const annotations = performance ? { "joulie.io/workload-class": "performance" } : {};
+    const spec = {
+      ...(nodeName !== undefined && { nodeName }),
+      containers: [{ resources: { requests: { cpu: "8" } } }],
+    };
+    this.#pods.push(podSummaryOf({ metadata: { name: "p", annotations }, spec, status: { phase: "Running" } }));
+    return this;
+  }
+
+  /** Makes the cluster show what a plan asks for. */
+  show(planned: ClusterPlan, at: Instant = NOW): void {
+    for (const own of planned.nodes.values()) {
+      const node = this.#nodes.get(own.name);
+      if (node === undefined) continue;
+      this.#nodes.set(own.name, {
+        ...node,
+        metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...own.labels } },
+      });
+      const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: own.name, uid: node.metadata.uid }];
+      const lastUpdated = new Date(at).toISOString();
+      const conditions = [
+        { type: "Published", status: "True" as const, reason: "Written", message: "", lastTransitionTime: lastUpdated },
+      ];
+      this.twins.set(own.name, {
+        metadata: { name: own.name, ownerReferences },
+        spec: own.spec,
+        status: { ...own.status, conditions, lastUpdated },
+      });
+    }
+  }
+
+  nodes = () => this.#nodes.values();
+  node = (name: string) => this.#nodes.get(name);
+  twin = (name: string) => this.twins.get(name);
+  hardware = () => undefined;
+  profile = (name: string) => this.profiles.get(name);
+  pods = () => this.#pods;
+  podsOn = (node: string) => this.#pods.filter((pod) => pod.node === node);
+  podsVersion = () => this.#pods.length;
+  recorded = () => this.twins.keys();
+}
+
+function configured(variables: Readonly<Record<string, string>> = {}) {
+  const machine = { isTerminal: false, exists: () => false };
+  const parsed = parseConfig(operatorConfig, { env: variables, flags: {}, machine });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
+  return settingsOf(parsed.value.values);
+}
+
+const nothingRead: Telemetry = {
+  power: new Map(),
+  usage: new Map(),
+  facility: { site: {}, zones: new Map(), racks: new Map() },
+};
+
+function passOver(view: ClusterView, more: Partial<PassInput> = {}): ClusterPlan {
+  const settings = more.settings ?? configured();
+  return plan({ view, settings, telemetry: nothingRead, memory: new Memory(), now: NOW, ...more });
+}
+
+const states = (planned: ClusterPlan) =>
+  Object.fromEntries(Array.from(planned.nodes.values(), ({ name, next }) => [name, next.state]));
+
+describe("a pass", () => {
+  it("is the same for the same state, whatever was remembered", () => {
+    const view = new Values().add("a").add("b").pod("a").pod(undefined);
+    const memory = new Memory();
+    const first = passOver(view, { memory });
+    expect(passOver(view, { memory })).toEqual(first);
+    expect(passOver(view)).toEqual(first);
+  });
+
+  it("OPR-03 OPR-04 counts neither reserved nor cordoned nodes among those it plans", () => {
+    const view = new Values()
+      .add("a")
+      .add("b")
+      .add("c", { [labels.reserved]: "true" })
+      .add("d", {}, { unschedulable: true });
+    const planned = passOver(view);
+    expect(planned.hpCount).toBe(1);
+    expect([...planned.nodes.keys()]).toEqual(["a", "b"]);
+  });
+
+  it("X-24 lets no node go down while the cluster may be history, and removes nothing while nodes may be", () => {
+    const view = new Values().add("a").add("b");
+    view.current = false;
+    expect(states(passOver(view))).toEqual({ a: "ActivePerformance", b: "ActivePerformance" });
+    view.current = true;
+    expect(states(passOver(view))).toEqual({ a: "ActivePerformance", b: "ActiveEco" });
+    view.twins.set("gone", { metadata: { name: "gone", uid: "u" }, spec: { nodeName: "gone", profile: "eco" } });
+    expect([...passOver(view).leftovers.keys()]).toEqual(["gone"]);
+    view.nodesCurrent = false;
+    expect([...passOver(view).leftovers.keys()]).toEqual([]);
+  });
+
+  it("X-31 a reading that is missing is missing: the node keeps no figure, and the trend makes no jump", () => {
+    const settings = configured({
+      OPERATOR_NODE_POWER_SOURCE: "http",
+      OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http://meter/{node}",
+    });
+    const view = new Values().add("a");
+    const memory = new Memory();
+    const measured = (power: number | undefined, minute: number) => {
+      const now = instant(NOW + minute * MINUTE);
+      const reading = power === undefined ? [] : [["a", { power: watts(power), source: "http", at: now }] as const];
+      const telemetry = { ...nothingRead, power: new Map(reading) };
+      return passOver(view, { settings, memory, telemetry, now }).nodes.get("a")?.status.powerMeasurement;
+    };
+    expect(measured(100, 0)?.measuredNodePowerW).toBe(100);
+    expect(measured(110, 1)?.powerTrendWPerMin).toBeCloseTo(10);
+    expect(measured(undefined, 2)?.measuredNodePowerW).toBeUndefined();
+    expect(measured(130, 3)?.powerTrendWPerMin).toBeCloseTo(10);
+  });
+
+  it("sums a rack's power for the supply, and takes the rack's own meter where there is one", () => {
+    const view = new Values()
+      .add("a", { [labels.rack]: "r1" })
+      .add("b", { [labels.rack]: "r1" })
+      .add("c", { [labels.rack]: "r2" });
+    const psu = (planned: ClusterPlan, name: string) => planned.nodes.get(name)?.status.predictedPsuStressScore ?? 0;
+    const summed = passOver(view);
+    expect(psu(summed, "a")).toBe(psu(summed, "b"));
+    expect(psu(summed, "a")).toBeGreaterThan(psu(summed, "c"));
+    const racks = new Map([["r1", watts(25_000)]]);
+    const metered = passOver(view, { telemetry: { ...nothingRead, facility: { ...nothingRead.facility, racks } } });
+    expect(psu(metered, "a")).toBe(50);
+  });
+
+  it("gives a node without a twin no eco caps, whatever the draining caps are", () => {
+    const view = new Values().add("a").pod("a");
+    const planned = passOver(view, { settings: configured({ STATIC_HP_FRAC: "0", DRAINING_CAPS: "eco" }) });
+    expect(planned.nodes.get("a")).toMatchObject({ next: { state: "DrainingPerformance", caps: "performance" } });
+  });
+});
+
+describe("the difference between plan and cluster", () => {
+  const settings = configured();
+  const context = { now: NOW, settings, jitter: 1, failure: undefined };
+  const kindsFor = (planned: ClusterPlan, view: ClusterView, name: string, more = {}) => {
+    const own = planned.nodes.get(name);
+    if (own === undefined) throw new Error(`${name} is not planned`);
+    return jobFor(own, view, { ...context, ...more }).steps.map(({ kind }) => kind);
+  };
+
+  it("X-22 is in the order of the way down, of the way up, and of a new twin", () => {
+    const view = new Values().add("a").add("b");
+    const first = passOver(view);
+    expect(kindsFor(first, view, "b")).toEqual(["spec", "status", "labels"]);
+    view.show(first);
+    const lowering = passOver(view);
+    expect(kindsFor(lowering, view, "b")).toEqual(["status", "spec"]);
+    view.show(lowering);
+    const swapped = passOver(view.add("b", { "joulie.io/hw.cpu-cores": "512" }));
+    expect(kindsFor(swapped, view, "a")).toEqual(["status", "labels", "spec"]);
+    expect(kindsFor(swapped, view, "b")).toEqual(["spec", "status", "labels"]);
+  });
+
+  it("X-55 is nothing once the cluster shows the plan, and a refresh when the heartbeat is due", () => {
+    const view = new Values().add("a").add("b");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const planned = passOver(view);
+    for (const name of ["a", "b"]) {
+      expect(kindsFor(planned, view, name)).toEqual([]);
+      expect(kindsFor(planned, view, name, { now: instant(NOW + 2 * MINUTE) })).toEqual(["status"]);
+      expect(kindsFor(planned, view, name, { now: instant(NOW + 1.9 * MINUTE), jitter: 0.9 })).toEqual(["status"]);
+    }
+  });
+
+  it("X-22 lowers no caps of a node that no longer shows eco, though the plan was made when it did", () => {
+    const view = new Values().add("a").add("b");
+    view.show(passOver(view));
+    const lowering = passOver(view);
+    view.add("b");
+    expect(kindsFor(lowering, view, "b")).toEqual(["status", "labels"]);
+  });
+
+  it("says which job must not be done should a performance pod have come", () => {
+    const view = new Values().add("a").add("b");
+    const goesDown = passOver(view).nodes.get("b");
+    expect(goesDown && jobFor(goesDown, view, context).needsNoPerformancePods).toBe(true);
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const stays = passOver(view).nodes.get("b");
+    expect(stays && jobFor(stays, view, context).needsNoPerformancePods).toBe(false);
+  });
+
+  it("a figure that moved by less than the deadband waits for the heartbeat", () => {
+    const view = new Values().add("a").add("b");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const warmer = (ambient: number) =>
+      passOver(view, {
+        telemetry: { ...nothingRead, facility: { ...nothingRead.facility, site: { ambient: ambient as never } } },
+      });
+    expect(kindsFor(warmer(21), view, "a")).toEqual([]);
+    expect(kindsFor(warmer(24), view, "a")).toEqual(["status"]);
+  });
+
+  it("a twin without its owner, and one whose last refresh lies in the future, are mended", () => {
+    const view = new Values().add("a");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const twin = view.twins.get("a") as NodeTwin;
+    view.twins.set("a", { ...twin, metadata: { name: "a" } });
+    expect(kindsFor(passOver(view), view, "a")).toEqual(["spec"]);
+    view.twins.set("a", { ...twin, status: { ...twin.status, lastUpdated: "2031-01-01T00:00:00Z" } });
+    expect(kindsFor(passOver(view), view, "a")).toEqual(["status"]);
+  });
+});
