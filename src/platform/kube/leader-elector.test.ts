@@ -30,6 +30,8 @@ class Process implements Clock, Transport {
   #stoppedAt = 0;
   #wokeAt = 0;
   offline = false;
+  /** How long answers are under way to it. */
+  lateness = 0;
 
   constructor(clock: VirtualClock, api: FakeApi) {
     this.#clock = clock;
@@ -97,6 +99,7 @@ class Process implements Clock, Transport {
   async request(request: ApiRequest): Promise<ApiResponse> {
     if (this.offline) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     const response = await this.#api.request(request);
+    if (this.lateness > 0) await this.#clock.sleep(ms(this.lateness), request.signal);
     // An answer to a process that stands still is read when it goes on.
     if (!this.running) await new Promise<void>((resolve) => this.#held.push(resolve));
     return response;
@@ -124,7 +127,7 @@ function candidate(process: Process, name: string, seed: number, more: Partial<L
     ...more,
   });
   const ended = elector.run(stop.signal);
-  return { elector, process, terms, name, stop: async () => (stop.abort(), ended) };
+  return { elector, process, terms, name, ended, stop: async () => (stop.abort(), ended) };
 }
 
 const world = () => {
@@ -292,6 +295,58 @@ describe("LeaderElector", () => {
     await one.stop();
   });
 
+  it("no longer leads once it has sent the Lease back, however late the answer comes", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(3000));
+    const two = candidate(new Process(clock, api), "two", 2);
+    await clock.advanceAsync(ms(3000));
+    one.process.lateness = 1900;
+    const ended = one.stop();
+    for (let passed = 0; passed < 3000; passed += 100) {
+      await clock.advanceAsync(ms(100));
+      expect([one, two].filter(({ elector }) => elector.leading).length).toBeLessThan(2);
+    }
+    await ended;
+    expect(two.elector.leading).toBe(true);
+    await two.stop();
+  });
+
+  it("leads on when whoever listens to changes of leader fails", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1, {
+      onLeader: () => {
+        throw new Error("the listener's fault");
+      },
+    });
+    await clock.advanceAsync(ms(10_000));
+    expect(one.elector.leading).toBe(true);
+    // Another takes the Lease by force: the leader sees it, tells it, and its work ends.
+    api.put(PATH, { spec: { holderIdentity: "other", leaseDurationSeconds: 15 } });
+    await clock.advanceAsync(ms(3000));
+    expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
+    await clock.advanceAsync(ms(20_000));
+    expect([one.elector.leading, one.terms]).toEqual([true, { active: 1, begun: 2 }]);
+    await one.stop();
+  });
+
+  it("ends the leader's work even when renewing fails in a way nobody thought of", async () => {
+    const { clock, api } = world();
+    const process = new Process(clock, api);
+    const broken = { next: () => 0.5 };
+    const one = candidate(process, "one", 1, { random: broken });
+    await clock.advanceAsync(ms(100));
+    broken.next = () => {
+      throw new Error("out of luck");
+    };
+    const { ended } = one;
+    ended.catch(() => undefined);
+    await clock.advanceAsync(ms(5000));
+    await expect(ended).rejects.toThrow("out of luck");
+    expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
+    expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
+  });
+
   it.each([
     [10_000, 10_000, 2000],
     [15_000, 2000, 2000],
@@ -303,49 +358,66 @@ describe("LeaderElector", () => {
     expect(() => candidate(new Process(clock, api), "one", 1, times)).toThrow(RangeError);
   });
 
-  it("X-57 never has two leaders through 200 random pauses, sleeps and outages, for several seeds", async () => {
-    for (const seed of [1, 2]) {
+  it.each([1, 2, 3, 4, 5])(
+    "X-57 never has two leaders through 200 random pauses, sleeps, outages and restarts, seed %d",
+    async (seed) => {
       const { clock, api } = world();
       const random = seededRandom(seed);
-      const all = ["a", "b", "c"].map((name, index) => candidate(new Process(clock, api), name, seed * 10 + index));
+      let seeds = seed * 1000;
+      const begun = new Map<string, number>();
+      const start = (process: Process, name: string) => candidate(process, name, seeds++);
+      const all = ["a", "b", "c"].map((name) => start(new Process(clock, api), name));
+      // Those that were told to stop, until they have.
+      const leaving = new Set<(typeof all)[number]>();
       const pass = async (length: number) => {
         for (let passed = 0; passed < length; passed += 200) {
           await clock.advanceAsync(ms(200));
-          const leading = all.filter(({ elector }) => elector.leading).map(({ name }) => name);
-          expect(leading.length, `leading at ${clock.monotonic()} with seed ${seed}: ${leading.join()}`).toBeLessThan(
-            2,
-          );
-          const working = all.filter(({ process, terms }) => process.awake && terms.active > 0);
-          expect(working.length, `working at ${clock.monotonic()} with seed ${seed}`).toBeLessThan(2);
+          const both = [...all, ...leaving];
+          const leading = both.filter(({ elector }) => elector.leading).map(({ name }) => name);
+          expect(leading.length, `leading at ${clock.monotonic()}: ${leading.join()}`).toBeLessThan(2);
+          const working = both.filter(({ process, terms }) => process.awake && terms.active > 0);
+          expect(working.length, `working at ${clock.monotonic()}`).toBeLessThan(2);
         }
+      };
+      const restart = (one: (typeof all)[number]) => {
+        begun.set(one.name, (begun.get(one.name) ?? 0) + one.terms.begun);
+        leaving.add(one);
+        void one.stop().then(() => leaving.delete(one));
+        all[all.indexOf(one)] = start(new Process(clock, api), one.name);
       };
       for (let trouble = 0; trouble < 200; trouble++) {
         // Half the time it is the leader who is hit.
         const leader = all.find(({ elector }) => elector.leading);
         const hit = (random.next() < 0.5 ? leader : undefined) ?? all[Math.floor(random.next() * 3)];
+        if (hit === undefined) throw new Error("one of three is always there");
+        if (random.next() < 0.3) hit.process.lateness = random.next() * 3000;
         const chance = random.next();
-        if (chance < 0.25) hit?.process.stopFor("paused");
-        else if (chance < 0.5) hit?.process.stopFor("suspended");
-        else if (chance < 0.75 && hit !== undefined) hit.process.offline = true;
+        if (chance < 0.2) hit.process.stopFor("paused");
+        else if (chance < 0.4) hit.process.stopFor("suspended");
+        else if (chance < 0.6) hit.process.offline = true;
+        else if (chance < 0.8) restart(hit);
         else api.fault = () => (random.next() < 0.5 ? "done, then silence" : { late: random.next() * 20_000 });
         await pass(random.next() * 25_000);
         api.fault = () => undefined;
-        for (const { process } of all) {
+        for (const { process } of [...all, ...leaving]) {
           if (random.next() < 0.7) process.goOn();
           if (random.next() < 0.7) process.offline = false;
+          if (random.next() < 0.7) process.lateness = 0;
         }
         await pass(random.next() * 8000);
       }
-      for (const { process } of all) {
+      for (const { process } of [...all, ...leaving]) {
         process.goOn();
         process.offline = false;
+        process.lateness = 0;
       }
       await pass(40_000);
+      expect(leaving.size).toBe(0);
       expect(all.filter(({ elector }) => elector.leading)).toHaveLength(1);
-      expect(all.every(({ terms }) => terms.begun > 5)).toBe(true);
+      for (const { name, terms } of all) expect((begun.get(name) ?? 0) + terms.begun).toBeGreaterThan(5);
       const ended = Promise.all(all.map(async ({ stop }) => stop()));
       await clock.advanceAsync(ms(30_000));
       await ended;
-    }
-  });
+    },
+  );
 });

@@ -79,36 +79,42 @@ export class LeaderElector {
     const work = (async () => lead(term.signal))().catch((err: unknown) => {
       if (!term.signal.aborted) log.error({ err }, "the leader's work failed; standing for election again");
     });
-    const over = new AbortController();
-    const stop = () => over.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    void work.then(stop);
-    await this.#holdOn(over.signal);
-    signal.removeEventListener("abort", stop);
-    const lost = !this.leading;
-    term.abort(new Error(lost ? "the lease was lost" : "the term is over"));
+    try {
+      await this.#holdOn(signal, work);
+    } finally {
+      // Whatever happened: nobody works without a lease.
+      const lost = !this.leading;
+      term.abort(new Error(lost ? "the lease was lost" : "the term is over"));
+      await this.#endTerm(work);
+      log[lost ? "warn" : "info"]({ lease: this.#options.lease }, lost ? "no longer leading" : "gave leadership back");
+      await work;
+    }
+  }
+
+  async #endTerm(work: Promise<void>): Promise<void> {
     // What the leader still does, it does on its own lease: giving it back earlier would let two lead.
     const end = new AbortController();
     await Promise.race([work, this.#untilLost(end.signal)]);
     end.abort();
-    if (this.leading) await this.#release();
+    const wasLeading = this.leading;
+    // Before the release is sent: the next one may lead before its answer is back.
     this.#renewed = undefined;
-    log[lost ? "warn" : "info"]({ lease: this.#options.lease }, lost ? "no longer leading" : "gave leadership back");
-    await work;
+    if (wasLeading) await this.#release();
   }
 
-  /** Renews again and again; returns when leadership is over. */
-  async #holdOn(over: AbortSignal): Promise<void> {
+  /** Renews again and again; returns when leadership or the work is over. */
+  async #holdOn(signal: AbortSignal, work: Promise<void>): Promise<void> {
     const end = new AbortController();
     const stop = () => end.abort();
-    over.addEventListener("abort", stop, { once: true });
-    if (over.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    void work.then(stop);
     const deadline = this.#untilLost(end.signal).then(stop);
     while (!end.signal.aborted) {
       await this.#pause(end.signal);
       if (!end.signal.aborted && !(await this.#tryOnce(end.signal)) && !this.#record.isOurs) break;
     }
-    over.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", stop);
     end.abort();
     await deadline;
   }
@@ -128,7 +134,7 @@ export class LeaderElector {
 
   /** One attempt to take or renew the Lease; true when it is ours now. */
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
-    const { log, onLeader } = this.#options;
+    const { log } = this.#options;
     let ours = false;
     try {
       const sent = await this.#record.take(signal, milliseconds(this.#renewDeadline / 2));
@@ -141,9 +147,18 @@ export class LeaderElector {
       const expected = isApiError(err, "conflict", "alreadyExists");
       log[expected ? "debug" : "warn"]({ err }, "the lease could not be taken or renewed");
     }
-    const leader = this.#record.holder;
-    if (leader !== this.#leader) onLeader?.((this.#leader = leader));
+    this.#tell(this.#record.holder);
     return ours;
+  }
+
+  #tell(leader: string | undefined): void {
+    if (leader === this.#leader) return;
+    this.#leader = leader;
+    try {
+      this.#options.onLeader?.(leader);
+    } catch (err) {
+      this.#options.log.error({ err }, "a listener failed on a change of leader");
+    }
   }
 
   async #release(): Promise<void> {
