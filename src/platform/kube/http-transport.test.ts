@@ -208,11 +208,12 @@ describe("HttpTransport", () => {
     const { port } = await serve((_request, response) => json(response, list));
     let asked = 0;
     const tls = async () => (++asked === 1 ? new Promise<never>(() => undefined) : { ca: pem("ca.crt") });
-    const once = { connections: 1, connectTimeout: milliseconds(20) };
+    const once = { connections: 1, connectTimeout: milliseconds(200) };
     const { client } = open({ server: `https://127.0.0.1:${port}`, tls }, once);
-    await expect(client.list(resources.nodes)).rejects.toThrow("no certificates within 20 ms");
-    // Within the time a slow machine needs to connect, under a limit of its own.
-    await expect.poll(async () => client.list(resources.nodes).catch(String)).toMatchObject({ items: [] });
+    await expect(client.list(resources.nodes)).rejects.toThrow("no certificates within 200 ms");
+    // A slow machine may need more than one attempt.
+    const again = async () => client.list(resources.nodes).catch(String);
+    await expect.poll(again, { timeout: 10_000 }).toMatchObject({ items: [] });
   });
 
   it("tells an answer that broke off from a whole one", async () => {
