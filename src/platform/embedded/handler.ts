@@ -172,12 +172,12 @@ export class Handler {
   #keep(stream: WatchStream, signal: AbortSignal): void {
     const stop = () => stream.end(signal.reason instanceof Error ? signal.reason : new Error("the watch was aborted"));
     this.#watches.add(stream);
+    signal.addEventListener("abort", stop, { once: true });
     stream.onEnd(() => {
       this.#watches.delete(stream);
       signal.removeEventListener("abort", stop);
     });
     if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
   }
 }
 

@@ -47,6 +47,15 @@ export const listAt = (value: unknown, ...path: readonly string[]): readonly unk
   return Array.isArray(found) ? found : [];
 };
 
+/** Far beyond any real object, and far from where the walks over it would run out of stack. Kubernetes stops at 10,000. */
+export const DEEPEST = 1000;
+
+/** Whether more than `depth` lists and objects stand in one another. */
+export function isDeeperThan(depth: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
+}
+
 /** A number JSON cannot hold comes out of JSON.parse as Infinity (`1e999`), and would go back out as null. */
 export const mayOverflow = (text: string): boolean => /[eE]\+?\d{3}|\d{300}/.test(text);
 

@@ -122,12 +122,12 @@ export function watch(
   );
   try {
     if (version === 0 || initial) {
-      for (const stored of collection.list(namespace)) if (view.matches?.(stored.object) !== false) stream.add(stored);
-      if (initial) stream.mark(true);
+      const state = collection.list(namespace).filter(({ object }) => view.matches?.(object) !== false);
+      stream.begin(state, initial);
     } else {
       // A resourceVersion from the future is one of an earlier life of this server, which kept nothing of it.
       if (version > server.store.version) throw expired(`too old resource version: ${version} is not of this server`);
-      for (const change of collection.history.since(version)) stream.take(change);
+      stream.replay(collection.history.since(version));
     }
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

@@ -1,7 +1,7 @@
 import { parse as parseYaml } from "yaml";
 import type { ApiRequest } from "../kube/index.ts";
 import type { WriteOptions } from "./admission.ts";
-import { everyNumberIsFinite, type Fields, isFields, mayOverflow } from "./json.ts";
+import { DEEPEST, everyNumberIsFinite, type Fields, isDeeperThan, isFields, mayOverflow } from "./json.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
 
 /** Kubernetes' own limit of a request's body. */
@@ -32,13 +32,23 @@ export function askedOf({ method, path, headers = {}, body = "" }: ApiRequest): 
 export const mediaTypeOf = ({ headers }: Asked): string =>
   (headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
 
+/** Once through JSON: a loop of aliases and a number that is none come no further, and nothing is shared. */
+const parsedYaml = (text: string): unknown =>
+  JSON.parse(
+    JSON.stringify(parseYaml(text), (_key, value: unknown) => {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError("a number is out of range");
+      return value;
+    }),
+  );
+
 function parsed(text: string, yaml: boolean): unknown {
   let value: unknown;
   try {
-    value = yaml && !text.trimStart().startsWith("{") ? parseYaml(text) : JSON.parse(text);
+    value = yaml && !text.trimStart().startsWith("{") ? parsedYaml(text) : JSON.parse(text);
   } catch (error) {
     throw badRequest(`couldn't read the body: ${error instanceof Error ? error.message : String(error)}`);
   }
+  if (isDeeperThan(DEEPEST, value)) throw badRequest(`couldn't read the body: exceeded max depth of ${DEEPEST}`);
   if (mayOverflow(text) && !everyNumberIsFinite(value))
     throw badRequest("couldn't read the body: a number is out of range");
   return value;

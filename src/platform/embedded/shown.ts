@@ -25,7 +25,7 @@ const shownObject = ({ view }: ServedResource, { object }: Stored) => view?.show
 
 /** One object as text, from its cached JSON where it has no other face. */
 export const objectText = (resource: ServedResource, stored: Stored): string =>
-  resource.view === undefined ? stored.json : JSON.stringify(resource.view.shown(stored.object));
+  resource.view === undefined ? stored.json() : JSON.stringify(resource.view.shown(stored.object));
 
 /** An item of a list. As in Kubernetes, built-in kinds leave out what the list says already. */
 function itemText(resource: ServedResource, stored: Stored): string {

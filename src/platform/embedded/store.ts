@@ -55,10 +55,13 @@ export class Store {
   }
 
   #record(collection: Collection, type: Change["type"], object: KubeObject, previous: Stored | undefined): Stored {
-    const version = ++this.#version;
+    const version = this.#version + 1;
     const { namespace, name } = object.metadata;
     const metadata = { ...object.metadata, resourceVersion: String(version) };
     const current = new Stored(keyOf(namespace, name), { ...object, metadata }, version);
+    // What has no text could be stored and never be listed: it fails here, before anything has changed.
+    if (type !== "DELETED") current.json();
+    this.#version = version;
     const change = { type, version, current, previous };
     collection.record(change);
     for (const listener of this.#listeners) listener(change, collection);

@@ -13,7 +13,8 @@ export class Stored {
     this.version = version;
   }
 
-  get json(): string {
+  /** Made once; throws where an object is too deep to have a text. */
+  json(): string {
     this.#json ??= JSON.stringify(this.object);
     return this.#json;
   }

@@ -10,6 +10,8 @@ import { type Change, Stored } from "./stored.ts";
 const BOOKMARK_EVERY = milliseconds(60_000);
 /** A reader this far behind would only cost memory: its watch ends, and it starts anew. */
 const MOST_WAITING = 100_000;
+/** So that a hundred thousand events never become one string. */
+const EVENTS_PER_CHUNK = 500;
 
 /** What a watch shows of its changes. */
 export interface WatchView {
@@ -21,18 +23,27 @@ export interface WatchView {
   readonly bookmark: (version: number, initialEventsEnd: boolean) => Fields;
 }
 
+/** An event that waits for its reader; text where it is not about an object. */
+interface Waiting {
+  readonly type: string;
+  readonly object: Stored | string;
+}
+
 /** The lines of one watch: a queue that changes fill and one reader empties. */
 export class WatchStream implements AsyncIterable<Uint8Array> {
   readonly #view: WatchView;
   readonly #version: () => number;
   readonly #timers: Timer[] = [];
   readonly #unfollow: () => void;
-  #lines: string[] = [];
+  #queue: Waiting[] = [];
+  /** How many of those that wait came after the start. The state at the start is as long as it is. */
+  #behind = 0;
   #wake: (() => void) | undefined;
   #over = false;
   #failure: Error | undefined;
   #onEnd: () => void = () => undefined;
 
+  /** Without `seconds`, or with 0 as in Kubernetes, it ends when its reader leaves. */
   constructor(
     collection: Collection,
     view: WatchView,
@@ -42,9 +53,9 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   ) {
     this.#view = view;
     this.#version = version;
-    this.#unfollow = collection.follow((change) => this.take(change));
+    this.#unfollow = collection.follow((change) => this.#hear(change));
     if (view.bookmarks) this.#keepMarking(clock);
-    if (seconds !== undefined) {
+    if (seconds !== undefined && seconds > 0) {
       const end = () => {
         if (view.bookmarks) this.mark(false);
         this.end();
@@ -54,24 +65,34 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 
   onEnd(callback: () => void): void {
-    this.#onEnd = callback;
+    if (this.#over) callback();
+    else this.#onEnd = callback;
   }
 
   /** A change as this watch sees it: one that enters its selector is an addition, one that leaves it a deletion. */
-  take({ type, current, previous, version }: Change): void {
+  #take({ type, current, previous, version }: Change): void {
     const { matches } = this.#view;
     if (matches === undefined) {
-      this.#event(type, current);
+      this.#push(type, current);
       return;
     }
     const before = previous !== undefined && matches(previous.object);
     const after = type !== "DELETED" && matches(current.object);
-    if (after) this.#event(before ? "MODIFIED" : "ADDED", current);
-    else if (before && previous !== undefined) this.#event("DELETED", at(previous, version));
+    if (after) this.#push(before ? "MODIFIED" : "ADDED", current);
+    else if (before && previous !== undefined) this.#push("DELETED", at(previous, version));
   }
 
-  add(stored: Stored): void {
-    this.#event("ADDED", stored);
+  /** What happened before the watch was asked for. */
+  replay(changes: readonly Change[]): void {
+    for (const change of changes) this.#take(change);
+    this.#behind = 0;
+  }
+
+  /** The state the watch starts from, however large, and a mark at its end where asked for. */
+  begin(state: readonly Stored[], marked: boolean): void {
+    for (const stored of state) this.#push("ADDED", stored);
+    if (marked) this.mark(true);
+    this.#behind = 0;
   }
 
   mark(initialEventsEnd: boolean): void {
@@ -89,6 +110,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     if (this.#over) return;
     this.#over = true;
     this.#failure = failure;
+    if (failure !== undefined) this.#queue = [];
     this.#unfollow();
     for (const timer of this.#timers) timer.cancel();
     this.#onEnd();
@@ -99,11 +121,8 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     try {
       for (;;) {
         if (this.#failure !== undefined) throw this.#failure;
-        if (this.#lines.length > 0) {
-          const lines = this.#lines;
-          this.#lines = [];
-          yield Buffer.from(lines.join(""));
-        } else if (this.#over) return;
+        if (this.#queue.length > 0) yield* this.#chunks();
+        else if (this.#over) return;
         else
           await new Promise<void>((resolve) => {
             this.#wake = resolve;
@@ -114,17 +133,37 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     }
   }
 
-  #event(type: string, stored: Stored): void {
-    this.#push(type, this.#view.shown(stored));
+  /** Everything that waits now. The text is made here: an object that cannot be shown ends this watch and no other. */
+  *#chunks(): Generator<Uint8Array, void, undefined> {
+    const events = this.#queue;
+    this.#queue = [];
+    this.#behind = 0;
+    for (let start = 0; start < events.length; start += EVENTS_PER_CHUNK) {
+      if (this.#failure !== undefined) return;
+      const lines = events.slice(start, start + EVENTS_PER_CHUNK).map((event) => this.#line(event));
+      yield Buffer.from(lines.join(""));
+    }
   }
 
-  #push(type: string, object: string): void {
-    if (this.#over) return;
-    this.#lines.push(`{"type":"${type}","object":${object}}\n`);
-    if (this.#lines.length > MOST_WAITING) {
-      this.#lines = [];
-      this.end(new Error(`a watch fell ${MOST_WAITING} events behind`));
+  #line({ type, object }: Waiting): string {
+    return `{"type":"${type}","object":${typeof object === "string" ? object : this.#view.shown(object)}}\n`;
+  }
+
+  /** A selector that fails ends its own watch: the write goes on, and so do the other watches. */
+  #hear(change: Change): void {
+    try {
+      this.#take(change);
+    } catch (error) {
+      this.end(error instanceof Error ? error : new Error(String(error)));
+      return;
     }
+    if (this.#behind > MOST_WAITING) this.end(new Error(`a watch fell ${MOST_WAITING} events behind`));
+  }
+
+  #push(type: string, object: Stored | string): void {
+    if (this.#over) return;
+    this.#queue.push({ type, object });
+    this.#behind++;
     this.#wake?.();
   }
 

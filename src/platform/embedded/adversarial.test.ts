@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { twins, world } from "./test-world.ts";
+
+const nodes = "/api/v1/nodes";
+const merge = { "content-type": "application/merge-patch+json" };
+const named = (name: string, more: string) => `{"metadata":{"name":"${name}"},"x":${more}}`;
+const lists = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+
+describe("an object that is too deep", () => {
+  it.each([nodes, "/api/v1/namespaces/default/pods", twins])(
+    "is refused at %s, and the rest stays readable",
+    async (path) => {
+      const { send, watch } = world();
+      const seen = await watch(`${path}?watch=1`);
+      const { status, body } = await send("POST", path, named("deep", lists(100_000)));
+      expect([status, body.reason]).toEqual([400, "BadRequest"]);
+      expect((await send("GET", path)).body.items).toEqual([]);
+      expect(seen.events).toEqual([]);
+    },
+  );
+
+  it("has more than 1,000 levels", async () => {
+    const { send } = world();
+    // The object itself is one of them.
+    expect((await send("POST", nodes, named("just", lists(999)))).status).toBe(201);
+    expect((await send("POST", nodes, named("over", lists(1000)))).status).toBe(400);
+    expect((await send("PATCH", `${nodes}/just`, `{"y":${lists(999)}}`, merge)).status).toBe(200);
+    expect((await send("PATCH", `${nodes}/just`, `{"y":${lists(1000)}}`, merge)).status).toBe(400);
+    expect((await send("GET", nodes)).body.items.map(({ metadata }) => metadata.name)).toEqual(["just"]);
+  });
+
+  it("is refused as YAML, too, as are loops and numbers that are none", async () => {
+    const { send } = world();
+    const yaml = { "content-type": "application/yaml" };
+    const bodies = ["&a [*a]", "&a [*a, *a]", lists(5000), ".inf", "-.inf", ".nan", "1e999"];
+    for (const body of bodies) {
+      expect((await send("POST", nodes, `metadata: { name: y }\nx: ${body}`, yaml)).status).toBe(400);
+    }
+    expect((await send("POST", nodes, "metadata: { name: y }\nx: &a [1]\nz: *a", yaml)).body).toMatchObject({
+      x: [1],
+      z: [1],
+    });
+  });
+});
+
+describe("names of the prototype", () => {
+  it.each(["constructor", "toString", "__proto__"])("make no media type: %s", async (type) => {
+    const { send } = world();
+    await send("POST", nodes, { metadata: { name: "n" } });
+    expect((await send("PATCH", `${nodes}/n`, {}, { "content-type": type })).status).toBe(415);
+  });
+});
