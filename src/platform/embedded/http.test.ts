@@ -1,9 +1,11 @@
 import { X509Certificate } from "node:crypto";
+import { EventEmitter, getEventListeners } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../clock/index.ts";
 import { seededRandom } from "../random/index.ts";
 import { selfSigned } from "./certificate.ts";
 import { EmbeddedApi } from "./embedded-api.ts";
+import { drained } from "./http.ts";
 
 const open: EmbeddedApi[] = [];
 afterEach(async () => {
@@ -71,6 +73,37 @@ describe("listening", () => {
     const ended = watch.text().catch(() => "broken off");
     await api.close();
     expect(["", "broken off"]).toContain(await ended);
+  });
+});
+
+describe("drained", () => {
+  function waiting() {
+    const response = new EventEmitter();
+    const abort = new AbortController();
+    const listeners = () => response.listenerCount("drain") + getEventListeners(abort.signal, "abort").length;
+    return { response, abort, listeners, wait: async () => drained(response as never, abort.signal) };
+  }
+
+  it("leaves no listener behind, whichever way it ends", async () => {
+    const { response, abort, listeners, wait } = waiting();
+    for (let round = 0; round < 3; round++) {
+      const done = wait();
+      expect(listeners()).toBe(2);
+      response.emit("drain");
+      await done;
+      expect(listeners()).toBe(0);
+    }
+    const broken = wait();
+    abort.abort(new Error("gone"));
+    await expect(broken).rejects.toThrow("gone");
+    expect(listeners()).toBe(0);
+  });
+
+  it("does not wait on a connection that is gone already", async () => {
+    const { abort, listeners, wait } = waiting();
+    abort.abort(new Error("gone"));
+    await expect(wait()).rejects.toThrow("gone");
+    expect(listeners()).toBe(0);
   });
 });
 

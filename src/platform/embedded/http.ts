@@ -127,10 +127,18 @@ async function serveOne(
   }
 }
 
-async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason as Error);
-    response.once("drain", resolve);
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
+/** Waits until more can be written; rejects once the connection is gone. */
+export async function drained(response: Pick<ServerResponse, "once" | "off">, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = () => reject(signal.reason as Error);
+  response.once("drain", resolve);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await promise;
+  } finally {
+    // A long answer drains thousands of times on one signal: each wait takes its listeners with it.
+    response.off("drain", resolve);
+    signal.removeEventListener("abort", stop);
+  }
 }
