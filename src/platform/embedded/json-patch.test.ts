@@ -52,6 +52,49 @@ describe("jsonPatched", () => {
   });
 });
 
+describe("jsonPatched within bounds", () => {
+  const tests = (count: number) => Array.from({ length: count }, () => ({ op: "test", path: "/a", value: 1 }));
+  it("takes 10,000 operations, not one more: 413", () => {
+    expect(jsonPatched({ a: 1 }, tests(10_000))).toEqual({ a: 1 });
+    expect(() => jsonPatched({ a: 1 }, tests(10_001))).toThrow(expect.objectContaining({ code: 413 }));
+  });
+
+  const copies = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
+  it("refuses copies of copies before they are larger than any body: 422", () => {
+    const document = { a: { text: "x".repeat(1000) } };
+    expect(Object.keys((jsonPatched(document, copies(10)) as typeof document).a)).toHaveLength(11);
+    expect(() => jsonPatched(document, copies(60))).toThrow(expect.objectContaining({ code: 422 }));
+  });
+
+  it("copies what was set to nothing", () => {
+    const patch = [
+      { op: "add", path: "/b" },
+      { op: "copy", from: "/b", path: "/c" },
+    ];
+    expect(JSON.stringify(jsonPatched({ a: 1 }, patch))).toBe('{"a":1}');
+  });
+
+  const chain = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
+  const end = (depth: number) => `/x${"/a".repeat(depth)}`;
+  it("refuses a result that is too deep: 422", () => {
+    const onto = (depth: number) => [{ op: "move", from: "/y", path: end(depth) }];
+    // 1 for the document itself, 998 down to the place, 1 more.
+    expect(jsonPatched({ x: chain(998), y: { z: 1 } }, onto(998))).toHaveProperty("x");
+    expect(() => jsonPatched({ x: chain(999), y: { z: 1 } }, onto(999))).toThrow(
+      expect.objectContaining({ code: 422, message: expect.stringContaining("1000 levels") }),
+    );
+  });
+
+  it("refuses one too deep to be walked on the way: 422", () => {
+    const patch = [
+      { op: "add", path: "/y", value: 1 },
+      { op: "copy", from: "/x", path: "/z" },
+    ];
+    expect(() => jsonPatched({ x: chain(100_000) }, patch)).toThrow(expect.objectContaining({ code: 422 }));
+  });
+});
+
 describe("mergePatched", () => {
   it("leaves nothing of the prototype behind, and pollutes none", () => {
     const patch = JSON.parse('{"__proto__": {"polluted": true}, "a": {"__proto__": null, "b": 1}}') as unknown;
@@ -73,6 +116,12 @@ describe("mergePatched", () => {
 });
 
 describe("strategicallyPatched", () => {
+  it("takes a list named like a field of the prototype for any list", () => {
+    for (const name of ["constructor", "toString"]) {
+      expect(strategicallyPatched({ [name]: [{ a: 1 }] }, { [name]: [{ a: 2 }] })).toEqual({ [name]: [{ a: 2 }] });
+    }
+  });
+
   it("merges known lists by key, replaces others, and follows directives", () => {
     const target = {
       status: { conditions: [{ type: "A", status: "True" }, { type: "B" }], images: [{ names: ["x"] }] },

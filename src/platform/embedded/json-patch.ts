@@ -1,5 +1,9 @@
-import { equal, isFields } from "./json.ts";
+import { DEEPEST, equal, isDeeperThan, isFields } from "./json.ts";
+import { LARGEST_BODY } from "./request.ts";
 import { badRequest, StatusError } from "./status.ts";
+
+/** Kubernetes' own limit. */
+const MOST_OPERATIONS = 10_000;
 
 interface Operation {
   readonly op: string;
@@ -20,10 +24,33 @@ export function jsonPatched(target: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch) || !patch.every(isOperation)) {
     throw badRequest("a JSON patch is a list of operations, each with op and path");
   }
-  return patch.reduce(operate, target);
+  if (patch.length > MOST_OPERATIONS) {
+    const message = `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`;
+    throw new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${message}`);
+  }
+  const result = operated(target, patch);
+  if (isDeeperThan(DEEPEST, result)) throw unfit(`the result is more than ${DEEPEST} levels deep`);
+  return result;
 }
 
-function operate(target: unknown, operation: Operation): unknown {
+function operated(target: unknown, patch: readonly Operation[]): unknown {
+  const copied = { size: 0 };
+  try {
+    return patch.reduce((here, operation) => operate(here, operation, copied), target);
+  } catch (error) {
+    // On the way a chain of moves can get too deep to be walked, whatever the end would be.
+    throw error instanceof RangeError ? unfit(error.message) : error;
+  }
+}
+
+/** Copies of copies double with every operation: all of them together may be as large as a body, as in Kubernetes. */
+function counted(value: unknown, copied: { size: number }): unknown {
+  copied.size += (JSON.stringify(value) ?? "").length;
+  if (copied.size > LARGEST_BODY) throw unfit(`it copies more than ${LARGEST_BODY} bytes`);
+  return value;
+}
+
+function operate(target: unknown, operation: Operation, copied: { size: number }): unknown {
   const path = pointer(operation.path);
   switch (operation.op) {
     case "add":
@@ -41,7 +68,7 @@ function operate(target: unknown, operation: Operation): unknown {
       return set(removed(target, from), path, lookup(target, from), true);
     }
     case "copy":
-      return set(target, path, lookup(target, pointer(operation.from)), true);
+      return set(target, path, counted(lookup(target, pointer(operation.from)), copied), true);
     default:
       throw badRequest(`Unexpected kind: ${operation.op}`);
   }

@@ -15,11 +15,11 @@ const APPLY = "application/apply-patch+yaml";
 const STRATEGIC = "application/strategic-merge-patch+json";
 
 /** What a patch of each media type makes of an object. */
-const patchers: Readonly<Record<string, (target: unknown, patch: unknown) => unknown>> = {
-  "application/merge-patch+json": mergePatched,
-  "application/json-patch+json": jsonPatched,
-  [STRATEGIC]: strategicallyPatched,
-};
+const patchers: ReadonlyMap<string, (target: unknown, patch: unknown) => unknown> = new Map([
+  ["application/merge-patch+json", mergePatched],
+  ["application/json-patch+json", jsonPatched],
+  [STRATEGIC, strategicallyPatched],
+]);
 
 export const isApply = (mediaType: string): boolean => mediaType === APPLY;
 
@@ -31,12 +31,10 @@ export function patch(
   body: unknown,
   options: WriteOptions,
 ): Written {
-  const patcher = patchers[mediaType];
+  const patcher = patchers.get(mediaType);
   // As in Kubernetes: strategic merge is for kinds whose Go types say how lists merge.
   if (patcher === undefined || (resource.custom && mediaType === STRATEGIC)) {
-    throw unsupportedMediaType(
-      [APPLY, ...Object.keys(patchers)].filter((type) => !resource.custom || type !== STRATEGIC),
-    );
+    throw unsupportedMediaType([APPLY, ...patchers.keys()].filter((type) => !resource.custom || type !== STRATEGIC));
   }
   const shown = resource.view?.shown(stored.object) ?? stored.object;
   const patched = patcher(shown, body);

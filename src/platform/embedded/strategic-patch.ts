@@ -5,25 +5,27 @@ import { equal, type Fields, isFields } from "./json.ts";
  * stands here is merged by that field; every other list is replaced. Names, not full paths: among the kinds served here no name
  * means two things.
  */
-const mergeKeys: Readonly<Record<string, string>> = {
-  conditions: "type",
-  addresses: "type",
-  ownerReferences: "uid",
-  containers: "name",
-  initContainers: "name",
-  ephemeralContainers: "name",
-  env: "name",
-  volumes: "name",
-  volumeMounts: "mountPath",
-  volumeDevices: "devicePath",
-  ports: "containerPort",
-  hostAliases: "ip",
-  imagePullSecrets: "name",
-  topologySpreadConstraints: "topologyKey",
-  podIPs: "ip",
-  hostIPs: "ip",
-  resourceClaims: "name",
-};
+const mergeKeys: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    conditions: "type",
+    addresses: "type",
+    ownerReferences: "uid",
+    containers: "name",
+    initContainers: "name",
+    ephemeralContainers: "name",
+    env: "name",
+    volumes: "name",
+    volumeMounts: "mountPath",
+    volumeDevices: "devicePath",
+    ports: "containerPort",
+    hostAliases: "ip",
+    imagePullSecrets: "name",
+    topologySpreadConstraints: "topologyKey",
+    podIPs: "ip",
+    hostIPs: "ip",
+    resourceClaims: "name",
+  }),
+);
 /** Lists of plain values whose items are added instead of replaced. */
 const mergedSets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
 
@@ -64,7 +66,7 @@ export function strategicallyPatched(target: unknown, patch: unknown): unknown {
 function listPatched(name: string, target: unknown, patch: readonly unknown[]): unknown {
   const before: readonly unknown[] = Array.isArray(target) ? target : [];
   if (mergedSets.has(name)) return [...before, ...patch.filter((item) => !before.some((one) => equal(one, item)))];
-  const mergeKey = mergeKeys[name];
+  const mergeKey = mergeKeys.get(name);
   const replaces = patch.some((item) => isFields(item) && item.$patch === "replace");
   if (mergeKey === undefined || replaces) return patch.filter((item) => !isFields(item) || item.$patch !== "replace");
   const result = [...before];
