@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { performancePod, Trial, type Write } from "./trial.ts";
 
@@ -69,6 +70,43 @@ describe("the guard, through the API", () => {
       "spec eco cap 60",
     ]);
     expect(await transitions(operator, "b")).toContain("DrainingPerformance ActiveEco applied 1");
+  });
+
+  it("X-22 a pod that is bound while a node's way down is being written stops it before the caps", async () => {
+    const operator = trial.start();
+    await trial.pass(SOON + 5);
+    operator.written();
+    const heal = trial.api.faults.add({
+      fault: { kind: "latency", length: milliseconds(4000) },
+      when: ({ method, path }) => method === "PATCH" && path.includes("/nodetwins/a/status"),
+    });
+    await trial.label("b", dense);
+    await trial.pass(3);
+    await trial.createPod("late", "a", performancePod);
+    await trial.pass(1);
+    heal();
+    await trial.pass(2 * TICK);
+    expect(await trial.shown("a")).toEqual(draining);
+    expect(order(operator.written(), "a").filter((line) => line.endsWith("cap 60"))).toEqual([]);
+  });
+
+  it("X-22 a pod that is bound before eco caps are written keeps them away", async () => {
+    const operator = trial.start();
+    await trial.pass(SOON + 5);
+    operator.written();
+    const isLowering = (body: unknown) => String(body).includes('"cpuPct":60');
+    const heal = trial.api.faults.add({
+      fault: { kind: "latency", length: milliseconds(4000) },
+      when: ({ path, body }) => path.includes("/nodetwins/a/status") && isLowering(body),
+    });
+    await trial.label("b", dense);
+    await trial.pass(4);
+    await trial.createPod("late", "a", performancePod);
+    await trial.pass(1);
+    heal();
+    await trial.pass(2 * TICK);
+    expect(await trial.shown("a")).toEqual({ ...eco, cap: 100 });
+    expect(order(operator.written(), "a").filter((line) => line === "spec eco cap 60")).toEqual([]);
   });
 
   it("OPR-25 a draining node that is planned for performance again goes back", async () => {

@@ -67,7 +67,8 @@ export class Loop {
   /** Leads: plans and has the plans written, until the term ends. */
   async run(writer: Writer, term: AbortSignal): Promise<void> {
     const { state } = this.#options;
-    const beats = this.#beat(writer, term);
+    const over = new AbortController();
+    const beats = this.#beat(writer, AbortSignal.any([term, over.signal]));
     try {
       await state.synced(term);
       for (;;) {
@@ -79,6 +80,7 @@ export class Loop {
       if (!term.aborted) throw error;
     } finally {
       this.#lastPass = undefined;
+      over.abort();
       await beats;
     }
   }
@@ -94,16 +96,16 @@ export class Loop {
     if (woken) await clock.sleep(coalesce, term);
   }
 
-  async #beat(writer: Writer, term: AbortSignal): Promise<void> {
+  async #beat(writer: Writer, signal: AbortSignal): Promise<void> {
     const { clock, settings } = this.#options;
     const pause = milliseconds(Math.min(BEAT, settings.heartbeat / 10));
     try {
       for (;;) {
-        await clock.sleep(pause, term);
+        await clock.sleep(pause, signal);
         writer.beat();
       }
     } catch (error) {
-      if (!term.aborted) throw error;
+      if (!signal.aborted) throw error;
     }
   }
 

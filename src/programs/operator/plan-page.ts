@@ -3,14 +3,14 @@ import type { ClusterPlan, NodePlan } from "./pass.ts";
 /** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
 export function planPage(
   plan: ClusterPlan | undefined,
-  failures: ReadonlyMap<string, string>,
+  failureOf: (node: string) => string | undefined,
   query: URLSearchParams,
 ): unknown {
   if (plan === undefined) return undefined;
   const name = query.get("node");
   if (name !== null) {
     const own = plan.nodes.get(name);
-    return own && nodeEntry(own, failures.get(name));
+    return own && nodeEntry(own, failureOf(name));
   }
   return {
     at: new Date(plan.at).toISOString(),
@@ -18,7 +18,7 @@ export function planPage(
     performancePods: plan.demand.performancePods,
     constraints: plan.demand.constraints,
     podsReadable: plan.current,
-    nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, failures.get(node.name))),
+    nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, failureOf(node.name))),
     leftovers: Object.fromEntries(plan.leftovers),
   };
 }

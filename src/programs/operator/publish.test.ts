@@ -335,6 +335,50 @@ describe("what the operator publishes", () => {
     expect(standby.written().length).toBeGreaterThan(0);
   });
 
+  it("X-57 a leader that cannot renew its lease writes nothing more", async () => {
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    const operator = trial.start();
+    await trial.pass(SOON);
+    const heal = trial.api.faults.add({ fault: { kind: "refused" }, when: ({ path }) => path.includes("/leases/") });
+    await trial.pass(20);
+    operator.written();
+    await trial.label("b", { "joulie.io/hw.cpu-cores": "512" });
+    await trial.pass(3 * TICK);
+    expect(operator.written()).toEqual([]);
+    expect((await operator.series("joulie_operator_leading"))[0]).toBe("joulie_operator_leading 0");
+    heal();
+    await trial.pass(TICK);
+    expect((await trial.shown("b")).spec).toBe("performance");
+  });
+
+  it("X-55 an outage of the API is no fault of its nodes: afterwards only what changed is written", async () => {
+    for (const name of ["a", "b", "c", "d"]) await trial.createNode(name);
+    const operator = trial.start({ TWIN_HEARTBEAT: "1h" });
+    await trial.pass(TICK);
+    const heal = trial.api.faults.add({
+      fault: { kind: "status", code: 503 },
+      when: ({ path }) => path.includes("/nodetwins/"),
+    });
+    await trial.label("d", { "joulie.io/hw.cpu-cores": "512" });
+    await trial.pass(TICK);
+    heal();
+    await trial.pass(2 * TICK);
+    expect((await trial.shown("d")).spec).toBe("performance");
+    expect((await operator.series("write_errors_total", 'kind="spec"'))[0]).toMatch(/ [1-9]\d*$/);
+    const conditions = operator.written().map(({ body }) => JSON.stringify(body));
+    expect(conditions.filter((body) => body.includes("WriteFailed"))).toEqual([]);
+  });
+
+  it("X-61 says what changed in few lines, and nothing when nothing did", async () => {
+    for (let index = 0; index < 40; index++) await trial.createNode(`node-${index}`);
+    const operator = trial.start();
+    await trial.pass(TICK);
+    expect(operator.logs.filter(({ level }) => level === "info").length).toBeLessThan(12);
+    operator.logs.length = 0;
+    await trial.pass(5 * TICK);
+    expect(operator.logs).toEqual([]);
+  });
+
   it("/debug/plan says why each node got its profile", async () => {
     for (const name of ["a", "b"]) await trial.createNode(name);
     const operator = trial.start();

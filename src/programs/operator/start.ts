@@ -120,31 +120,33 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
       });
       writer = own;
       const measuring = meter.run(interval, term).catch((err: unknown) => log.error({ err }, "measuring has ended"));
-      await loop.run(own, term);
-      await Promise.all([own.stop(), measuring]);
-      writer = undefined;
+      try {
+        await loop.run(own, term);
+      } finally {
+        await Promise.all([own.stop(), measuring]);
+        writer = undefined;
+      }
     },
   });
   const eventLoop = eventLoopDelay(milliseconds(100));
   measureProcess(metrics, { process, clock: ioClock, eventLoop });
-  const served = await serve({
-    address: config.METRICS_ADDR,
-    metrics,
-    log,
-    clock: ioClock,
-    live: { loop: () => loop.stalled },
-    ready: { synced: () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`) },
-    pages: { "/debug/plan": (query) => planPage(loop.plan, writer?.failures ?? new Map(), query) },
-  });
-  log.info({ url: served.url }, "serving metrics, health and /debug/plan");
-
-  state.start();
   try {
+    const served = await serve({
+      address: config.METRICS_ADDR,
+      metrics,
+      log,
+      clock: ioClock,
+      live: { loop: () => loop.stalled },
+      ready: { synced: () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`) },
+      pages: { "/debug/plan": (query) => planPage(loop.plan, (node) => writer?.failureOf(node), query) },
+    });
+    log.info({ url: served.url }, "serving metrics, health and /debug/plan");
+    state.start();
     await elector.run(signal);
+    await served.close();
   } finally {
     eventLoop.stop();
     await Promise.all([state.stop(), recorder.stop(), meter.close()]);
-    await served.close();
   }
 }
 

@@ -45,7 +45,7 @@ export class Writer {
   readonly #options: WriterOptions;
   readonly #queue: WorkQueue;
   readonly #writes: Writes;
-  readonly #failures = new Map<string, string>();
+  readonly #failures = new Map<string, Failure>();
   #plan: ClusterPlan | undefined;
   #passes = 0;
 
@@ -67,8 +67,9 @@ export class Writer {
     return this.#queue.size;
   }
 
-  get failures(): ReadonlyMap<string, string> {
-    return this.#failures;
+  /** Why what was decided about a node is not written yet. */
+  failureOf(name: string): string | undefined {
+    return this.#failures.get(name)?.message;
   }
 
   /** The newest plan is the only one that counts. Nodes that show it already cost nothing but the comparison. */
@@ -116,7 +117,7 @@ export class Writer {
       now: clock.now(),
       settings,
       jitter: jitterOf(plan.name, state.twin(plan.name)?.status?.lastUpdated ?? ""),
-      failure: this.#failures.get(plan.name),
+      failure: toldIn(this.#failures.get(plan.name)),
     };
     return jobFor(plan, state, context);
   }
@@ -164,8 +165,10 @@ export class Writer {
     }
     this.#show(plan);
     if (job.moves || job.needsNoPerformancePods) onMore();
-    // What failed before has been written: the condition that said so is out of date.
-    if (this.#failures.delete(name)) this.#queue.add(name);
+    // What failed before has been written: a condition that said so is out of date.
+    const failure = this.#failures.get(name);
+    this.#failures.delete(name);
+    if (toldIn(failure) !== undefined) this.#queue.add(name);
   }
 
   #show({ name, shape, pin }: NodePlan): void {
@@ -182,16 +185,30 @@ export class Writer {
     const { figures, news, state, log } = this.#options;
     const message = `${kind}: ${error instanceof Error ? error.message : String(error)}`;
     figures.failed(kind);
-    if (!this.#failures.has(name)) {
-      news.failed(state.node(name), kind, message);
+    const passing = isPassing(error);
+    const before = this.#failures.get(name);
+    if (!passing && before?.passing !== false) news.failed(state.node(name), kind, message);
+    if (before === undefined) {
       // What we made ourselves and may not write is a fault of ours; all else is the cluster's and shown as such.
       const ours = error instanceof JoulieError || !(error instanceof ApiError);
       log[ours ? "error" : "debug"]({ node: name, kind, err: error }, "a write failed; it is tried again");
     }
-    this.#failures.set(name, message);
+    this.#failures.set(name, { message, passing });
     throw error;
   }
 }
+
+interface Failure {
+  readonly message: string;
+  /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
+  readonly passing: boolean;
+}
+
+const isPassing = (error: unknown): boolean =>
+  isApiError(error, "network", "timeout", "unavailable", "tooMany", "busy", "garbled", "unauthorized");
+
+const toldIn = (failure: Failure | undefined): string | undefined =>
+  failure?.passing === false ? failure.message : undefined;
 
 /** Differs from node to node and from beat to beat, and yet is the same each time it is asked for. */
 const jitterOf = (name: string, lastUpdated: string): number =>
