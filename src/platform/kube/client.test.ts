@@ -49,6 +49,22 @@ const TWIN = "/apis/joulie.io/v1alpha1/nodetwins/a.b";
 const pod = { namespace: "ns", name: "p" };
 const POD = "/api/v1/namespaces/ns/pods/p";
 
+describe("a merge patch whose answer is lost", () => {
+  it("is repeated, unless it is for one version only: then our own success would be a conflict", async () => {
+    const { clock, api, client } = make();
+    const { resourceVersion } = api.put(TWIN, {}).metadata;
+    inTurn(api, "done, then silence");
+    await outcome(clock, client.mergePatch(resources.nodeTwins, twin, { metadata: { labels: { a: "b" } } }));
+    expect(api.requests).toHaveLength(2);
+    inTurn(api, "done, then silence");
+    const pinned = { metadata: { resourceVersion: String(Number(resourceVersion) + 2) }, spec: {} };
+    await expect(outcome(clock, client.mergePatch(resources.nodeTwins, twin, pinned))).rejects.toMatchObject({
+      kind: "timeout",
+    });
+    expect(api.requests).toHaveLength(3);
+  });
+});
+
 describe("the verbs of KubeClient on the wire", () => {
   it("X-02 gets an object under its node's name, dots kept", async () => {
     const { api, client } = make({ userAgent: "joulie/1 (operator)" });
@@ -132,6 +148,14 @@ describe("the verbs of KubeClient on the wire", () => {
         body: { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: "u", resourceVersion: "7" } },
       },
     ]);
+  });
+
+  it.each(["", ".", ".."])("sends nothing for an object named %j: it would mean all of them", async (name) => {
+    const { api, client } = make();
+    await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
+    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(/is no namespace/);
+    await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
+    expect(api.requests).toHaveLength(0);
   });
 
   it("lists one page with selectors, and all pages of one moment", async () => {

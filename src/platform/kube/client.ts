@@ -160,7 +160,8 @@ export class KubeClient {
     return this.#write<Item>("PATCH", resource, at, options, {
       type: "application/merge-patch+json",
       body: patch,
-      idempotent: true,
+      // On one version only: after a lost answer the repetition would meet a conflict with our own success.
+      idempotent: !(isRecord(patch.metadata) && patch.metadata.resourceVersion !== undefined),
     });
   }
 

@@ -8,17 +8,23 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** `apis/joulie.io/v1alpha1/nodetwins`, with the namespace and name asked for. */
+/** `/apis/joulie.io/v1alpha1/nodetwins`, with the namespace and name asked for. Throws for one that names nothing. */
 export function pathOf(
   resource: Resource,
   at: { namespace?: string; name?: string; subresource?: string } = {},
 ): string {
   const base = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const parts = [
-    ...(resource.namespaced && at.namespace !== undefined ? ["namespaces", at.namespace] : []),
+    ...(resource.namespaced && at.namespace !== undefined ? ["namespaces", named("namespace", at.namespace)] : []),
     resource.plural,
-    ...(at.name === undefined ? [] : [at.name]),
+    ...(at.name === undefined ? [] : [named("name", at.name)]),
     ...(at.subresource === undefined ? [] : [at.subresource]),
   ];
   return `${base}/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+/** Without its last part a path means the whole collection, and dots are walked away with: deleting there is not deleting here. */
+function named(what: string, given: string): string {
+  if (/^\.*$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is no ${what} of an object`);
+  return given;
 }
