@@ -1,18 +1,23 @@
 import { type KubeObject, keyOf } from "./object.ts";
 import { comesAfter } from "./resource-version.ts";
-import type { Change, ChangeListener, Store, Version } from "./store.ts";
+import type { Change, ChangeListener, IndexWords, Store, Version } from "./store.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
 export interface MirrorOptions<Value, Index extends string> {
   readonly store: Store<Value, Index>;
-  /** Keeps of an object only what is used. Undefined: it is not of interest. What throws is reported and passed over. */
+  /** Keeps of an object only what is used. Undefined: it is not of interest. What throws, here or in an index, is reported and passed over. */
   readonly project: (object: KubeObject) => Value | undefined;
   readonly onChange: ChangeListener<Value>;
   /** Told once for an object that cannot be read, until it can or is gone. */
   readonly onUnreadable: (key: string, error: unknown) => void;
 }
 
-type Listed<Value> = { readonly version: Version; readonly value: Value } | "as it is" | "not of interest";
+interface Read<Value> {
+  readonly version: Version;
+  readonly value: Value;
+  readonly words: IndexWords;
+}
+type Listed<Value> = Read<Value> | "as it is" | "not of interest";
 
 /**
  * Makes a store say what lists and watches say, and turns what they say into changes: each once, in order, whatever is
@@ -53,10 +58,10 @@ export class Mirror<Value, Index extends string> {
     const changes: Change<Value>[] = [];
     for (const key of store.keys()) {
       const listed = this.#listed.get(key);
-      if (listed === undefined || listed === "not of interest") changes.push(...store.delete(key));
+      if (listed === undefined || listed === "not of interest") push(changes, store.delete(key));
     }
     for (const [key, listed] of this.#listed) {
-      if (typeof listed === "object") changes.push(...store.set(key, listed.version, listed.value));
+      if (typeof listed === "object") push(changes, store.set(key, listed.version, listed.value, listed.words));
     }
     for (const key of this.#unreadable.keys()) if (!this.#listed.has(key)) this.#unreadable.delete(key);
     this.#listed = new Map();
@@ -66,15 +71,19 @@ export class Mirror<Value, Index extends string> {
 
   apply(events: readonly WatchEvent[]): void {
     const changes: Change<Value>[] = [];
-    for (const { type, object } of events) {
-      const { resourceVersion = "" } = object.metadata;
-      if (type === "DELETED") this.#delete(object, changes);
-      // A watch only moves on: what is not after where we are was told before.
-      else if (comesAfter(resourceVersion, this.#resourceVersion) === false) continue;
-      else if (type !== "BOOKMARK") this.#put(object, changes);
-      if (comesAfter(resourceVersion, this.#resourceVersion) !== false) this.#resourceVersion = resourceVersion;
+    try {
+      for (const { type, object } of events) {
+        const { resourceVersion = "" } = object.metadata;
+        if (type === "DELETED") this.#delete(object, changes);
+        // A watch only moves on: what is not after where we are was told before.
+        else if (comesAfter(resourceVersion, this.#resourceVersion) === false) continue;
+        else if (type !== "BOOKMARK") this.#put(object, changes);
+        if (comesAfter(resourceVersion, this.#resourceVersion) !== false) this.#resourceVersion = resourceVersion;
+      }
+    } finally {
+      // What the store shows by now was told, whatever ended the rest.
+      this.#tell(changes);
     }
-    this.#tell(changes);
   }
 
   #put(object: KubeObject, changes: Change<Value>[]): void {
@@ -85,7 +94,7 @@ export class Mirror<Value, Index extends string> {
     if (stored?.uid === version.uid && stored.resourceVersion === version.resourceVersion) return;
     const read = this.#read(key, version, object, stored);
     if (read === "as it is") return;
-    push(changes, read === "not of interest" ? store.delete(key) : store.set(key, version, read.value));
+    push(changes, read === "not of interest" ? store.delete(key) : store.set(key, version, read.value, read.words));
   }
 
   /** By uid: a delete that is told late must not take away what was created under the same name since. */
@@ -102,10 +111,12 @@ export class Mirror<Value, Index extends string> {
   }
 
   #read(key: string, version: Version, object: KubeObject, stored: Version | undefined): Listed<Value> {
+    const { store } = this.#options;
     try {
       const value = this.#options.project(object);
+      const read = value === undefined ? "not of interest" : { version, value, words: store.wordsOf(value) };
       this.#unreadable.delete(key);
-      return value === undefined ? "not of interest" : { version, value };
+      return read;
     } catch (error) {
       if (this.#unreadable.get(key) !== version.uid) this.#options.onUnreadable(key, error);
       this.#unreadable.set(key, version.uid);

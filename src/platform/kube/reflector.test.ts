@@ -172,6 +172,34 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
+  it("takes an object that an index cannot place as one it cannot read, in lists and in watches", async () => {
+    const { clock, api, reflector, told, lines } = make({
+      indexes: {
+        zone: ({ zone }) => {
+          if (zone === "nowhere") throw new Error("no place for it");
+          return zone;
+        },
+      },
+    });
+    api.put(node("a"), labelled("x"));
+    api.put(node("b"), labelled("nowhere"));
+    api.put(node("c"), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.put(node("d"), labelled("x"));
+    api.put(node("a"), labelled("nowhere"));
+    api.put(node("e"), labelled("x"));
+    await clock.advanceAsync(ms(1));
+    expect(told()).toEqual(["added a", "added c", "added d", "added e"]);
+    expect(lines.filter((line) => line.includes("no place for it"))).toHaveLength(2);
+    api.remove(node("a"));
+    api.put(node("b"), labelled("x"));
+    await clock.advanceAsync(ms(1));
+    expect(told().slice(4)).toEqual(["deleted a", "added b"]);
+    expect([...reflector.store.by("zone", "x")].map(({ name }) => name)).toEqual(["c", "d", "e", "b"]);
+    await reflector.stop();
+  });
+
   it("drops what is no longer of interest", async () => {
     const { clock, api, reflector, told } = make();
     api.put(node("a"), labelled("x"));

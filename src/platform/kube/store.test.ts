@@ -26,6 +26,15 @@ describe("Store", () => {
     expect(store.size).toBe(0);
   });
 
+  it("takes a value out from under the word it was put in, whatever its index says by then", () => {
+    let node: string | undefined = "n1";
+    const store = new Store<Pod, "node">({ node: () => node });
+    store.set("p", version("u"), { node: undefined, size: 1 });
+    node = "n2";
+    store.delete("p");
+    expect([...store.by("node", "n1")]).toEqual([]);
+  });
+
   it("keeps indexes as a fresh one would be built", () => {
     const key = fc.constantFrom("a", "b", "c", "d", "e");
     const node = fc.constantFrom("n1", "n2", "", undefined);

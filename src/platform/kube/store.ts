@@ -28,18 +28,23 @@ export interface Version {
   readonly resourceVersion: string;
 }
 
+/** The words of a value, one for each index, in the indexes' order. */
+export type IndexWords = readonly (string | undefined)[];
+
 interface Stored<Value> extends Version {
   readonly value: Value;
+  /** Kept, so that what once went in always comes out again, whatever an index function says by then. */
+  readonly words: IndexWords;
 }
 
 /** Objects by key, with indexes that are kept up to date change by change. It knows nothing of where they come from. */
 export class Store<Value, Index extends string = never> implements StoreView<Value, Index> {
   readonly #records = new Map<string, Stored<Value>>();
-  readonly #indexFunctions: IndexFunctions<Value, Index>;
+  readonly #wordsOf: readonly ((value: Value) => string | undefined)[];
   readonly #indexes = new Map<string, Map<string, Map<string, Value>>>();
 
   constructor(indexes: IndexFunctions<Value, Index>) {
-    this.#indexFunctions = indexes;
+    this.#wordsOf = Object.values(indexes);
     for (const index of Object.keys(indexes)) this.#indexes.set(index, new Map());
   }
 
@@ -75,11 +80,22 @@ export class Store<Value, Index extends string = never> implements StoreView<Val
     return this.#records.get(key);
   }
 
+  /** Throws what an index function throws. */
+  wordsOf(value: Value): IndexWords {
+    return this.#wordsOf.length === 0 ? NO_WORDS : this.#wordsOf.map((wordOf) => wordOf(value));
+  }
+
   /** Puts a value in place of what was there, and tells what that changed: another uid is another object. */
-  set(key: string, { uid, resourceVersion }: Version, value: Value): Change<Value>[] {
+  set(
+    key: string,
+    { uid, resourceVersion }: Version,
+    value: Value,
+    words: IndexWords = this.wordsOf(value),
+  ): Change<Value>[] {
     const old = this.#records.get(key);
-    this.#records.set(key, { uid, resourceVersion, value });
-    this.#reindex(key, old?.value, value);
+    const stored = { uid, resourceVersion, value, words };
+    this.#records.set(key, stored);
+    this.#reindex(key, old, stored);
     if (old === undefined) return [{ type: "added", key, new: value }];
     if (old.uid === uid) return [{ type: "updated", key, old: old.value, new: value }];
     return [
@@ -92,26 +108,29 @@ export class Store<Value, Index extends string = never> implements StoreView<Val
     const old = this.#records.get(key);
     if (old === undefined) return [];
     this.#records.delete(key);
-    this.#reindex(key, old.value, undefined);
+    this.#reindex(key, old, undefined);
     return [{ type: "deleted", key, old: old.value }];
   }
 
-  #reindex(key: string, old: Value | undefined, value: Value | undefined): void {
-    for (const [index, words] of this.#indexes) {
-      const wordOf = this.#indexFunctions[index as Index];
-      const before = old === undefined ? undefined : wordOf(old);
-      const word = value === undefined ? undefined : wordOf(value);
+  #reindex(key: string, old: Stored<Value> | undefined, stored: Stored<Value> | undefined): void {
+    let index = 0;
+    for (const words of this.#indexes.values()) {
+      const before = old?.words[index];
+      const word = stored?.words[index];
+      index++;
       if (before !== undefined && before !== word) {
         const members = words.get(before);
         members?.delete(key);
         // A word without members is forgotten: nodes come and go by the thousand.
         if (members?.size === 0) words.delete(before);
       }
-      if (word !== undefined && value !== undefined) {
+      if (word !== undefined && stored !== undefined) {
         let members = words.get(word);
         if (members === undefined) words.set(word, (members = new Map()));
-        members.set(key, value);
+        members.set(key, stored.value);
       }
     }
   }
 }
+
+const NO_WORDS: IndexWords = [];
