@@ -26,9 +26,13 @@ export function waitAfterError(
   random: RandomSource,
 ): Milliseconds {
   const own = waitAfter(failures, backoff, random);
+  return milliseconds(Math.max(own, waitAsked(error, longestAsked, random)));
+}
+
+/** What the server asked for, 0 if nothing: a little later than that, and spread, since all who were sent away got the same number. */
+export function waitAsked(error: unknown, longestAsked: Milliseconds, random: RandomSource): Milliseconds {
   const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
-  // A little later than asked, and spread: all who were sent away got the same number.
-  return asked > 0 ? milliseconds(Math.max(own, Math.min(asked, longestAsked) * (1 + 0.1 * random.next()))) : own;
+  return milliseconds(asked > 0 ? Math.min(asked, longestAsked) * (1 + 0.1 * random.next()) : 0);
 }
 
 const TRANSIENT: ReadonlySet<ApiError["kind"]> = new Set(["network", "timeout", "unavailable", "internal", "garbled"]);

@@ -140,6 +140,82 @@ describe("WorkQueue", () => {
     expect(calls).toBe(1);
   });
 
+  it("does not come back to a key that was forgotten while its work was under way, unless it is added anew", async () => {
+    let calls = 0;
+    const { clock, queue } = make(async (key) => {
+      calls++;
+      await clock.sleep(ms(10));
+      queue.forget(key);
+      await clock.sleep(ms(10));
+      throw new Error("no");
+    });
+    queue.add("a");
+    await clock.advanceAsync(ms(60_000));
+    expect([calls, queue.size, clock.waiting]).toEqual([1, 0, 0]);
+    queue.add("a");
+    await clock.advanceAsync(ms(15));
+    queue.add("a");
+    await clock.advanceAsync(ms(60_000));
+    expect([calls, queue.size]).toEqual([3, 0]);
+  });
+
+  it("lets no news shorten a wait the server asked for, and forgets that wait with the key", async () => {
+    const at: number[] = [];
+    let answer: Error | undefined = new ApiError("tooMany", "x", { retryAfter: ms(5000) });
+    const { clock, queue } = make(async () => {
+      at.push(clock.monotonic());
+      await clock.sleep(ms(10));
+      if (answer !== undefined) throw answer;
+    });
+    queue.add("a");
+    await clock.advanceAsync(ms(5));
+    // News while it is being refused, and after.
+    queue.add("a");
+    await clock.advanceAsync(ms(1000));
+    queue.add("a");
+    queue.addAfter("a", ms(1));
+    expect(queue.size).toBe(1);
+    answer = undefined;
+    await clock.advanceAsync(ms(60_000));
+    expect(at).toEqual([0, 5260]);
+    answer = new ApiError("tooMany", "x", { retryAfter: ms(5000) });
+    queue.add("a");
+    await clock.advanceAsync(ms(100));
+    queue.forget("a");
+    answer = undefined;
+    queue.add("a");
+    await clock.advanceAsync(ms(20));
+    expect(at).toHaveLength(4);
+    expect([queue.size, clock.waiting]).toEqual([0, 0]);
+  });
+
+  it("lets news skip its own backoff where that is longer than what the server asked for", async () => {
+    const at: number[] = [];
+    const { clock, queue } = make(
+      async () => {
+        at.push(clock.monotonic());
+        throw new ApiError("tooMany", "x", { retryAfter: ms(1000) });
+      },
+      { backoff: { first: ms(8000), longest: ms(8000) } },
+    );
+    queue.add("a");
+    await clock.advanceAsync(ms(10));
+    queue.add("a");
+    await clock.advanceAsync(ms(2000));
+    expect(at).toEqual([0, 1050]);
+  });
+
+  it("keeps the earlier of two times", async () => {
+    const at: number[] = [];
+    const { clock, queue } = make(async () => void at.push(clock.monotonic()));
+    queue.addAfter("a", ms(5000));
+    queue.addAfter("a", ms(1000));
+    queue.addAfter("a", ms(3000));
+    await clock.advanceAsync(ms(10_000));
+    expect(at).toEqual([1000]);
+    expect(clock.waiting).toBe(0);
+  });
+
   it("adds later, once, and sooner when asked to", async () => {
     const at: number[] = [];
     const { clock, queue } = make(async () => void at.push(clock.monotonic()));

@@ -1,8 +1,8 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds, monotonicInstant } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import type { Logger } from "../log/index.ts";
 import type { RandomSource } from "../random/index.ts";
-import { type Backoff, waitAfterError } from "./retry.ts";
+import { type Backoff, waitAfter, waitAsked } from "./retry.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
@@ -19,7 +19,8 @@ const LONGEST_RETRY_AFTER = milliseconds(120_000);
 
 /**
  * Keys that need work. A key waits once however often it is added, is never worked on twice at the same time, and comes
- * back later and later while it fails. Added anew meanwhile it does not wait: that is news, and may be the remedy.
+ * back later and later while it fails. Added anew meanwhile it does not wait: that is news, and may be the remedy. Only a
+ * wait the server asked for is waited to its end.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -28,7 +29,11 @@ export class WorkQueue {
   /** Added while being worked on: due again as soon as that is over. */
   readonly #again = new Set<string>();
   readonly #failures = new Map<string, number>();
-  readonly #later = new Map<string, Timer>();
+  readonly #later = new Map<string, { readonly due: MonotonicInstant; readonly timer: Timer }>();
+  /** Forgotten while being worked on: whatever comes of it, it does not come back by itself. */
+  readonly #forgotten = new Set<string>();
+  /** Until when the server does not want to hear of a key. */
+  readonly #sentAway = new Map<string, MonotonicInstant>();
   readonly #stop = new AbortController();
   #idle: (() => void)[] = [];
   #closed = false;
@@ -48,22 +53,26 @@ export class WorkQueue {
 
   add(key: string): void {
     if (this.#closed) return;
-    this.#cancelLater(key);
-    if (this.#working.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
-    this.#begin();
+    this.#forgotten.delete(key);
+    if (this.#working.has(key)) {
+      this.#cancelLater(key);
+      this.#again.add(key);
+    } else this.#enqueue(key);
   }
 
-  /** Adds after a while, unless it is added sooner. While it waits for a time already, that one stands. */
+  /** Adds after a while, unless it is added sooner: of two times the earlier one counts. */
   addAfter(key: string, length: Milliseconds): void {
-    if (this.#closed || this.#waiting.has(key) || this.#later.has(key)) return;
-    this.#later.set(
-      key,
-      this.#options.clock.after(length, () => {
-        this.#later.delete(key);
-        this.add(key);
-      }),
-    );
+    if (this.#closed || this.#waiting.has(key)) return;
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    const due = monotonicInstant(Math.max(now + length, this.#sentAway.get(key) ?? now));
+    if ((this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY) <= due) return;
+    this.#cancelLater(key);
+    const timer = clock.after(milliseconds(due - now), () => {
+      this.#later.delete(key);
+      this.add(key);
+    });
+    this.#later.set(key, { due, timer });
   }
 
   /** The key is no longer of interest: it does not come back, and its failures are forgotten. */
@@ -72,13 +81,15 @@ export class WorkQueue {
     this.#waiting.delete(key);
     this.#again.delete(key);
     this.#failures.delete(key);
+    this.#sentAway.delete(key);
+    if (this.#working.has(key)) this.#forgotten.add(key);
     this.#settle();
   }
 
   /** Takes nothing more, does what waits now, and resolves when all of it was tried. What only waits for a retry is left. */
   async drain(): Promise<void> {
     this.#closed = true;
-    for (const timer of this.#later.values()) timer.cancel();
+    for (const { timer } of this.#later.values()) timer.cancel();
     this.#later.clear();
     await new Promise<void>((resolve) => {
       this.#idle.push(resolve);
@@ -92,6 +103,18 @@ export class WorkQueue {
     this.#again.clear();
     this.#stop.abort(new Error("the work queue was stopped"));
     await this.drain();
+  }
+
+  #enqueue(key: string): void {
+    const rest = (this.#sentAway.get(key) ?? 0) - this.#options.clock.monotonic();
+    if (rest > 0) {
+      this.addAfter(key, milliseconds(rest));
+      return;
+    }
+    this.#sentAway.delete(key);
+    this.#cancelLater(key);
+    this.#waiting.add(key);
+    this.#begin();
   }
 
   /** Not within `add`: whoever adds a key is not held up by the work, and what is added in one go counts once. */
@@ -122,26 +145,26 @@ export class WorkQueue {
       this.#failed(key, error);
     }
     this.#working.delete(key);
-    if (this.#again.delete(key)) {
-      this.#cancelLater(key);
-      this.#waiting.add(key);
-    }
+    this.#forgotten.delete(key);
+    if (this.#again.delete(key)) this.#enqueue(key);
     this.#next();
     this.#settle();
   }
 
   #failed(key: string, error: unknown): void {
-    if (this.#stop.signal.aborted) return;
-    const { random, log, backoff = BACKOFF } = this.#options;
+    if (this.#stop.signal.aborted || this.#forgotten.has(key)) return;
+    const { clock, random, log, backoff = BACKOFF } = this.#options;
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const wait = waitAfterError(error, failures, backoff, LONGEST_RETRY_AFTER, random);
+    const asked = waitAsked(error, LONGEST_RETRY_AFTER, random);
+    if (asked > 0) this.#sentAway.set(key, monotonicInstant(clock.monotonic() + asked));
+    const wait = milliseconds(Math.max(asked, waitAfter(failures, backoff, random)));
     log.debug({ key, failures, wait, err: error }, "work failed; it comes back later");
     this.addAfter(key, wait);
   }
 
   #cancelLater(key: string): void {
-    this.#later.get(key)?.cancel();
+    this.#later.get(key)?.timer.cancel();
     this.#later.delete(key);
   }
 
