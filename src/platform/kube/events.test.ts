@@ -91,6 +91,40 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
+  it("goes on with a series whose first answer was lost", async () => {
+    const { clock, api, recorder, lines } = make();
+    let lost = 1;
+    api.fault = () => (lost-- > 0 ? "done, then silence" : undefined);
+    recorder.record(note);
+    await clock.advanceAsync(ms(31_000));
+    await clock.advanceAsync(ms(30_000));
+    // Nothing to add to what was written after all.
+    expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+    recorder.record(note);
+    await clock.advanceAsync(ms(60_000));
+    expect([...api.objects.values()]).toMatchObject([{ series: { count: 2 } }]);
+    expect(lines).toHaveLength(1);
+    lost = 1;
+    recorder.record({ ...note, reason: "Other" });
+    recorder.record({ ...note, reason: "Other" });
+    await clock.advanceAsync(ms(120_000));
+    expect([...api.objects.values()][1]).toMatchObject({ series: { count: 2 } });
+    await recorder.stop();
+  });
+
+  it("counts what it ends without having told it, at a series' end and at its own", async () => {
+    const { clock, recorder, api } = make({ perSecond: 1e-6, burst: 2 });
+    for (const reason of ["A", "B", "C"]) recorder.record({ ...note, reason });
+    await clock.advanceAsync(ms(300_000));
+    expect(recorder.dropped).toBe(0);
+    await clock.advanceAsync(ms(61_000));
+    expect(recorder.dropped).toBe(1);
+    recorder.record({ ...note, reason: "D" });
+    await recorder.stop();
+    expect(recorder.dropped).toBe(2);
+    expect(api.objects.size).toBe(2);
+  });
+
   it("stays within its rate and its memory, whatever happens", async () => {
     const { clock, api, recorder } = make({ capacity: 100, perSecond: 1, burst: 10 });
     for (let time = 0; time < 1000; time++) recorder.record({ ...note, reason: `R${time}` });

@@ -126,7 +126,7 @@ export class EventRecorder {
     this.#timer?.cancel();
     // A write under way does not carry what was counted since.
     await Promise.all(this.#writes);
-    for (const series of this.#series.values()) if (series.count > series.written) this.#write(series);
+    for (const series of this.#series.values()) this.#writeOrDrop(series);
     await Promise.all(this.#writes);
     this.#series.clear();
   }
@@ -157,14 +157,21 @@ export class EventRecorder {
     const { clock, seriesEnd } = this.#options;
     const now = clock.monotonic();
     for (const [key, series] of this.#series) {
-      if (series.count > series.written) this.#write(series);
-      if (elapsed(series.lastSeen, now) >= seriesEnd) this.#series.delete(key);
+      if (elapsed(series.lastSeen, now) >= seriesEnd) {
+        this.#series.delete(key);
+        this.#writeOrDrop(series);
+      } else if (series.count > series.written) this.#write(series);
     }
   }
 
-  #write(series: Series): void {
-    // Beyond the limit it waits for the next sweep.
-    if (series.writing || !this.#limit.tryTake()) return;
+  /** The last occasion to tell it. */
+  #writeOrDrop(series: Series): void {
+    if (series.count > series.written && !this.#write(series)) this.#dropped++;
+  }
+
+  /** Whether it is being written. Beyond the limit it waits for the next sweep. */
+  #write(series: Series): boolean {
+    if (series.writing || !this.#limit.tryTake()) return false;
     series.writing = true;
     const count = series.count;
     const write = this.#send(series, count)
@@ -181,22 +188,30 @@ export class EventRecorder {
         this.#writes.delete(write);
       });
     this.#writes.add(write);
+    return true;
   }
 
   async #send(series: Series, count: number): Promise<void> {
-    const { client } = this.#options;
-    const namespace = namespaceOf(series.first.regarding);
-    if (series.written > 0) {
-      const patch = { series: { count, lastObservedTime: series.lastSeenAt } };
-      try {
-        await client.mergePatch(resources.events, { name: series.name, namespace }, patch, { retries: 0 });
-        return;
-      } catch (error) {
-        // Servers forget events after an hour; what still happens is told anew.
-        if (!isApiError(error, "notFound")) throw error;
-      }
+    try {
+      if (series.written > 0) return await this.#patch(series, count);
+    } catch (error) {
+      // Servers forget events after an hour; what still happens is told anew.
+      if (!isApiError(error, "notFound")) throw error;
     }
-    await client.create(resources.events, this.#event(series, count), { namespace, retries: 1 });
+    const namespace = namespaceOf(series.first.regarding);
+    try {
+      await this.#options.client.create(resources.events, this.#event(series, count), { namespace, retries: 1 });
+    } catch (error) {
+      if (!isApiError(error, "alreadyExists")) throw error;
+      // It was created, and only the answer got lost. A series begins with two.
+      if (count > 1) await this.#patch(series, count);
+    }
+  }
+
+  async #patch({ first, name, lastSeenAt }: Series, count: number): Promise<void> {
+    const patch = { series: { count, lastObservedTime: lastSeenAt } };
+    const at = { name, namespace: namespaceOf(first.regarding) };
+    await this.#options.client.mergePatch(resources.events, at, patch, { retries: 0 });
   }
 
   #event({ first, name, lastSeenAt }: Series, count: number) {
