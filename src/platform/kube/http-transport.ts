@@ -4,6 +4,7 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../clock/index.ts";
 import type { Identity, TlsMaterial } from "./identity.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
+import { within } from "./within.ts";
 
 export interface HttpTransportOptions {
   readonly identity: Identity;
@@ -91,7 +92,8 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds, cloc
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
     let material: TlsMaterial;
     try {
-      material = await within(connectTimeout, clock, identity.tls());
+      // One that hangs would keep the connection's place in the pool for good.
+      material = await within(connectTimeout, clock, "certificates", identity.tls());
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
       return;
@@ -100,17 +102,6 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds, cloc
     connectorFor(material)(withServerName(options, material), callback);
   };
   return (options, callback) => void connect(options, callback);
-}
-
-/** A source of certificates that hangs would keep the connection's place in the pool for good. */
-async function within(length: Milliseconds, clock: Clock, material: Promise<TlsMaterial>): Promise<TlsMaterial> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(length, () => late.reject(new Error(`no certificates within ${length} ms`)));
-  try {
-    return await Promise.race([material, late.promise]);
-  } finally {
-    timer.cancel();
-  }
 }
 
 const withServerName = (options: buildConnector.Options, { serverName }: TlsMaterial): buildConnector.Options =>

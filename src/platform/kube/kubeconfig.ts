@@ -28,12 +28,14 @@ export async function kubeconfigIdentity({ clock, files, context }: KubeconfigOp
       : found(files, "user", chosen.value.user, config.users);
   const server = serverOf(cluster);
   const certificates = certificatesOf(cluster, user, clock);
-  const credentials = isPlain(user.value) ? plainCredentials(user, clock) : await pluginCredentials(cluster, user);
+  const credentials = isPlain(user.value)
+    ? plainCredentials(user, clock)
+    : await pluginCredentials(cluster, user, clock);
   const material = renewed((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
   return {
     server,
     namespace: chosen.value.namespace,
-    headers: async () => credentials.headers(),
+    headers: async () => ({ ...(await credentials.headers()), ...impersonation(user.value) }),
     tls: async () => {
       // A plugin may hand out a certificate; it is asked before the connection that needs it.
       await credentials.headers();
@@ -58,7 +60,7 @@ function plainCredentials({ value: user, file }: Entry<UserEntry>, clock: Clock)
   return {
     headers: async () => {
       const value = authorization();
-      return { ...(value !== undefined && { authorization: value }), ...impersonation(user) };
+      return { ...(value !== undefined && { authorization: value }) };
     },
     certificates: () => ({}),
     forget: () => tokenFile?.forget(),
