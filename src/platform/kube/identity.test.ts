@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { milliseconds } from "../../core/units/index.ts";
@@ -209,6 +210,23 @@ describe("an identity from a kubeconfig", () => {
     const loading = load(content);
     await expect(loading).rejects.toMatchObject({ code: "JOULIE_E_KUBECONFIG" });
     await expect(loading).rejects.toThrow(message);
+  });
+
+  it.each(["users: [{name: u, user: {token: hunter2", "token: *hunter2", "token: !!float hunter2\ntoken: 'hunter2"])(
+    "keeps what may be a secret out of what it says about %j",
+    async (content) => {
+      const failure = await load(content).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: "JOULIE_E_KUBECONFIG", cause: undefined });
+      expect(inspect(failure, { depth: 9 }).replace(/at .*/g, "")).not.toContain("hunter2");
+      expect(String(failure)).toMatch(/config: this is not YAML/);
+    },
+  );
+
+  it("says where a file is no YAML, and why it cannot be read", async () => {
+    await expect(load("a: 1\nb: [")).rejects.toThrow(/BAD_INDENT|FLOW|MISSING.* in line 2/);
+    const folder = files({ "config/x": "" });
+    const loading = loadIdentity({ clock: new VirtualClock(), kubeconfig: join(folder, "config"), environment: {} });
+    await expect(loading).rejects.toThrow(/kubeconfig .*: EISDIR/);
   });
 
   it("says which file a certificate or token is missing from", async () => {

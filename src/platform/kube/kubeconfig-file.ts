@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { parse } from "yaml";
+import { parse, YAMLParseError } from "yaml";
 import { z } from "zod";
 import { JoulieError } from "../../core/api/index.ts";
 
@@ -98,16 +98,30 @@ function collect<Value>(
 }
 
 function readOne(path: string): z.infer<typeof file> {
-  let content: unknown;
-  try {
-    content = parse(readFileSync(path, "utf8"));
-  } catch (cause) {
-    throw bad([path], cause instanceof Error ? (cause.message.split("\n", 1)[0] ?? "") : String(cause), cause);
-  }
+  const content = parsed(path, textOf(path));
   const checked = file.safeParse(content ?? {});
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw bad([path], `${issue?.path.join(".")}: ${issue?.message}`);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw bad([path], cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+/** Neither the parser's message nor its error goes on: both quote the lines in question, and those may hold a token. */
+function parsed(path: string, content: string): unknown {
+  try {
+    // Its warnings would print lines of the file.
+    return parse(content, { logLevel: "error" });
+  } catch (error) {
+    const where = error instanceof YAMLParseError ? `: ${error.code} in line ${error.linePos?.[0].line}` : "";
+    throw bad([path], `this is not YAML${where}`);
+  }
 }
 
 const bad = (files: readonly string[], why: string, cause?: unknown) =>
