@@ -10,13 +10,16 @@ const BELIEVED = milliseconds(60_000);
 export class FileValue {
   readonly #file: string;
   readonly #clock: Clock;
+  readonly #refusal: (message: string, cause: unknown) => Error;
   #text: string | undefined;
   /** Undefined when what was read is no longer believed. */
   #readAt: MonotonicInstant | undefined;
 
-  constructor(file: string, clock: Clock) {
+  /** `refusal` makes the error of a file that was never readable. */
+  constructor(file: string, clock: Clock, refusal = noIdentity) {
     this.#file = file;
     this.#clock = clock;
+    this.#refusal = refusal;
   }
 
   /** Reads again at most once a minute. A file that cannot be read just now leaves the last text standing. */
@@ -30,7 +33,7 @@ export class FileValue {
       this.#text = text;
       this.#readAt = now;
     } catch (cause) {
-      if (this.#text === undefined) throw unreadable(this.#file, cause);
+      if (this.#text === undefined) throw this.#refusal(`cannot use ${this.#file}: ${said(cause)}`, cause);
     }
     return this.#text;
   }
@@ -41,7 +44,7 @@ export class FileValue {
   }
 }
 
-function unreadable(file: string, cause: unknown): JoulieError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new JoulieError("JOULIE_E_KUBE_IDENTITY", `cannot use ${file}: ${why}`, { cause });
-}
+const noIdentity = (message: string, cause: unknown): Error =>
+  new JoulieError("JOULIE_E_KUBE_IDENTITY", message, { cause });
+
+const said = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

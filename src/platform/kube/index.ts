@@ -11,6 +11,7 @@ export type { CallOptions } from "./caller.ts";
 export { KubeClient, type KubeClientOptions } from "./client.ts";
 export { ApiError, type ApiErrorKind, isApiError } from "./errors.ts";
 export { type EventNote, EventRecorder, type EventRecorderOptions, type EventSubject } from "./events.ts";
+export { FileValue } from "./file-value.ts";
 export { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
 export type { Identity, TlsMaterial } from "./identity.ts";
 export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";

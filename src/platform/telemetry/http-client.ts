@@ -1,8 +1,8 @@
 import { Agent, buildConnector } from "undici";
 import { abridged, formatDuration, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
+import { FileValue } from "../kube/index.ts";
 import { said, TelemetryError } from "./errors.ts";
-import { FileText } from "./file-text.ts";
 
 export interface HttpClientOptions {
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export class HttpClient {
   readonly timeout: Milliseconds;
   readonly #clock: Clock;
   readonly #longestBody: number;
-  readonly #token: FileText | undefined;
+  readonly #token: FileValue | undefined;
   readonly #agent: Agent;
 
   constructor(options: HttpClientOptions) {
@@ -49,7 +49,7 @@ export class HttpClient {
     this.timeout = timeout;
     this.#clock = clock;
     this.#longestBody = longestBody;
-    this.#token = tokenFile === undefined ? undefined : new FileText(tokenFile, clock);
+    this.#token = tokenFile === undefined ? undefined : credential(tokenFile, clock);
     this.#agent = new Agent({
       connections,
       pipelining: 1,
@@ -57,7 +57,7 @@ export class HttpClient {
       // The clock we are given times whole calls.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: connector(timeout, caFile === undefined ? undefined : new FileText(caFile, clock)),
+      connect: connector(timeout, caFile === undefined ? undefined : credential(caFile, clock)),
     });
   }
 
@@ -134,6 +134,9 @@ export class HttpClient {
   }
 }
 
+const credential = (file: string, clock: Clock): FileValue =>
+  new FileValue(file, clock, (message, cause) => new TelemetryError("credentials", message, { cause }));
+
 /** A call as a person reads it: without credentials and parameters, which may be secret or long. */
 const nameOf = ({ method = "GET", url }: HttpCall): string => `${method} ${url.origin}${url.pathname}`;
 
@@ -154,7 +157,7 @@ async function boundedText(body: AsyncIterable<Uint8Array>, longest: number): Pr
  * Each new connection trusts the authorities of its time. The time limit here is for connections nobody waits for any
  * more: an aborted call leaves its half-open one behind.
  */
-function connector(timeout: Milliseconds, authorities: FileText | undefined): buildConnector.connector {
+function connector(timeout: Milliseconds, authorities: FileValue | undefined): buildConnector.connector {
   let built: { ca: string | undefined; connect: buildConnector.connector } | undefined;
   return (options, callback) => {
     try {
