@@ -88,7 +88,7 @@ export function known(resource: ServedResource, object: Fields, options: WriteOp
 export function fitted(resource: ServedResource, object: Fields, before: KubeObject | undefined): Fields {
   const shaped = resource.custom ? fieldsOr(defaulted(object, resource.schema)) : object;
   const problems = [
-    ...metadataProblems(fieldsOr(shaped.metadata)),
+    ...metadataProblems(fieldsOr(shaped.metadata), before?.metadata),
     ...(resource.custom ? check(shaped, resource.schema) : []),
     ...(resource.problems?.(shaped, before) ?? []),
   ];

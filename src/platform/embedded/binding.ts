@@ -1,3 +1,4 @@
+import { keyOf } from "./collection.ts";
 import { at, type Fields, fieldsOr, listAt, textAt } from "./json.ts";
 import { timestamp } from "./kube-object.ts";
 import { pods } from "./pods.ts";
@@ -20,7 +21,7 @@ export function bind(server: Server, namespace: string, name: string, binding: F
     throw invalid({ group: "", kind: "Binding" }, name, [problem]);
   }
   const collection = server.store.collection(pods.storedAs);
-  const stored = collection.get(`${namespace}/${name}`);
+  const stored = collection.get(keyOf(namespace, name));
   if (stored === undefined) throw notFound(pods, name);
   const { metadata, spec, status } = stored.object;
   const uid = textAt(binding, "metadata", "uid");

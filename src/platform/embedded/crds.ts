@@ -1,3 +1,4 @@
+import { builtInKinds } from "./builtin-kinds.ts";
 import { metadataSchema, plainSchema } from "./builtin-schemas.ts";
 import { at, type Fields, fieldsOr, isFields, listAt, textAt } from "./json.ts";
 import type { KubeObject } from "./kube-object.ts";
@@ -70,9 +71,20 @@ const required = (crd: Fields, ...path: readonly string[]): FieldProblem[] =>
     ? [{ field: path.join("."), reason: "FieldValueRequired", message: "Required value" }]
     : [];
 
+const GROUP = "apiextensions.k8s.io";
+const ownGroups: ReadonlySet<string> = new Set([GROUP, ...builtInKinds.map(({ group }) => group)]);
+
+/** Kubernetes wants an approval for its own groups, and serves its own kinds all the same; here there is nothing to approve. */
+function groupProblems(crd: Fields): FieldProblem[] {
+  const group = textAt(crd, "spec", "group");
+  if (group === "" || !ownGroups.has(group)) return required(crd, "spec", "group");
+  const message = `Forbidden: ${group} is a group of the API itself; choose another`;
+  return [{ field: "spec.group", reason: "FieldValueForbidden", message }];
+}
+
 function problems(crd: Fields): FieldProblem[] {
   const missing = [
-    ...required(crd, "spec", "group"),
+    ...groupProblems(crd),
     ...required(crd, "spec", "scope"),
     ...required(crd, "spec", "names", "plural"),
     ...required(crd, "spec", "names", "kind"),
@@ -108,7 +120,7 @@ function established(crd: Fields): Fields {
 }
 
 export const crds: ServedResource = {
-  group: "apiextensions.k8s.io",
+  group: GROUP,
   version: "v1",
   plural: "customresourcedefinitions",
   singular: "customresourcedefinition",
@@ -119,7 +131,7 @@ export const crds: ServedResource = {
   namespaced: false,
   hasStatus: true,
   custom: false,
-  storedAs: "apiextensions.k8s.io/customresourcedefinitions",
+  storedAs: `${GROUP}/customresourcedefinitions`,
   schema: plainSchema,
   counted: true,
   overwritable: false,

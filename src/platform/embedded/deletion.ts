@@ -1,11 +1,11 @@
-import { after, milliseconds } from "../../core/units/index.ts";
+import { after, type Instant, milliseconds } from "../../core/units/index.ts";
 import type { Collection } from "./collection.ts";
 import { at, type Fields, textAt } from "./json.ts";
 import { type KubeObject, timestamp } from "./kube-object.ts";
 import { pods } from "./pods.ts";
 import type { ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
-import { conflict } from "./status.ts";
+import { badRequest, conflict, forbidden } from "./status.ts";
 import type { Stored } from "./stored.ts";
 
 export interface DeleteOptions {
@@ -18,12 +18,21 @@ export interface DeleteOptions {
   readonly resourceVersion: string | undefined;
 }
 
+/** Kubernetes counts seconds in 64 bits. */
+const isWhole = (value: unknown): value is number => Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 63;
+
+function graceAsked(query: URLSearchParams, body: Fields): number | undefined {
+  const text = query.get("gracePeriodSeconds");
+  const parsed = text === null ? undefined : /^[-+]?\d+$/.test(text) ? Number(text) : text;
+  const asked = at(body, "gracePeriodSeconds") ?? parsed;
+  if (asked === undefined || isWhole(asked)) return asked;
+  throw badRequest(`gracePeriodSeconds: Invalid value: ${JSON.stringify(asked)}: must be a whole number`);
+}
+
 export function deleteOptionsOf(query: URLSearchParams, body: Fields): DeleteOptions {
-  const grace = at(body, "gracePeriodSeconds") ?? query.get("gracePeriodSeconds") ?? undefined;
-  const seconds = Number(grace);
   return {
     dryRun: query.getAll("dryRun").includes("All") || (Array.isArray(body.dryRun) && body.dryRun.includes("All")),
-    graceSeconds: grace === undefined || Number.isNaN(seconds) ? undefined : Math.max(0, seconds),
+    graceSeconds: graceAsked(query, body),
     propagation: textAt(body, "propagationPolicy") || (query.get("propagationPolicy") ?? undefined),
     uid: textAt(body, "preconditions", "uid") || undefined,
     resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
@@ -35,7 +44,10 @@ function graceOf(resource: ServedResource, object: KubeObject, options: DeleteOp
   if (resource.storedAs !== pods.storedAs) return 0;
   const ended = ["Succeeded", "Failed"].includes(textAt(object, "status", "phase"));
   if (textAt(object, "spec", "nodeName") === "" || ended) return 0;
-  return options.graceSeconds ?? Number(at(object, "spec", "terminationGracePeriodSeconds") ?? 30);
+  const preset = at(object, "spec", "terminationGracePeriodSeconds");
+  const grace = options.graceSeconds ?? (isWhole(preset) ? preset : 30);
+  // As in Kubernetes: less than none is the least there is, and none has to be meant.
+  return grace < 0 ? 1 : grace;
 }
 
 function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, options: DeleteOptions): void {
@@ -58,6 +70,9 @@ export interface Deleted {
 
 export function remove(server: Server, resource: ServedResource, stored: Stored, options: DeleteOptions): Deleted {
   const { object } = stored;
+  if (resource.lasting?.includes(object.metadata.name) === true) {
+    throw forbidden(resource, object.metadata.name, `this ${resource.singular} may not be deleted`);
+  }
   checkPreconditions(resource, object, options);
   const collection = server.store.collection(resource.storedAs);
   const grace = graceOf(resource, object, options);
@@ -85,12 +100,23 @@ export const withoutOrphan = (object: KubeObject): KubeObject => ({
   metadata: { ...object.metadata, finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== ORPHAN) },
 });
 
+/** Whether nothing holds an object back any more whose deletion was asked for. */
+export const isReleased = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  (metadata.finalizers ?? []).length === 0 &&
+  (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+
+/** The last second a timestamp of four digits a year can name. */
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
+const dueAfter = (now: Instant, grace: number): string =>
+  timestamp(Math.min(after(now, milliseconds(grace * 1000)), LATEST));
+
 /** A second deletion may shorten the grace, never lengthen it. */
 function marked({ clock }: Server, object: KubeObject, finalizers: readonly string[], grace: number): KubeObject {
   const { metadata } = object;
   const before = metadata.deletionTimestamp;
   if (before !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) return object;
-  const due = timestamp(after(clock.now(), milliseconds(grace * 1000)));
+  const due = dueAfter(clock.now(), grace);
   const kept = finalizers.length === 0 ? {} : { finalizers };
   return {
     ...object,
@@ -98,14 +124,15 @@ function marked({ clock }: Server, object: KubeObject, finalizers: readonly stri
   };
 }
 
-/** No kubelet here confirms that a pod has ended: when its grace has passed on the clock, it has. */
+/** No kubelet here confirms that a pod has ended: when its grace has passed on the clock, it has. Finalizers still hold it. */
 function removeWhenDue({ clock, store }: Server, collection: Collection, left: Stored, grace: number): void {
   const callback = () => {
     const now = collection.get(left.key);
-    const { uid } = left.object.metadata;
-    if (now === undefined || now.object.metadata.uid !== uid || (now.object.metadata.finalizers ?? []).length > 0)
-      return;
-    store.remove(collection, now);
+    if (now === undefined || now.object.metadata.uid !== left.object.metadata.uid) return;
+    if ((now.object.metadata.deletionGracePeriodSeconds ?? 0) === 0) return;
+    const ended = { ...now.object, metadata: { ...now.object.metadata, deletionGracePeriodSeconds: 0 } };
+    if (isReleased(ended)) store.remove(collection, now);
+    else store.put(collection, ended);
   };
   clock.after(milliseconds(grace * 1000), callback, { background: true });
 }

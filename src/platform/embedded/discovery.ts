@@ -7,6 +7,8 @@ import { apiVersionOf, type ServedResource } from "./served-resource.ts";
 const KUBERNETES = { major: "1", minor: "36", gitVersion: "v1.36.0+joulie.embedded" };
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const verbsOf = ({ lasting }: ServedResource): readonly string[] =>
+  lasting === undefined ? VERBS : VERBS.filter((verb) => verb !== "deletecollection");
 const STATUS_VERBS = ["get", "patch", "update"];
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -31,7 +33,7 @@ function resourceList(apiVersion: string, resources: readonly ServedResource[]):
       singularName: resource.singular,
       namespaced: resource.namespaced,
       kind: resource.kind,
-      verbs: VERBS,
+      verbs: verbsOf(resource),
       shortNames: resource.shortNames,
       categories: resource.categories,
     },
@@ -58,7 +60,7 @@ function aggregated(group: string, resources: readonly ServedResource[]): Fields
         responseKind: { group, version, kind: resource.kind },
         scope: resource.namespaced ? "Namespaced" : "Cluster",
         singularResource: resource.singular,
-        verbs: VERBS,
+        verbs: verbsOf(resource),
         shortNames: resource.shortNames,
         categories: resource.categories,
         subresources: subresourcesOf(resource).map(({ name, kind, verbs }) => ({

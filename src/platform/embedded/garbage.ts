@@ -1,6 +1,6 @@
-import type { Collection } from "./collection.ts";
-import { isOrphaning, withoutOrphan } from "./deletion.ts";
-import type { KubeObject } from "./kube-object.ts";
+import { type Collection, keyOf } from "./collection.ts";
+import { isOrphaning, isReleased, withoutOrphan } from "./deletion.ts";
+import { type KubeObject, timestamp } from "./kube-object.ts";
 import type { ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
 import type { Change } from "./stored.ts";
@@ -65,7 +65,7 @@ export class GarbageCollector {
   }
 
   #find(resource: ServedResource, dependent: KubeObject, name: string): KubeObject | undefined {
-    const key = resource.namespaced ? `${dependent.metadata.namespace ?? ""}/${name}` : name;
+    const key = keyOf(resource.namespaced ? dependent.metadata.namespace : undefined, name);
     return this.#server.store.collection(resource.storedAs).get(key)?.object;
   }
 
@@ -79,7 +79,7 @@ export class GarbageCollector {
       return;
     }
     if (metadata.deletionTimestamp !== undefined) return;
-    const deletionTimestamp = new Date(this.#server.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const deletionTimestamp = timestamp(this.#server.clock.now());
     const going = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 };
     this.#server.store.put(collection, { ...stored.object, metadata: going });
   }
@@ -93,10 +93,10 @@ export class GarbageCollector {
       const ownerReferences = (metadata.ownerReferences ?? []).filter((one) => one.uid !== uid);
       this.#server.store.put(collection, { ...stored.object, metadata: { ...metadata, ownerReferences } });
     }
-    const now = home.get(namespace === undefined ? name : `${namespace}/${name}`);
+    const now = home.get(keyOf(namespace, name));
     if (now === undefined) return;
     const freed = withoutOrphan(now.object);
-    if ((freed.metadata.finalizers ?? []).length === 0) this.#server.store.remove(home, now);
+    if (isReleased(freed)) this.#server.store.remove(home, now);
     else this.#server.store.put(home, freed);
   }
 

@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse } from "../kube/index.ts";
 import type { Written } from "./admission.ts";
 import { bind } from "./binding.ts";
+import { keyOf } from "./collection.ts";
 import { create } from "./create.ts";
 import { deleteOptionsOf, remove } from "./deletion.ts";
 import { discover } from "./discovery.ts";
@@ -136,6 +137,7 @@ export class Handler {
   }
 
   #removeSelected({ resource, namespace }: Route, asked: Asked): ApiResponse {
+    if (resource.lasting !== undefined) throw methodNotAllowed();
     const options = deleteOptionsOf(asked.query, optionalBody(asked));
     const found = selected(this.#server, resource, namespace, asked.query);
     const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
@@ -150,8 +152,7 @@ export class Handler {
       return patch(this.#server, resource, get(this.#server, resource, namespace, name), mediaType, body, options);
     }
     if (!isFields(body)) throw badRequest("the applied configuration is no object");
-    const key = namespace === undefined ? name : `${namespace}/${name}`;
-    const stored = this.#server.store.collection(resource.storedAs).get(key);
+    const stored = this.#server.store.collection(resource.storedAs).get(keyOf(namespace, name));
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
     const force = isTrue(asked.query.get("force"));
     return apply(this.#server, resource, { namespace, name, stored, force }, body, options);

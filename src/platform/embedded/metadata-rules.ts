@@ -1,5 +1,6 @@
 import { isLabelKey, isLabelValue } from "../../core/api/index.ts";
 import { type Fields, fieldsOr, isFields, listAt } from "./json.ts";
+import type { Metadata } from "./kube-object.ts";
 import type { FieldProblem } from "./status.ts";
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -60,7 +61,27 @@ function annotationProblems({ annotations }: Fields): FieldProblem[] {
   ];
 }
 
+function finalizerProblems({ finalizers }: Fields, before: Metadata | undefined): FieldProblem[] {
+  if (finalizers === undefined || finalizers === null) return [];
+  if (!Array.isArray(finalizers)) return [invalid("metadata.finalizers", finalizers, "must be a list")];
+  const names: readonly unknown[] = finalizers;
+  const bad = names.filter((name) => typeof name !== "string" || !isLabelKey(name));
+  if (bad.length > 0) {
+    return bad.map((name) => invalid("metadata.finalizers", name, "name part must be a qualified name"));
+  }
+  const known: readonly unknown[] = before?.finalizers ?? [];
+  const fresh = names.filter((name) => !known.includes(name));
+  if (before?.deletionTimestamp === undefined || fresh.length === 0) return [];
+  const found = fresh.map((name) => JSON.stringify(name)).join(", ");
+  const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${found}}`;
+  return [{ field: "metadata.finalizers", reason: "FieldValueForbidden", message }];
+}
+
 function ownerProblems(metadata: Fields): FieldProblem[] {
+  const { ownerReferences } = metadata;
+  if (ownerReferences !== undefined && ownerReferences !== null && !Array.isArray(ownerReferences)) {
+    return [invalid("metadata.ownerReferences", ownerReferences, "must be a list")];
+  }
   return listAt(metadata, "ownerReferences").flatMap((owner, index) =>
     ["apiVersion", "kind", "name", "uid"]
       .filter((key) => typeof fieldsOr(owner)[key] !== "string" || fieldsOr(owner)[key] === "")
@@ -68,10 +89,11 @@ function ownerProblems(metadata: Fields): FieldProblem[] {
   );
 }
 
-/** What is wrong with the part every kind shares. */
-export const metadataProblems = (metadata: Fields): FieldProblem[] => [
+/** What is wrong with the part every kind shares; `before` is what an update replaces. */
+export const metadataProblems = (metadata: Fields, before: Metadata | undefined): FieldProblem[] => [
   ...nameProblems(metadata),
   ...labelProblems(metadata),
   ...annotationProblems(metadata),
+  ...finalizerProblems(metadata, before),
   ...ownerProblems(metadata),
 ];

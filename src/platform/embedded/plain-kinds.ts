@@ -20,6 +20,7 @@ export const namespaces: ServedResource = {
   schema: plainSchema,
   counted: false,
   overwritable: true,
+  lasting: ["default", "kube-system", "kube-public"],
   selectable: { "status.phase": (namespace) => textAt(namespace, "status", "phase") },
   columns: [nameColumn, { name: "Status", type: "string", cell: (one) => textAt(one, "status", "phase") }, ageColumn],
   completed: (namespace) => {

@@ -1,12 +1,7 @@
+import { builtInKinds } from "./builtin-kinds.ts";
 import { crds, servedByCrd } from "./crds.ts";
-import { coreEvents, events } from "./events.ts";
 import { type Fields, textAt } from "./json.ts";
-import { nodes } from "./nodes.ts";
-import { leases, namespaces } from "./plain-kinds.ts";
-import { pods } from "./pods.ts";
 import type { ServedResource } from "./served-resource.ts";
-
-const builtIn: readonly ServedResource[] = [namespaces, nodes, pods, coreEvents, leases, events, crds];
 
 const pathKey = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
 
@@ -16,7 +11,7 @@ export class Registry {
   readonly #custom = new Map<string, ServedResource>();
 
   constructor() {
-    for (const resource of builtIn) this.#add(resource);
+    for (const resource of [...builtInKinds, crds]) this.#add(resource);
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {

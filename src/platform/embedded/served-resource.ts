@@ -43,6 +43,8 @@ export interface ServedResource {
   readonly counted: boolean;
   /** Whether a PUT without a resourceVersion overwrites, whatever is there. */
   readonly overwritable: boolean;
+  /** Names of objects that may not be deleted; a kind that has some is not deleted by selection either. */
+  readonly lasting?: readonly string[];
   /** What `fieldSelector` may name beyond metadata.name and metadata.namespace. */
   readonly selectable: Readonly<Record<string, (object: KubeObject) => string>>;
   readonly columns: readonly Column[];

@@ -97,6 +97,9 @@ export const modified = (subject: Subject, name: string) =>
     "the object has been modified; please apply your changes to the latest version and try again",
   );
 
+export const forbidden = (subject: Subject, name: string, why: string) =>
+  new StatusError(403, "Forbidden", `${qualified(subject)} "${name}" is forbidden: ${why}`, detailsOf(subject, name));
+
 export const badRequest = (message: string) => new StatusError(400, "BadRequest", message);
 
 export const methodNotAllowed = () =>

@@ -9,6 +9,7 @@ import {
   withHeader,
   writerOf,
 } from "./admission.ts";
+import { isReleased } from "./deletion.ts";
 import { equal, type Fields, fieldsOr, textAt, withField, without } from "./json.ts";
 import type { KubeObject, ManagedFields, Metadata } from "./kube-object.ts";
 import { ownersAfterUpdate, sameOwners } from "./managed-fields.ts";
@@ -55,12 +56,6 @@ function generationOf(resource: ServedResource, before: KubeObject, after: Field
   const changed = !equal(without(before, apart), without(after, apart));
   return { generation: (before.metadata.generation ?? 1) + (changed ? 1 : 0) };
 }
-
-/** Whether nothing holds an object back any more whose deletion was asked for. */
-const isReleased = ({ metadata }: KubeObject): boolean =>
-  metadata.deletionTimestamp !== undefined &&
-  (metadata.finalizers ?? []).length === 0 &&
-  (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /** Replaces an object; `owners` where an apply has already said who owns what. A write that changes nothing is none. */
 export function update(

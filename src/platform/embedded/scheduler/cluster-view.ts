@@ -1,7 +1,7 @@
 import type { Labels, Pod, ResourceList } from "../../../core/api/index.ts";
 import { fitRequests, type ResourceTotals } from "../../../core/demand/index.ts";
 import { parseQuantity } from "../../../core/units/index.ts";
-import type { KubeObject } from "../../kube/index.ts";
+import { type KubeObject, keyOf } from "../../kube/index.ts";
 import type { Taint, Toleration } from "./placement-rules.ts";
 
 /** What the scheduler keeps of a pod. */
@@ -41,7 +41,7 @@ export function podViewOf(given: KubeObject, schedulerName: string): PodView {
   const ours = (pod.spec.schedulerName ?? "default-scheduler") === schedulerName;
   const waits = nodeName === "" && active && ours && deletionTimestamp === undefined && schedulingGates.length === 0;
   return {
-    key: `${namespace}/${name}`,
+    key: keyOf(pod.metadata),
     name,
     namespace,
     uid,
