@@ -60,20 +60,32 @@ interface Page {
   readonly metadata: ListMetadata;
 }
 
+/** What tells one list from another: a continue token is good for the list it came with. */
+const listOf = ({ group, version, plural }: ServedResource, namespace: string | undefined, query: URLSearchParams) =>
+  JSON.stringify([
+    group,
+    version,
+    plural,
+    namespace,
+    query.get("labelSelector") || "",
+    query.get("fieldSelector") || "",
+  ]);
+
 function pageOf(server: Server, resource: ServedResource, namespace: string | undefined, query: URLSearchParams): Page {
   const { snapshots, version } = server.store;
   const limit = wholeNumber(query, "limit") ?? 0;
   const token = query.get("continue") ?? "";
+  const of = listOf(resource, namespace, query);
   const from =
     token === ""
       ? { items: selected(server, resource, namespace, query), version, start: 0, snapshot: undefined }
-      : snapshots.resume(token);
+      : snapshots.resume(token, of);
   const end = limit === 0 ? from.items.length : from.start + limit;
   const items = from.items.slice(from.start, end);
   const remaining = from.items.length - end;
   const resourceVersion = String(from.version);
   if (remaining <= 0) return { items, metadata: { resourceVersion } };
-  const snapshot = from.snapshot ?? snapshots.keep(from.items, from.version);
+  const snapshot = from.snapshot ?? snapshots.keep(server.clock, { of, items: from.items, version: from.version });
   // With a selector Kubernetes does not know how many are left, so nobody may rely on the count.
   const selective = query.has("labelSelector") || query.has("fieldSelector");
   const rest = selective ? {} : { remainingItemCount: remaining };
@@ -94,6 +106,9 @@ export function list(
   }
   if (query.get("resourceVersionMatch") === "Exact" && asked !== server.store.version && !query.has("continue")) {
     throw expired(`The resourceVersion for the provided list is too old: ${asked}`);
+  }
+  if (asked > 0 && (query.get("continue") ?? "") !== "") {
+    throw badRequest("specifying resource version is not allowed when using continue");
   }
   const { items, metadata } = pageOf(server, resource, namespace, query);
   if (!form.table) return partsReply(200, listText(resource, items, metadata));

@@ -1,6 +1,6 @@
 import type { Registry } from "./registry.ts";
 import type { ServedResource } from "./served-resource.ts";
-import { badRequest } from "./status.ts";
+import { badRequest, noSuchPath } from "./status.ts";
 
 /** What a path of the API is about. */
 export interface Route {
@@ -10,12 +10,16 @@ export interface Route {
   readonly subresource: string | undefined;
 }
 
+/**
+ * As in Kubernetes, one slash at the end says nothing: `DELETE …/nodes/` deletes the collection, and clients have to refuse empty
+ * names themselves. A part left empty anywhere else leads nowhere.
+ */
 export function segmentsOf(path: string): string[] {
+  const parts = path.replace(/^\//, "").replace(/\/$/, "").split("/");
+  if (parts.length === 1 && parts[0] === "") return [];
+  if (parts.includes("")) throw noSuchPath();
   try {
-    return path
-      .split("/")
-      .filter((part) => part !== "")
-      .map(decodeURIComponent);
+    return parts.map(decodeURIComponent);
   } catch {
     throw badRequest(`the path ${JSON.stringify(path)} is not well encoded`);
   }
