@@ -5,6 +5,7 @@ import { Hand } from "./hand.ts";
 import { kubernetesContract } from "./kubernetes-contract.ts";
 import { listContract } from "./list-contract.ts";
 import { objectContract } from "./object-contract.ts";
+import { refusalContract } from "./refusal-contract.ts";
 import { removalContract } from "./removal-contract.ts";
 import { watchContract } from "./watch-contract.ts";
 
@@ -16,6 +17,7 @@ export interface Started {
 
 const contracts: Readonly<Record<string, (hand: () => Hand) => void>> = {
   objects: objectContract,
+  refusals: refusalContract,
   "server-side apply": applyContract,
   lists: listContract,
   watches: watchContract,

@@ -102,6 +102,17 @@ export function listContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.nodes}?limit=1&continue=nonsense`)).status).toBe(400);
   });
 
+  it("never shows objects of one kind as another's, whatever token it is given", async () => {
+    await labelledNodes([{}, {}]);
+    const { metadata } = ok(await hand().get(`${paths.nodes}?limit=1`));
+    const { status, body } = await hand().get(`${paths.namespaces}?${query({ continue: metadata.continue })}`);
+    // A cluster goes on from that place in the other list; the embedded API tells one list from the other.
+    if (status !== 200) expect([status, body.reason]).toEqual([400, "BadRequest"]);
+    else expect(namesOf(body).filter((name) => !/^(default|kube-.*|namespace-.*)$/.test(name))).toEqual([]);
+    const at = { continue: metadata.continue, resourceVersion: metadata.resourceVersion };
+    expect((await hand().get(`${paths.nodes}?${query(at)}`)).status).toBe(400);
+  });
+
   it("names the kind once for built-in kinds, and with each custom object", async () => {
     const name = hand().unique("kinds");
     await hand().create(paths.nodes, node(name));

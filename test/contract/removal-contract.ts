@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { eventually, type Hand, ok } from "./hand.ts";
-import { node, paths, twin } from "./samples.ts";
+import { node, paths, pod, twin } from "./samples.ts";
 
 export function removalContract(hand: () => Hand): void {
   const gone = async (path: string) =>
@@ -26,6 +26,65 @@ export function removalContract(hand: () => Hand): void {
     expect(held.metadata.deletionTimestamp).toMatch(/Z$/);
     ok(await hand().patch(path, { metadata: { finalizers: [] } }));
     expect((await hand().get(path)).status).toBe(404);
+  });
+
+  it("lets nobody add a finalizer to an object that goes: 422", async () => {
+    const name = hand().unique("finalizer");
+    const path = `${paths.twins}/${name}`;
+    await hand().create(paths.twins, twin(name, {}, { finalizers: ["example.org/a", "example.org/b"] }));
+    ok(await hand().send("DELETE", path));
+    for (const finalizers of [["example.org/a", "example.org/b", "example.org/c"], ["example.org/c"]]) {
+      const { status, body } = await hand().patch(path, { metadata: { finalizers } });
+      expect([status, body.details.causes[0].field]).toEqual([422, "metadata.finalizers"]);
+      expect(body.message).toContain('"example.org/c"');
+    }
+    ok(await hand().patch(path, { metadata: { finalizers: ["example.org/b"] } }));
+    ok(await hand().patch(path, { metadata: { finalizers: [] } }));
+    expect((await hand().get(path)).status).toBe(404);
+  });
+
+  it("keeps a bound pod until its grace has ended and its last finalizer is gone, whichever comes first", async () => {
+    const names = [hand().unique("grace"), hand().unique("grace")];
+    const [ended, released] = names.map((name) => `${paths.pods}/${name}`) as [string, string];
+    for (const name of names) {
+      const bound = pod(name, {}, { nodeName: "somewhere" });
+      await hand().create(paths.pods, { ...bound, metadata: { name, finalizers: ["example.org/hold"] } });
+      ok(await hand().send("DELETE", `${paths.pods}/${name}`, { gracePeriodSeconds: 3600 }));
+    }
+    // A kubelet says that it has ended with a second deletion.
+    const end = async (path: string) => ok(await hand().send("DELETE", path, { gracePeriodSeconds: 0 }));
+    const release = async (path: string) => ok(await hand().patch(path, { metadata: { finalizers: null } }));
+    await end(ended);
+    expect(ok(await hand().get(ended)).metadata.deletionGracePeriodSeconds).toBe(0);
+    await release(ended);
+    await release(released);
+    expect(ok(await hand().get(released)).metadata.deletionGracePeriodSeconds).toBe(3600);
+    await end(released);
+    for (const path of [ended, released]) expect((await hand().get(path)).status).toBe(404);
+  });
+
+  it("takes any whole number of seconds as grace, and nothing else: 400", async () => {
+    const name = hand().unique("grace");
+    const path = `${paths.pods}/${name}`;
+    await hand().create(paths.pods, pod(name, {}, { nodeName: "somewhere" }));
+    const grace = async (value: string) => hand().send("DELETE", path, `{"gracePeriodSeconds":${value}}`);
+    for (const bad of ["1.5", '"5"', "9223372036854775808"]) expect((await grace(bad)).status).toBe(400);
+    for (const bad of ["", "x", "1e3"]) {
+      expect((await hand().send("DELETE", `${path}?gracePeriodSeconds=${bad}`)).status).toBe(400);
+    }
+    const { metadata } = ok(await grace("1000000000000000000"));
+    expect(metadata.deletionGracePeriodSeconds).toBe(1e18);
+    expect(ok(await grace("-1")).metadata.deletionGracePeriodSeconds).toBe(1);
+    ok(await grace("0"));
+    expect((await hand().get(path)).status).toBe(404);
+  });
+
+  it("keeps the namespaces a cluster needs: 403, and deletes namespaces one by one only: 405", async () => {
+    for (const name of ["default", "kube-system", "kube-public"]) {
+      const { status, body } = await hand().send("DELETE", `${paths.namespaces}/${name}`);
+      expect([status, body.reason, body.details.name]).toEqual([403, "Forbidden", name]);
+    }
+    expect((await hand().send("DELETE", `${paths.namespaces}?dryRun=All`)).status).toBe(405);
   });
 
   it("takes along what the object owned, once no owner is left", async () => {
@@ -56,10 +115,19 @@ export function removalContract(hand: () => Hand): void {
   });
 
   it("leaves what it owned where orphans are asked for", async () => {
+    const owned = async (name: string) => {
+      const { metadata } = await hand().create(paths.nodes, node(name));
+      const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid as string };
+      await hand().create(paths.twins, twin(name, {}, { ownerReferences: [owner] }));
+    };
     const name = hand().unique("orphaned");
-    const { metadata } = await hand().create(paths.nodes, node(name));
-    const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid as string };
-    await hand().create(paths.twins, twin(name, {}, { ownerReferences: [owner] }));
+    await owned(name);
+    // A collector that has not heard of the twin yet would not let it go, and remove it once it has. It hears of twins in order:
+    // when it takes a later one along, it knows of this one.
+    const later = hand().unique("later");
+    await owned(later);
+    ok(await hand().send("DELETE", `${paths.nodes}/${later}`));
+    await gone(`${paths.twins}/${later}`);
     ok(await hand().send("DELETE", `${paths.nodes}/${name}`, { propagationPolicy: "Orphan" }));
     await gone(`${paths.nodes}/${name}`);
     const left = ok(await hand().get(`${paths.twins}/${name}`));
@@ -76,6 +144,18 @@ export function removalContract(hand: () => Hand): void {
     ok(await hand().send("DELETE", `${paths.twins}?${selector}`));
     const { items } = ok(await hand().get(`${paths.twins}?labelSelector=group%3D${group}`));
     expect(items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual([names[0]]);
+  });
+
+  it("takes one slash at a path's end for nothing, and a part left empty for a path that is not there: 404", async () => {
+    const group = hand().unique("group");
+    await hand().create(paths.twins, twin(group, {}, { labels: { group } }));
+    expect(ok(await hand().get(`${paths.twins}/${group}/`)).metadata.name).toBe(group);
+    expect((await hand().get(`${paths.twins}//${group}`)).status).toBe(404);
+    expect((await hand().send("PUT", `${paths.twins}/`, twin(group))).status).toBe(405);
+    // So an empty name means every object: a client has to refuse it.
+    const { items } = ok(await hand().send("DELETE", `${paths.twins}/?labelSelector=group%3D${group}`));
+    expect(items).toHaveLength(1);
+    expect((await hand().get(`${paths.twins}/${group}`)).status).toBe(404);
   });
 
   it("gives a name that was deleted to another object: another uid", async () => {

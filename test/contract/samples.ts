@@ -6,6 +6,7 @@ export const paths = {
   pods: "/api/v1/namespaces/default/pods",
   leases: "/apis/coordination.k8s.io/v1/namespaces/default/leases",
   events: "/apis/events.k8s.io/v1/namespaces/default/events",
+  crds: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
   twins: `/apis/${apiVersion}/nodetwins`,
   hardwares: `/apis/${apiVersion}/nodehardwares`,
   telemetryProfiles: `/apis/${apiVersion}/telemetryprofiles`,

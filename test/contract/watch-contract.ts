@@ -120,6 +120,17 @@ export function watchContract(hand: () => Hand): void {
     expect(await watch.next()).toBeUndefined();
   });
 
+  it("does not end where timeoutSeconds is 0", async () => {
+    const { metadata } = ok(await hand().get(paths.twins));
+    const watch = await hand().watch(
+      `${paths.twins}?${query({ resourceVersion: metadata.resourceVersion, timeoutSeconds: "0" })}`,
+    );
+    const names = [hand().unique("later"), hand().unique("later")];
+    for (const name of names) await hand().create(paths.twins, twin(name));
+    expect(seen(await watch.take(2))).toEqual(names.map((name) => ["ADDED", name]));
+    await watch.close();
+  });
+
   it("says 410 Expired where it no longer knows what came after a resourceVersion", async () => {
     const watch = await hand().watch(`${paths.twins}?resourceVersion=1`);
     const event = await watch.next();

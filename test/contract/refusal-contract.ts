@@ -1,0 +1,101 @@
+import { expect, it } from "vitest";
+import { type Hand, ok } from "./hand.ts";
+import { paths, twin } from "./samples.ts";
+
+export function refusalContract(hand: () => Hand): void {
+  const refused: [what: string, spec: object, field: string][] = [
+    ["a word outside the enum", { profile: "turbo" }, "spec.profile"],
+    ["a number below the minimum", { cpu: { packagePowerCapWatts: 0 } }, "spec.cpu.packagePowerCapWatts"],
+    ["a number at an exclusive minimum", { cpu: { packagePowerCapPctOfMax: 0 } }, "spec.cpu.packagePowerCapPctOfMax"],
+    ["a number above the maximum", { cpu: { packagePowerCapPctOfMax: 101 } }, "spec.cpu.packagePowerCapPctOfMax"],
+    ["text where a number belongs", { cpu: { packagePowerCapWatts: "120" } }, "spec.cpu.packagePowerCapWatts"],
+    ["text where a boolean belongs", { scheduling: { draining: "yes" } }, "spec.scheduling.draining"],
+    ["an object where text belongs", { policy: { name: {} } }, "spec.policy.name"],
+    ["a required field left out", { profile: undefined }, "spec.profile"],
+    ["text that does not fit its pattern", { nodeName: "Not A Name" }, "spec.nodeName"],
+    ["text that is too long", { policy: { name: "x".repeat(254) } }, "spec.policy.name"],
+  ];
+  it.each(refused)("refuses %s: 422 Invalid, naming the field", async (_what, spec, field) => {
+    const name = hand().unique("bad");
+    const { status, body } = await hand().send("POST", paths.twins, twin(name, spec));
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ reason: "Invalid", details: { name, kind: "NodeTwin" } });
+    expect(body.details.causes.map((cause: { field: string }) => cause.field)).toContain(field);
+    expect(body.message).toContain(field);
+    expect((await hand().get(`${paths.twins}/${name}`)).status).toBe(404);
+  });
+
+  it("refuses two conditions of one type, and a date that is none", async () => {
+    const name = hand().unique("conditions");
+    await hand().create(paths.twins, twin(name));
+    const one = {
+      type: "Ready",
+      status: "True",
+      lastTransitionTime: "2030-01-31T12:00:00Z",
+      reason: "Because",
+      message: "",
+    };
+    for (const status of [{ conditions: [one, one] }, { lastUpdated: "yesterday" }]) {
+      expect((await hand().patch(`${paths.twins}/${name}/status`, { status })).status).toBe(422);
+    }
+    expect((await hand().patch(`${paths.twins}/${name}/status`, { status: { conditions: [one] } })).status).toBe(200);
+  });
+
+  it("bounds a JSON patch: 10,000 operations (413), and copies no larger than a body (422)", async () => {
+    const name = hand().unique("json");
+    const path = `${paths.twins}/${name}`;
+    await hand().create(paths.twins, twin(name));
+    const tests = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/spec/profile", value: "eco" }));
+    expect((await hand().patch(path, tests, "json")).status).toBe(413);
+    ok(await hand().patch(path, tests.slice(1), "json"));
+    const copies = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "/spec", path: `/spec/c${index}` }));
+    expect((await hand().patch(path, copies, "json")).status).toBe(422);
+    expect(ok(await hand().get(path)).spec).toEqual(twin(name).spec);
+  });
+
+  it("refuses what it cannot read: bad JSON 400, a number beyond JSON 400, a wrong kind 422, an unknown patch 415", async () => {
+    const name = hand().unique("garbled");
+    expect((await hand().send("POST", paths.twins, "{")).status).toBe(400);
+    const huge = JSON.stringify(twin(name, { cpu: { packagePowerCapWatts: 1234 } })).replace("1234", "1e999");
+    expect((await hand().send("POST", paths.twins, huge)).status).toBe(400);
+    expect((await hand().send("POST", paths.twins, { ...twin(name), kind: "Node" })).status).toBe(422);
+    await hand().create(paths.twins, twin(name));
+    const strange = await hand().send("PATCH", `${paths.twins}/${name}`, "{}", { "content-type": "text/plain" });
+    expect(strange.status).toBe(415);
+    const odd = await hand().send("PATCH", `${paths.twins}/${name}`, "{}", { "content-type": "constructor" });
+    expect(odd.status).toBe(415);
+    expect((await hand().patch(`${paths.twins}/${name}`, { metadata: { labels: { "not a key": "x" } } })).status).toBe(
+      422,
+    );
+    expect(
+      (await hand().patch(`${paths.twins}/${name}`, { metadata: { labels: { key: "not a value" } } })).status,
+    ).toBe(422);
+    expect((await hand().send("POST", paths.twins, { ...twin("x"), metadata: { name: "Bad_Name" } })).status).toBe(422);
+  });
+
+  it("refuses an object of 100,000 levels, and goes on: 400", async () => {
+    const name = hand().unique("deep");
+    const deep = JSON.stringify(twin(name)).replace("{", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`);
+    for (const path of [paths.twins, paths.nodes]) expect((await hand().send("POST", path, deep)).status).toBe(400);
+    expect((await hand().get(`${paths.twins}/${name}`)).status).toBe(404);
+    for (const path of [paths.twins, paths.nodes]) ok(await hand().get(path));
+  });
+
+  it("lets no CRD take the place of a built-in kind: 422", async () => {
+    const names = { plural: "leases", singular: "lease", kind: "Lease", listKind: "LeaseList" };
+    const schema = { openAPIV3Schema: { type: "object" } };
+    const crd = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "leases.coordination.k8s.io" },
+      spec: {
+        group: "coordination.k8s.io",
+        scope: "Namespaced",
+        names,
+        versions: [{ name: "v1", served: true, storage: true, schema }],
+      },
+    };
+    expect((await hand().send("POST", paths.crds, crd)).status).toBe(422);
+    expect((await hand().get(paths.leases)).status).toBe(200);
+  });
+}
