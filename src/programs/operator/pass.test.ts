@@ -158,6 +158,31 @@ describe("a pass", () => {
     expect(psu(metered, "a")).toBe(50);
   });
 
+  it("X-46 keeps the target of a cordoned or reserved node as it is, also when settings would have it otherwise", () => {
+    const view = new Values().add("a").add("b").add("c").add("d");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const { labels: shown } = passOver(view).nodes.get("c") ?? {};
+    view.add("c", shown, { unschedulable: true }).add("d", { ...shown, [labels.reserved]: "true" });
+    const before = view.twin("c")?.spec;
+    const planned = passOver(view, { settings: configured({ CPU_ECO_CAP_PCT_OF_MAX: "40", STATIC_HP_FRAC: "1" }) });
+    expect(before?.cpu?.packagePowerCapPctOfMax).toBe(60);
+    expect(planned.nodes.get("c")?.spec).toEqual(before);
+    expect(planned.nodes.get("d")?.spec).toEqual({ ...before, nodeName: "d" });
+    expect(planned.nodes.get("d")?.eligibility).toBe("reserved");
+  });
+
+  it("a static estimate grows with the pods of the node", () => {
+    const view = new Values().add("a").add("b");
+    const memory = new Memory();
+    const power = (name: string) =>
+      passOver(view, { memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status.powerMeasurement
+        ?.measuredNodePowerW ?? Number.NaN;
+    const idle = power("a");
+    view.pod("a", false);
+    expect(power("a")).toBeGreaterThan(idle);
+    expect(power("b")).toBe(idle);
+  });
+
   it("gives a node without a twin no eco caps, whatever the draining caps are", () => {
     const view = new Values().add("a").pod("a");
     const planned = passOver(view, { settings: configured({ STATIC_HP_FRAC: "0", DRAINING_CAPS: "eco" }) });

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { labels, type NodePowerProfileSpec, type NodeTwinSpec, type Profile } from "../../core/api/index.ts";
 import { type DemandView, demandViewOf } from "../../core/demand/index.ts";
 import {
+  capsUnder,
   type Eligibility,
   eligibilityOf,
   type GuardDecision,
@@ -8,6 +10,7 @@ import {
   keptProfile,
   type PlannedNode,
   type PowerState,
+  type ProfileCaps,
   pinFrom,
   planProfiles,
   published,
@@ -138,9 +141,8 @@ function targetFor(managed: ManagedNode, planned: PlannedNode, demand: DemandVie
   // Class and labels can only follow the object they belong to; until they do, nothing is lowered.
   const next: PowerState = twin === undefined ? { ...decision.next, caps: "performance" } : decision.next;
   const shown = published(next);
-  const unmoved = next.state === seen.state && next.caps === seen.caps;
   const spec =
-    twin !== undefined && eligibility !== "eligible" && unmoved
+    twin !== undefined && eligibility !== "eligible" && isKept(twin.spec, seen, next, capsUnder(pin, shape.caps))
       ? twin.spec
       : { nodeName: name, ...targetOf(shown, pin, shape.caps, settings.policy.type) };
   const caps = effectiveCaps(spec, shape.view);
@@ -172,6 +174,13 @@ function targetFor(managed: ManagedNode, planned: PlannedNode, demand: DemandVie
       now,
     }),
   };
+}
+
+/** A node that is left alone keeps its target to the letter, but for a release that is under way: its eco caps still come. */
+function isKept({ cpu, gpu }: NodeTwinSpec, seen: SeenState, next: PowerState, { performance }: ProfileCaps): boolean {
+  if (next.state !== seen.state) return false;
+  const isReleased = next.caps === "eco" && isDeepStrictEqual([cpu, gpu], [performance.cpu, performance.gpu]);
+  return !isReleased;
 }
 
 /** Second, because the supply of a rack is the sum of its nodes. */

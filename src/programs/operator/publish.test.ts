@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { performancePod, Trial } from "./trial.ts";
 
@@ -367,6 +368,46 @@ describe("what the operator publishes", () => {
     expect((await operator.series("write_errors_total", 'kind="spec"'))[0]).toMatch(/ [1-9]\d*$/);
     const conditions = operator.written().map(({ body }) => JSON.stringify(body));
     expect(conditions.filter((body) => body.includes("WriteFailed"))).toEqual([]);
+  });
+
+  it("X-57 a leader whose lease ran out while the machine slept stops between two writes", async () => {
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    const operator = trial.start();
+    await trial.pass(SOON);
+    operator.written();
+    const isSpec = (path: string) => path.endsWith("/nodetwins/b") || path.includes("/nodetwins/b?");
+    trial.api.faults.add({
+      fault: { kind: "latency", length: milliseconds(100) },
+      when: ({ method, path }) => method === "PATCH" && isSpec(path),
+    });
+    await trial.label("b", { "joulie.io/hw.cpu-cores": "512" });
+    const written: string[] = [];
+    await trial.until(() => {
+      written.push(...operator.written().map(({ path }) => path));
+      return written.some(isSpec);
+    });
+    trial.clock.step(milliseconds(3_600_000));
+    for (let turn = 0; turn < 15; turn++) await trial.clock.advanceAsync(milliseconds(10));
+    expect(operator.written()).toEqual([]);
+  });
+
+  it("a rival's hand on the target is undone, whoever owns the field", async () => {
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    trial.start();
+    await trial.pass(SOON);
+    const spec = { nodeName: "b", profile: "performance", cpu: { packagePowerCapPctOfMax: 90 } };
+    await trial.hand.apply(resources.nodeTwins, { name: "b" }, { spec }, { force: true });
+    await trial.pass(SOON);
+    expect(await trial.shown("b")).toEqual({ spec: "eco", class: "eco", labels: "eco false", cap: 60 });
+  });
+
+  it("X-12 a workload class nobody knows is warned of once", async () => {
+    await trial.createNode("a");
+    const annotations = { "joulie.io/workload-class": "turbo" };
+    for (const name of ["x", "y"]) await trial.createPod(name, "a", { annotations });
+    const operator = trial.start();
+    await trial.pass(TICK);
+    expect(operator.logs.filter(({ level }) => level === "warn")).toMatchObject([{ class: "turbo" }]);
   });
 
   it("X-61 says what changed in few lines, and nothing when nothing did", async () => {

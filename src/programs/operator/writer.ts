@@ -62,11 +62,6 @@ export class Writer {
     });
   }
 
-  /** Nodes with something left to write. */
-  get waiting(): number {
-    return this.#queue.size;
-  }
-
   /** Why what was decided about a node is not written yet. */
   failureOf(name: string): string | undefined {
     return this.#failures.get(name)?.message;
@@ -165,10 +160,8 @@ export class Writer {
     }
     this.#show(plan);
     if (job.moves || job.needsNoPerformancePods) onMore();
-    // What failed before has been written: a condition that said so is out of date.
-    const failure = this.#failures.get(name);
+    // A condition that said so is out of date: the next pass finds that out.
     this.#failures.delete(name);
-    if (toldIn(failure) !== undefined) this.#queue.add(name);
   }
 
   #show({ name, shape, pin }: NodePlan): void {
