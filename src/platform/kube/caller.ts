@@ -101,7 +101,10 @@ export class Caller {
   }
 
   /** Undefined when the call may go at once. */
-  #turn({ urgent, timeout = this.#options.timeout }: CallOptions, signal: AbortSignal | undefined) {
+  #turn(
+    { urgent, timeout = this.#options.timeout }: CallOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<void> | undefined {
     return urgent === true ? undefined : this.#options.limit.take(signal, timeout);
   }
 
