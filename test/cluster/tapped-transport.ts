@@ -1,0 +1,88 @@
+// What an operator had been told when it wrote: the two sides of its own wire, side by side.
+import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube/index.ts";
+
+/** A write of a NodeTwin's spec. */
+export interface SpecWrite {
+  readonly node: string;
+  readonly cap: number | undefined;
+  /** The newest version of any pod that the writer had taken in when it sent this. */
+  readonly podsSeen: number;
+  /** What the write became; undefined as long as no answer came. */
+  version?: number;
+}
+
+const twinPath = /^\/apis\/[^/]+\/[^/]+\/nodetwins\/([^/?]+)\?/;
+/** A look for one object only says how far the server is: nothing of it is taken in. */
+const podPath = /^\/api\/v1\/pods\?(?!(.*&)?limit=1(&|$))/;
+
+export class TappedTransport implements Transport {
+  readonly writes: SpecWrite[] = [];
+  readonly #inner: Transport;
+  #podsSeen = 0;
+
+  constructor(inner: Transport) {
+    this.#inner = inner;
+  }
+
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const { method, path, body = "" } = request;
+    if (method === "GET" && podPath.test(path)) {
+      const response = await this.#inner.request(request);
+      if (response.status !== 200) return response;
+      return { ...response, body: request.longLived === true ? this.#watch(response.body) : this.#list(response.body) };
+    }
+    const node = method === "PATCH" ? twinPath.exec(path)?.[1] : undefined;
+    if (node === undefined) return this.#inner.request(request);
+    const { spec } = JSON.parse(body) as { spec: { cpu?: { packagePowerCapPctOfMax?: number } } };
+    const write: SpecWrite = { node, cap: spec.cpu?.packagePowerCapPctOfMax, podsSeen: this.#podsSeen };
+    this.writes.push(write);
+    const response = await this.#inner.request(request);
+    return { ...response, body: this.#answer(response, write) };
+  }
+
+  async close(): Promise<void> {
+    await this.#inner.close();
+  }
+
+  /** Whoever asks for more has taken in what came before. */
+  async *#watch(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of body) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      yield chunk;
+      for (const line of lines) this.#saw((JSON.parse(line) as { object: Versioned }).object);
+    }
+  }
+
+  async *#list(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      yield chunk;
+    }
+    const list = JSON.parse(Buffer.concat(chunks).toString()) as Versioned;
+    // A list of one page only: a test's few pods.
+    this.#saw(list);
+  }
+
+  #saw({ metadata }: Versioned): void {
+    this.#podsSeen = Math.max(this.#podsSeen, Number(metadata?.resourceVersion ?? 0));
+  }
+
+  async *#answer({ status, body }: ApiResponse, write: SpecWrite): AsyncGenerator<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      yield chunk;
+    }
+    if (status < 300)
+      write.version = Number((JSON.parse(Buffer.concat(chunks).toString()) as Versioned).metadata?.resourceVersion);
+    else this.writes.splice(this.writes.indexOf(write), 1);
+  }
+}
+
+interface Versioned {
+  readonly metadata?: { readonly resourceVersion?: string };
+}
