@@ -1,0 +1,93 @@
+// A reflector on a real API server that is never at rest: leases are renewed all the time, and each moves the server's moment.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { type ApiRequest, KubeClient, Reflector, resources, type Transport } from "../../src/platform/kube/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import { reach } from "../contract/reach.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+
+const LIMIT = milliseconds(4000);
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await plane.createNodes(["node-1"]);
+});
+afterAll(async () => plane?.stop());
+
+/** A way to the server whose watches can go deaf, as over a connection that is dead without knowing it. */
+class Deafening implements Transport {
+  readonly paths: string[] = [];
+  readonly #below: Transport;
+  #generation = 0;
+
+  constructor(below: Transport) {
+    this.#below = below;
+  }
+
+  /** What is open now brings nothing any more; what is opened after this does. */
+  deafen(): void {
+    this.#generation++;
+  }
+
+  async request(request: ApiRequest) {
+    this.paths.push(request.path);
+    const response = await this.#below.request(request);
+    const opened = this.#generation;
+    const hears = () => this.#generation === opened;
+    async function* body() {
+      for await (const chunk of response.body) if (request.longLived !== true || hears()) yield chunk;
+    }
+    return { ...response, body: body() };
+  }
+
+  async close(): Promise<void> {
+    await this.#below.close();
+  }
+}
+
+describe("Reflector on a server whose moment always moves", () => {
+  it("leaves a quiet watch alone, and finds a deaf one without another list", async () => {
+    const transport = new Deafening(reach(plane.server, plane.admin.token, plane.admin.ca));
+    const parts = { clock: systemClock, random: systemRandom };
+    const client = new KubeClient({ transport, ...parts, fieldManager: "test" });
+    const reflector = new Reflector({
+      client,
+      ...parts,
+      log: createLogger({ level: "silent", program: "test" }),
+      resource: resources.nodes,
+      project: ({ metadata }) => metadata.labels?.mark ?? "none",
+      idleLimit: LIMIT,
+    });
+    const renewed = new AbortController();
+    const churn = (async () => {
+      for (let time = 0; !renewed.signal.aborted; time++) {
+        const spec = { holderIdentity: `holder-${time}` };
+        await client.apply(resources.leases, { namespace: "default", name: "busy" }, { spec });
+        await systemClock.sleep(milliseconds(100));
+      }
+    })();
+    const count = (part: string) => transport.paths.filter((path) => path.startsWith(`/api/v1/nodes?${part}`)).length;
+    const mark = async (label: string) => {
+      await plane.api.mergePatch("/api/v1/nodes/node-1", { metadata: { labels: { mark: label } } });
+      await expect.poll(() => reflector.store.get({ name: "node-1" }), { timeout: 60_000 }).toBe(label);
+    };
+    try {
+      reflector.start();
+      await reflector.synced();
+      await mark("first");
+      await expect.poll(() => count("limit=1"), { timeout: 60_000 }).toBeGreaterThan(3);
+      expect([count("limit=500"), count("watch=1")]).toEqual([1, 1]);
+      transport.deafen();
+      await mark("second");
+      expect([count("limit=500"), count("watch=1")]).toEqual([1, 2]);
+    } finally {
+      renewed.abort();
+      await churn;
+      await reflector.stop();
+      await transport.close();
+    }
+  });
+});
