@@ -345,6 +345,7 @@ describe("LeaderElector", () => {
     await expect(ended).rejects.toThrow("out of luck");
     expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
     expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
+    expect(clock.waiting).toBe(0);
   });
 
   it.each([

@@ -110,13 +110,16 @@ export class LeaderElector {
     if (signal.aborted) stop();
     void work.then(stop);
     const deadline = this.#untilLost(end.signal).then(stop);
-    while (!end.signal.aborted) {
-      await this.#pause(end.signal);
-      if (!end.signal.aborted && !(await this.#tryOnce(end.signal)) && !this.#record.isOurs) break;
+    try {
+      while (!end.signal.aborted) {
+        await this.#pause(end.signal);
+        if (!end.signal.aborted && !(await this.#tryOnce(end.signal)) && !this.#record.isOurs) break;
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      end.abort();
+      await deadline;
     }
-    signal.removeEventListener("abort", stop);
-    end.abort();
-    await deadline;
   }
 
   /** Waits for the moment at which we stop leading by ourselves; a renewal moves it on. */

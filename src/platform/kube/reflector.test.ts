@@ -243,15 +243,22 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("finds a connection that died without a word, by one small question", async () => {
-    const { clock, api, reflector, told } = make({ idleLimit: ms(20_000) });
+  it.each([
+    [20_000, 15_000, 20_000],
+    [90_000, 67_500, 82_500],
+  ])("finds a connection that died without a word, by one small question: %d, %d, %d", async (limit, asked, found) => {
+    const { clock, api, reflector, told } = make({ idleLimit: ms(limit) });
     reflector.start();
     await clock.advanceAsync(ms(1));
     for (const watcher of api.watchers) watcher.freeze();
     api.put(node("a"), labelled("x"));
-    await clock.advanceAsync(ms(19_000));
+    await clock.advanceAsync(ms(asked - 2));
+    expect(api.requests).toHaveLength(2);
+    await clock.advanceAsync(ms(1));
+    expect(api.requests).toHaveLength(3);
+    await clock.advanceAsync(ms(found - asked - 1));
     expect(told()).toEqual([]);
-    await clock.advanceAsync(ms(7000));
+    await clock.advanceAsync(ms(1));
     expect(told()).toEqual(["added a"]);
     expect(api.requests.map(({ path }) => path.replace(/&timeoutSeconds=\d+/, ""))).toEqual([
       "/api/v1/nodes?limit=500",
