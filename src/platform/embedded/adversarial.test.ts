@@ -43,6 +43,16 @@ describe("an object that is too deep", () => {
   });
 });
 
+describe("a body without a socket", () => {
+  it("is measured in bytes, as over HTTP", async () => {
+    const { send } = world();
+    const filled = (length: number) => `{"metadata":{"name":"n"},"x":"${"ä".repeat(length)}"}`;
+    const room = (3 * 1024 * 1024 - Buffer.byteLength(filled(0))) / 2;
+    expect((await send("POST", nodes, filled(Math.floor(room) + 1))).status).toBe(413);
+    expect((await send("POST", nodes, filled(Math.floor(room)))).status).toBe(201);
+  });
+});
+
 describe("names of the prototype", () => {
   it.each(["constructor", "toString", "__proto__"])("make no media type: %s", async (type) => {
     const { send } = world();

@@ -61,6 +61,23 @@ describe("a bound pod with a finalizer", () => {
   });
 });
 
+describe("a second deletion", () => {
+  it("may still ask for orphans, and changes nothing where it asks for nothing new", async () => {
+    const { send } = world();
+    const nodes = "/api/v1/nodes";
+    const { body } = await send("POST", nodes, { metadata: { name: "n", finalizers: ["example.org/hold"] } });
+    const reference = { apiVersion: "v1", kind: "Node", name: "n", uid: body.metadata["uid"] };
+    await send("POST", pods, { ...pod("p"), metadata: { name: "p", ownerReferences: [reference] } });
+    const first = await send("DELETE", `${nodes}/n`);
+    const again = await send("DELETE", `${nodes}/n`);
+    expect(again.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
+    await send("DELETE", `${nodes}/n`, { propagationPolicy: "Orphan" });
+    await send("PATCH", `${nodes}/n`, letGo, merge);
+    expect((await send("GET", `${nodes}/n`)).status).toBe(404);
+    expect((await send("GET", `${pods}/p`)).body.metadata["ownerReferences"]).toEqual([]);
+  });
+});
+
 describe("a grace", () => {
   it.each([
     [1e18, "9999-12-31T23:59:59Z", 1e18],

@@ -115,7 +115,11 @@ const dueAfter = (now: Instant, grace: number): string =>
 function marked({ clock }: Server, object: KubeObject, finalizers: readonly string[], grace: number): KubeObject {
   const { metadata } = object;
   const before = metadata.deletionTimestamp;
-  if (before !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) return object;
+  if (before !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) {
+    // It may still have been told to let go of what it owns.
+    if (finalizers.length === (metadata.finalizers ?? []).length) return object;
+    return { ...object, metadata: { ...metadata, finalizers } };
+  }
   const due = dueAfter(clock.now(), grace);
   const kept = finalizers.length === 0 ? {} : { finalizers };
   return {

@@ -19,7 +19,7 @@ export interface Asked {
 export function askedOf({ method, path, headers = {}, body = "" }: ApiRequest): Asked {
   const mark = path.indexOf("?");
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  if (body.length > LARGEST_BODY) throw tooLarge(LARGEST_BODY);
+  if (Buffer.byteLength(body) > LARGEST_BODY) throw tooLarge(LARGEST_BODY);
   return {
     method,
     path: mark === -1 ? path : path.slice(0, mark),

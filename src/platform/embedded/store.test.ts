@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { KubeObject } from "./kube-object.ts";
 import { Store } from "./store.ts";
 
 describe("Store", () => {
@@ -11,9 +10,7 @@ describe("Store", () => {
     const metadata = { name: "deep", uid: "", resourceVersion: "", creationTimestamp: "" };
     const x = JSON.parse("[".repeat(100_000) + "]".repeat(100_000)) as unknown;
     const { version } = store;
-    expect(() => store.put(collection, { kind: "Node", apiVersion: "v1", metadata, x } as KubeObject)).toThrow(
-      RangeError,
-    );
+    expect(() => store.put(collection, { kind: "Node", apiVersion: "v1", metadata, x })).toThrow(RangeError);
     expect([collection.list(), collection.history.since(version), heard, store.version]).toEqual([[], [], [], version]);
   });
 });

@@ -2,13 +2,12 @@ import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../clock/index.ts";
 import { Collection } from "./collection.ts";
-import type { KubeObject } from "./kube-object.ts";
 import { Stored } from "./stored.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
 const stored = (name: string, version: number): Stored => {
   const metadata = { name, uid: name, resourceVersion: String(version), creationTimestamp: "" };
-  return new Stored(name, { kind: "Node", apiVersion: "v1", metadata } as KubeObject, version);
+  return new Stored(name, { kind: "Node", apiVersion: "v1", metadata }, version);
 };
 
 function world() {
