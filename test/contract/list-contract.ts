@@ -107,8 +107,9 @@ export function listContract(hand: () => Hand): void {
     const { metadata } = ok(await hand().get(`${paths.nodes}?limit=1`));
     const { status, body } = await hand().get(`${paths.namespaces}?${query({ continue: metadata.continue })}`);
     // A cluster goes on from that place in the other list; the embedded API tells one list from the other.
-    if (status !== 200) expect([status, body.reason]).toEqual([400, "BadRequest"]);
-    else expect(namesOf(body).filter((name) => !/^(default|kube-.*|namespace-.*)$/.test(name))).toEqual([]);
+    expect(["200 undefined", "400 BadRequest"]).toContain(`${status} ${body.reason}`);
+    const shown = status === 200 ? namesOf(body) : [];
+    expect(shown.filter((name) => !/^(default|kube-.*|namespace-.*)$/.test(name))).toEqual([]);
     const at = { continue: metadata.continue, resourceVersion: metadata.resourceVersion };
     expect((await hand().get(`${paths.nodes}?${query(at)}`)).status).toBe(400);
   });

@@ -151,7 +151,7 @@ export function removalContract(hand: () => Hand): void {
     await hand().create(paths.twins, twin(group, {}, { labels: { group } }));
     expect(ok(await hand().get(`${paths.twins}/${group}/`)).metadata.name).toBe(group);
     expect((await hand().get(`${paths.twins}//${group}`)).status).toBe(404);
-    expect((await hand().send("PUT", `${paths.twins}/`, twin(group))).status).toBe(405);
+    expect((await hand().send("PUT", `${paths.nodes}/`, node(group))).status).toBe(405);
     // So an empty name means every object: a client has to refuse it.
     const { items } = ok(await hand().send("DELETE", `${paths.twins}/?labelSelector=group%3D${group}`));
     expect(items).toHaveLength(1);
