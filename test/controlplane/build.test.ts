@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { buildControlPlane, locateControlPlane } from "./build.ts";
+import { buildControlPlane, locateControlPlane, removeLock } from "./build.ts";
+import { ownerMark } from "./owner.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -65,11 +66,33 @@ describe("the control plane's binary", () => {
     const first = await buildControlPlane(quiet);
     if (!first.available) throw new Error(first.reason);
     rmSync(first.path);
-    writeFileSync(`${first.path}.unfinished`, "half");
     // No process has this number: it is above the largest the kernel gives.
-    writeFileSync(join(dirname(first.path), "lock"), String(2 ** 30));
+    const dead = ownerMark(2 ** 30);
+    for (const owner of ["", `${dead}-x.`]) writeFileSync(`${first.path}.${owner}unfinished`, "half");
+    writeFileSync(join(dirname(first.path), "lock"), `${dead}-x`);
     await buildControlPlane(quiet);
     expect(readdirSync(dirname(first.path))).toEqual(["controlplane"]);
+  });
+
+  it("leaves alone what a builder elsewhere has not finished", async () => {
+    fakeGo('echo binary > "$out"');
+    const first = await buildControlPlane(quiet);
+    if (!first.available) throw new Error(first.reason);
+    rmSync(first.path);
+    const theirs = ["controlplane.7-elsewhere-1-x.unfinished", `controlplane.${ownerMark()}-x.unfinished`];
+    for (const name of theirs) writeFileSync(join(dirname(first.path), name), "half");
+    await buildControlPlane(quiet);
+    expect(readdirSync(dirname(first.path)).toSorted()).toEqual(["controlplane", ...theirs].toSorted());
+  });
+
+  it("is locked by whoever holds the lock now: one that was dead is removed as long as it is that one", () => {
+    const lock = join(folder, "lock");
+    removeLock(lock, "dead");
+    writeFileSync(lock, "another's");
+    removeLock(lock, "dead");
+    expect(readFileSync(lock, "utf8")).toBe("another's");
+    removeLock(lock, "another's");
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it("that does not build is an error with the compiler's words, and leaves nothing behind", async () => {

@@ -5,6 +5,9 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isGone, ownerMark } from "./owner.ts";
+
+export { isAlive } from "./owner.ts";
 
 export type ControlPlaneBinary =
   | { readonly available: true; readonly path: string; readonly version: string; readonly built: boolean }
@@ -50,8 +53,8 @@ export async function buildControlPlane(
         `building etcd and Kubernetes ${binary.version} for tests, once, into ${folder} (about 6 minutes on 2 cores) …`,
       );
       const start = performance.now();
-      const unfinished = `${binary.path}.unfinished`;
-      rmSync(unfinished, { force: true });
+      removeUnfinished(folder);
+      const unfinished = `${binary.path}.${ownerMark()}-${randomUUID()}.unfinished`;
       try {
         await run("go", ["build", ...buildArguments(binary.version), "-o", unfinished, "."]);
         renameSync(unfinished, binary.path);
@@ -82,24 +85,34 @@ function buildArguments(version: string): string[] {
   return ["-trimpath", "-ldflags", ["-s", "-w", ...versions].join(" ")];
 }
 
+/** What builders left that are no more; each writes under a name of its own. */
+function removeUnfinished(folder: string): void {
+  for (const name of readdirSync(folder).filter((one) => one.endsWith(".unfinished"))) {
+    if (isGone(name.slice("controlplane.".length)) === true) rmSync(join(folder, name), { force: true });
+  }
+}
+
 /**
  * One builder at a time, over all processes: a link is made whole or not at all, so the lock always names its holder.
  * Should two ever build at once, the binary is still whole: it appears by a rename.
  */
 async function takeTurn(lock: string, say: (line: string) => void): Promise<() => void> {
-  const mine = `${lock}.${randomUUID()}`;
-  writeFileSync(mine, String(process.pid));
+  const me = `${ownerMark()}-${randomUUID()}`;
+  const mine = `${lock}.${me}`;
+  writeFileSync(mine, me);
   const deadline = performance.now() + patienceMs;
   let told = false;
   try {
     for (;;) {
       try {
         linkSync(mine, lock);
-        return () => rmSync(lock, { force: true });
+        return () => removeLock(lock, me);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       }
-      if (!isAlive(holderOf(lock)) || performance.now() > deadline) rmSync(lock, { force: true });
+      const holder = contentOf(lock);
+      if (holder === undefined) continue;
+      if (isGone(holder) === true || performance.now() > deadline) removeLock(lock, holder);
       else {
         if (!told) say(`another process builds the control plane; waiting for it (${lock})`);
         told = true;
@@ -111,21 +124,30 @@ async function takeTurn(lock: string, say: (line: string) => void): Promise<() =
   }
 }
 
-function holderOf(lock: string): number {
+/**
+ * Removes a lock as long as it is the one with that content. Two who find the same dead one must not both remove it, for by then it
+ * may be the other's: what was moved away is looked at again, and put back where it was meant for nobody here.
+ */
+export function removeLock(lock: string, content: string): void {
+  if (contentOf(lock) !== content) return;
+  const moved = `${lock}.${randomUUID()}`;
   try {
-    return Number(readFileSync(lock, "utf8"));
-  } catch {
-    return Number.NaN;
+    renameSync(lock, moved);
+    if (contentOf(moved) !== content) linkSync(moved, lock);
+  } catch (error) {
+    // Somebody else was faster: the lock is gone, or there is a new one.
+    if (!["ENOENT", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  } finally {
+    rmSync(moved, { force: true });
   }
 }
 
-export function isAlive(pid: number): boolean {
-  if (!(pid > 0)) return false;
+function contentOf(file: string): string | undefined {
   try {
-    process.kill(pid, 0);
-    return true;
+    return readFileSync(file, "utf8");
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

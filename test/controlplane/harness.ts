@@ -1,12 +1,13 @@
 // A real Kubernetes control plane for one test file: started in seconds on loopback, gone when the tests are.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Api } from "./api.ts";
-import { buildControlPlane, isAlive } from "./build.ts";
+import { buildControlPlane } from "./build.ts";
 import { createIdentity, type Identity, type IdentityOptions, type Rule, writeIdentity } from "./identities.ts";
 import { type KubectlOptions, type KubectlResult, runKubectl } from "./kubectl.ts";
 import { createNodes, createPods, installCrds } from "./objects.ts";
+import { isGone, ownerMark } from "./owner.ts";
 import { freePorts } from "./ports.ts";
 import { Program } from "./program.ts";
 import {
@@ -74,7 +75,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 async function startOnce(binary: string, version: string, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`));
+  const folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${ownerMark()}-`));
   const programs: Program[] = [];
   let api: Api | undefined;
 
@@ -153,10 +154,17 @@ async function isServing(api: Api): Promise<boolean> {
   return true;
 }
 
+/** No test runs longer than this: an older folder is one of the dead, even if its owner cannot be seen from here. */
+const longestMs = 24 * 3_600_000;
+
 /** A killed test process takes its programs with it, but not their files. */
-export function removeFoldersOfTheDead(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const pid = name.startsWith(folderPrefix) ? Number(name.slice(folderPrefix.length).split("-")[0]) : Number.NaN;
-    if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = Date.now()): void {
+  for (const name of readdirSync(within).filter((one) => one.startsWith(folderPrefix))) {
+    const folder = join(within, name);
+    const gone = isGone(name.slice(folderPrefix.length)) ?? now - lastTouched(folder) > longestMs;
+    if (gone) rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** When it was made or last added to; somebody else may remove it at any time. */
+const lastTouched = (folder: string): number => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;

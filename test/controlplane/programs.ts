@@ -135,14 +135,14 @@ function servingFlags(folder: string, port: number) {
 }
 
 /** Of a program that signs its own certificate on loopback, which there is nothing to check against. */
-async function answersOk(url: string): Promise<boolean> {
+export async function answersOk(url: string, timeout = 5000): Promise<boolean> {
   return new Promise((resolve) => {
-    get(url, { rejectUnauthorized: false, agent: false, timeout: 5000 }, (answer) => {
+    const asked = get(url, { rejectUnauthorized: false, agent: false, timeout }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
-    })
-      .on("timeout", () => resolve(false))
-      .on("error", () => resolve(false));
+    });
+    // A timeout is only news: the socket stays until somebody ends it, which then is an error.
+    asked.on("timeout", () => asked.destroy()).on("error", () => resolve(false));
   });
 }
 

@@ -1,0 +1,20 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { removeFoldersOfTheDead } from "./harness.ts";
+import { ownerMark } from "./owner.ts";
+
+const within = mkdtempSync(join(tmpdir(), "joulie-harness-"));
+afterEach(() => rmSync(within, { recursive: true, force: true }));
+
+it("removes the folders of processes that are gone, and of nobody else", () => {
+  const [dead, mine, theirs] = [ownerMark(2 ** 30), ownerMark(), `${2 ** 30}-elsewhere-0`].map(
+    (mark) => `joulie-controlplane-${mark}-abc`,
+  ) as [string, string, string];
+  for (const name of [dead, mine, theirs, "another"]) mkdirSync(join(within, name, "etcd"), { recursive: true });
+  removeFoldersOfTheDead(within);
+  expect(readdirSync(within).toSorted()).toEqual(["another", mine, theirs].toSorted());
+  removeFoldersOfTheDead(within, Date.now() + 25 * 3_600_000);
+  expect(readdirSync(within).toSorted()).toEqual(["another", mine].toSorted());
+});
