@@ -4,6 +4,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../clock/index.ts";
 import { seededRandom } from "../random/index.ts";
 import { KubeClient, type KubeClientOptions } from "./client.ts";
+import type { ApiError } from "./errors.ts";
 import { FakeApi, type Fault } from "./fake-api.ts";
 import { resources } from "./resources.ts";
 import type { ApiRequest } from "./transport.ts";
@@ -265,6 +266,36 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     });
     const watch = client.watch(resources.nodes, { resourceVersion: "1" }, { signal: new AbortController().signal });
     await expect(outcome(clock, watch)).rejects.toMatchObject({ kind: "timeout" });
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("lets no call wait for its turn longer than its time limit, nor an urgent one at all", async () => {
+    const limit = { perSecond: 1, burst: 1, queue: 100 };
+    const { clock, api, client } = make({ timeout: ms(2500), limit });
+    const calls = Array.from({ length: 5 }, async () => nodes(client));
+    const { signal } = new AbortController();
+    const watch = client.watch(resources.nodes, { resourceVersion: "1000" }, { signal, timeout: ms(500) });
+    const settled = Promise.allSettled([...calls, watch]);
+    await client.get(resources.nodes, { name: "x" }, { urgent: true }).catch(() => undefined);
+    expect(api.requests).toHaveLength(2);
+    await clock.advanceAsync(ms(3000));
+    const kinds = (await settled).map((one) => (one.status === "rejected" ? (one.reason as ApiError).kind : "done"));
+    expect(kinds).toEqual(["done", "done", "done", "busy", "busy", "busy"]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("does not wait for a transport that ignores its end", async () => {
+    const clock = new VirtualClock();
+    const hanging = { request: async () => new Promise<never>(() => undefined), close: async () => undefined };
+    const { client } = make({ transport: hanging, clock, retries: 0, timeout: ms(5000) });
+    await expect(outcome(clock, nodes(client))).rejects.toMatchObject({ kind: "timeout" });
+    const abort = new AbortController();
+    const call = client.list(resources.nodes, {}, { signal: abort.signal });
+    const watch = client.watch(resources.nodes, { resourceVersion: "1" }, { signal: abort.signal });
+    const ends = [call, watch].map(async (one) => expect(one).rejects.toThrow("enough"));
+    abort.abort(new Error("enough"));
+    await Promise.all(ends);
+    expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
     expect(clock.waiting).toBe(0);
   });
 
