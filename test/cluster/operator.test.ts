@@ -1,4 +1,7 @@
 // The operator on a real API server, with no more rights than it says it needs.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
@@ -13,6 +16,7 @@ import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { Identity } from "../controlplane/identities.ts";
 
+const main = join(import.meta.dirname, "../../src/main.ts");
 const managed = { [labels.managed]: "true" };
 const dense = "joulie.io/hw.cpu-cores";
 const performancePod = { annotations: { "joulie.io/workload-class": "performance" } };
@@ -182,6 +186,31 @@ describe("the operator on a real control plane", () => {
     }, soon);
     await plane.api.remove("/api/v1/nodes/out-b");
     await vi.waitFor(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]), soon);
+  });
+
+  it("runs as `joulie operator` by its kubeconfig, serves its pages, and ends in good order when it is told to", async () => {
+    await plane.createNodes(["cmd-a"], { labels: managed });
+    const child = spawn(process.execPath, [main, "operator"], {
+      env: { KUBECONFIG: identity.kubeconfig, METRICS_ADDR: "127.0.0.1:0", POD_NAME: "operator-1" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const exit = once(child, "exit");
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    try {
+      await comesToShow("cmd-a", performance);
+      const url = /"url":"([^"]+)"/.exec(output)?.[1];
+      const page = async (path: string) => (await fetch(`${url}${path}`)).text();
+      expect(await page("/readyz")).toContain("[+] synced");
+      expect(await page("/livez")).toContain("[+] loop");
+      expect(JSON.parse(await page("/debug/plan"))).toMatchObject({ nodes: [{ name: "cmd-a" }] });
+      expect(await page("/metrics")).toContain('joulie_operator_node_state{node="cmd-a",state="ActivePerformance"} 1');
+    } finally {
+      child.kill("SIGTERM");
+    }
+    expect(await exit).toEqual([0, null]);
+    const lease = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/joulie-operator";
+    expect((await plane.api.get<{ spec: { holderIdentity?: string } }>(lease)).spec.holderIdentity ?? "").toBe("");
   });
 
   it("OPR-01 OPR-28 with exactly its own rights nothing is refused, and no pod is touched", async () => {
