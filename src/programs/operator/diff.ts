@@ -36,8 +36,8 @@ export interface DiffContext {
   readonly settings: OperatorSettings;
   /** When the unchanged twin is refreshed, as a share of the heartbeat. */
   readonly jitter: number;
-  /** Why the last attempt to write something of this node failed. */
-  readonly failure: string | undefined;
+  /** What of this node could not be written the last time, and why. */
+  readonly failure: { readonly step: string; readonly message: string } | undefined;
 }
 
 const nothing: Job = { steps: [], needsNoPerformancePods: false, moves: false };
@@ -67,7 +67,9 @@ export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext):
   const status = statusStep(plan, twin?.status, context);
   const labels = labelStep(plan, node.metadata.labels ?? {});
 
-  const published = goesDown && twin !== undefined ? [...status, ...labels, ...spec] : [...spec, ...status, ...labels];
+  const refusal = spec.length > 0 ? refusalStep(twin?.status, context) : [];
+  const published =
+    goesDown && twin !== undefined ? [...status, ...labels, ...spec] : [...refusal, ...spec, ...status, ...labels];
   return {
     steps: [...published, ...mirrorStep(plan, view, node.metadata.uid, settings)],
     needsNoPerformancePods: plan.next.state === "ActiveEco" && (moves || lowers),
@@ -80,8 +82,17 @@ function labelStep({ labels }: NodePlan, there: Readonly<Record<string, string>>
   return differing.length === 0 ? [] : [{ kind: "labels", labels: Object.fromEntries(differing) }];
 }
 
+/** Where the target comes first and is refused, nothing after it is written: that it is refused must be told before. */
+function refusalStep(there: NodeTwinStatus | undefined, { failure, now }: DiffContext): Step[] {
+  if (there === undefined || failure?.step !== "spec") return [];
+  const condition = conditionOf(there.conditions, failure.message, now);
+  if (isSameCondition(there.conditions, condition)) return [];
+  const { controlStatus: _agents, ...own } = there;
+  return [{ kind: "status", status: { ...own, conditions: [condition] }, heartbeat: false }];
+}
+
 function statusStep(plan: NodePlan, there: NodeTwinStatus | undefined, context: DiffContext): Step[] {
-  const condition = conditionOf(there?.conditions, context.failure, context.now);
+  const condition = conditionOf(there?.conditions, context.failure?.message, context.now);
   const heartbeat = there !== undefined && isDue(there.lastUpdated, context);
   const news = there === undefined || isNews(there, plan.status) || !isSameCondition(there.conditions, condition);
   if (!news && !heartbeat) return [];

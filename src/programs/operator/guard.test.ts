@@ -53,7 +53,9 @@ describe("the guard, through the API", () => {
     const told = (await trial.events()).filter(({ regarding }) => regarding.name === "b");
     expect(told).toHaveLength(1);
     expect(told[0]).not.toHaveProperty("series");
-    expect(operator.logs.filter(({ msg }) => msg.startsWith("state changed")).length).toBeLessThan(4);
+    const logged = operator.logs.filter(({ msg }) => msg.startsWith("state changed"));
+    expect(logged.map(({ values }) => JSON.stringify(values)).join()).toContain("DrainingPerformance");
+    expect(logged.length).toBeLessThan(4);
   });
 
   it("OPR-19 OPR-24 the last performance pod gone, it is eco, and eco caps come in a later pass", async () => {
@@ -196,7 +198,7 @@ describe("the guard, through the API", () => {
       when: ({ path }) => path.startsWith("/api/v1/pods"),
     });
     trial.api.faults.dropWatches();
-    await trial.pass(120);
+    await trial.pass(130);
     await trial.label("b", dense);
     await trial.pass(TICK);
     expect(await trial.shown("b")).toEqual(performance);

@@ -231,6 +231,26 @@ describe("the difference between plan and cluster", () => {
     expect(kindsFor(lowering, view, "b")).toEqual(["status", "labels"]);
   });
 
+  it("X-55 tells that a target is refused before it is tried again on the way up, once, and says nothing of the agent's", () => {
+    const view = new Values().add("a").add("b");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const twin = view.twins.get("b") as NodeTwin;
+    view.twins.set("b", { ...twin, status: { ...twin.status, controlStatus: { cpu: { result: "applied" } } } });
+    const planned = passOver(view.add("b", { ...view.node("b")?.metadata.labels, "joulie.io/hw.cpu-cores": "512" }));
+    const refused = { failure: { step: "spec", message: "spec: forbidden" } };
+    expect(kindsFor(planned, view, "b", refused)).toEqual(["status", "spec", "status", "labels"]);
+    const own = planned.nodes.get("b");
+    const [told] = own === undefined ? [] : jobFor(own, view, { ...context, ...refused }).steps;
+    expect(told).toMatchObject({ status: { schedulableClass: "eco", conditions: [{ status: "False" }] } });
+    expect(told).not.toHaveProperty("status.controlStatus");
+    view.twins.set("b", { ...twin, status: (told as { status: NonNullable<NodeTwin["status"]> }).status });
+    expect(kindsFor(planned, view, "b", refused)).toEqual(["spec", "status", "labels"]);
+    // A status that is refused must not keep caps from being raised.
+    view.twins.set("b", twin);
+    const statusRefused = { failure: { step: "status", message: "status: forbidden" } };
+    expect(kindsFor(planned, view, "b", statusRefused)).toEqual(["spec", "status", "labels"]);
+  });
+
   it("says which job must not be done should a performance pod have come", () => {
     const view = new Values().add("a").add("b");
     const goesDown = passOver(view).nodes.get("b");

@@ -78,12 +78,13 @@ export class PowerMeter {
     return { power: this.#power, usage: this.#nodeUsage, facility: this.#facility.snapshot() };
   }
 
-  /** Until the signal. */
-  async run(interval: Milliseconds, signal: AbortSignal): Promise<void> {
+  /** Until the signal. `onFirst` is told when there is something to show for the first time. */
+  async run(interval: Milliseconds, onFirst: () => void, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const rounds = async () => {
-      while (!signal.aborted) {
-        await this.read(signal);
+      for (let round = 0; !signal.aborted; round++) {
+        await this.#read(signal);
+        if (round === 0) onFirst();
         await clock.sleep(interval, signal);
       }
     };
@@ -95,7 +96,7 @@ export class PowerMeter {
   }
 
   /** One round of every source in use. */
-  async read(signal: AbortSignal): Promise<void> {
+  async #read(signal: AbortSignal): Promise<void> {
     const { nodes, onDropped, onProblem, config } = this.#options;
     if (this.#external !== undefined) {
       const { readings, dropped, problem } = await this.#external.read(nodes(), signal);

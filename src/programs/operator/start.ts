@@ -119,7 +119,12 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         onMore: () => loop.request(),
       });
       writer = own;
-      const measuring = meter.run(interval, term).catch((err: unknown) => log.error({ err }, "measuring has ended"));
+      const measuring = state
+        .synced(term)
+        .then(async () => meter.run(interval, () => loop.request(), term))
+        .catch((err: unknown) => {
+          if (!term.aborted) log.error({ err }, "measuring has ended");
+        });
       try {
         await loop.run(own, term);
       } finally {

@@ -40,8 +40,8 @@ export interface ClusterStateOptions {
 
 /** Servers send a bookmark a minute: a healthy watch is never silent for so long, so that nothing is asked for in vain. */
 const IDLE_LIMIT = milliseconds(90_000);
-/** From then on what a watch showed may be history. */
-const STALE_AFTER = milliseconds(100_000);
+/** By then a silent watch has been asked about and opened anew; if not, what it showed may be history. */
+const STALE_AFTER = milliseconds(120_000);
 /** How long the first pass waits for what it can do without. */
 const GRACE = milliseconds(15_000);
 

@@ -120,9 +120,11 @@ describe("what the operator measures", () => {
     const operator = trial.start({
       OPERATOR_NODE_POWER_SOURCE: "http",
       OPERATOR_NODE_POWER_HTTP_ENDPOINT: `${address}/telemetry/{node}`,
-      RECONCILE_INTERVAL: "10s",
     });
+    const since = trial.clock.now();
     await trial.until(async () => (await statusOf("a"))?.powerMeasurement?.source === "http");
+    // The first reading is shown at once, and not a tick later.
+    expect(trial.clock.now() - since).toBeLessThan(50_000);
     expect((await statusOf("a"))?.powerMeasurement?.measuredNodePowerW).toBe(300);
     expect((await statusOf("b"))?.powerMeasurement?.measuredNodePowerW).toBeUndefined();
     expect(await operator.series("power_samples_dropped_total", 'source="http"', 'reason="status"')).toHaveLength(1);

@@ -186,12 +186,13 @@ export class Writer {
       const ours = error instanceof JoulieError || !(error instanceof ApiError);
       log[ours ? "error" : "debug"]({ node: name, kind, err: error }, "a write failed; it is tried again");
     }
-    this.#failures.set(name, { message, passing });
+    this.#failures.set(name, { step: kind, message, passing });
     throw error;
   }
 }
 
 interface Failure {
+  readonly step: string;
   readonly message: string;
   /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
   readonly passing: boolean;
@@ -200,8 +201,8 @@ interface Failure {
 const isPassing = (error: unknown): boolean =>
   isApiError(error, "network", "timeout", "unavailable", "tooMany", "busy", "garbled", "unauthorized");
 
-const toldIn = (failure: Failure | undefined): string | undefined =>
-  failure?.passing === false ? failure.message : undefined;
+const toldIn = (failure: Failure | undefined): Failure | undefined =>
+  failure?.passing === false ? failure : undefined;
 
 /** Differs from node to node and from beat to beat, and yet is the same each time it is asked for. */
 const jitterOf = (name: string, lastUpdated: string): number =>
