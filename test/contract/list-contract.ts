@@ -140,6 +140,9 @@ export function listContract(hand: () => Hand): void {
     expect(core.resources.map((resource: Any) => resource.name)).toEqual(
       expect.arrayContaining(["nodes", "nodes/status", "pods", "pods/status", "pods/binding", "namespaces", "events"]),
     );
+    const verbs = (plural: string) => core.resources.find((resource: Any) => resource.name === plural).verbs;
+    expect(verbs("nodes")).toContain("deletecollection");
+    expect(verbs("namespaces")).not.toContain("deletecollection");
     expect(ok(await hand().get("/readyz"))).toBe("ok");
   });
 

@@ -102,14 +102,3 @@ describe("a path", () => {
     expect((await send("GET", nodes)).body.items).toHaveLength(1);
   });
 });
-
-describe("watches that are over", () => {
-  it("are forgotten, also those that ended before they began", async () => {
-    const { api, clock, watch } = world();
-    const late = await watch(`${nodes}?watch=1&allowWatchBookmarks=true&resourceVersion=999999`);
-    await late.done;
-    expect(clock.waiting).toBe(0);
-    api.faults.dropWatches();
-    expect(late.events).toHaveLength(1);
-  });
-});
