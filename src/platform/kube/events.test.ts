@@ -4,7 +4,8 @@ import { VirtualClock } from "../clock/index.ts";
 import { createLogger, type LogDestination } from "../log/index.ts";
 import { seededRandom } from "../random/index.ts";
 import { KubeClient } from "./client.ts";
-import { type EventNote, EventRecorder, type EventRecorderOptions } from "./events.ts";
+import type { EventNote } from "./event-object.ts";
+import { EventRecorder, type EventRecorderOptions } from "./events.ts";
 import { FakeApi } from "./fake-api.ts";
 
 const ms = milliseconds;

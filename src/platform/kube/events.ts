@@ -4,28 +4,10 @@ import type { Logger } from "../log/index.ts";
 import type { RandomSource } from "../random/index.ts";
 import type { KubeClient } from "./client.ts";
 import { isApiError } from "./errors.ts";
+import { type EventNote, type EventSubject, eventObject, namespaceOf } from "./event-object.ts";
 import { microTime } from "./lease.ts";
 import { CallLimit } from "./limit.ts";
-import type { ObjectName } from "./object.ts";
 import { resources } from "./resources.ts";
-
-/** The object an event is about. */
-export interface EventSubject extends ObjectName {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly uid?: string;
-}
-
-export interface EventNote {
-  readonly regarding: EventSubject;
-  readonly type: "Normal" | "Warning";
-  /** Why, in one CamelCase word. */
-  readonly reason: string;
-  /** What was done or tried, in one CamelCase word. */
-  readonly action: string;
-  /** A sentence for people. */
-  readonly note: string;
-}
 
 export interface EventRecorderOptions {
   readonly client: KubeClient;
@@ -200,7 +182,7 @@ export class EventRecorder {
     }
     const namespace = namespaceOf(series.first.regarding);
     try {
-      await this.#options.client.create(resources.events, this.#event(series, count), { namespace, retries: 1 });
+      await this.#options.client.create(resources.events, this.#object(series, count), { namespace, retries: 1 });
     } catch (error) {
       if (!isApiError(error, "alreadyExists")) throw error;
       // It was created, and only the answer got lost. A series begins with two.
@@ -214,42 +196,13 @@ export class EventRecorder {
     await this.#options.client.mergePatch(resources.events, at, patch, { retries: 0 });
   }
 
-  #event({ first, name, lastSeenAt }: Series, count: number) {
+  #object({ first, name, lastSeenAt }: Series, count: number) {
     const { controller, instance } = this.#options;
-    const { apiVersion, kind, uid, name: about, namespace } = first.regarding;
-    return {
-      metadata: { name, namespace: namespaceOf(first.regarding) },
-      eventTime: lastSeenAt,
-      reportingController: controller.slice(0, 128),
-      reportingInstance: instance.slice(0, 128),
-      action: first.action.slice(0, 128),
-      reason: first.reason.slice(0, 128),
-      type: first.type,
-      note: shortened(first.note),
-      regarding: {
-        apiVersion,
-        kind,
-        name: about,
-        ...(namespace !== undefined && { namespace }),
-        ...(uid !== undefined && { uid }),
-      },
-      ...(count > 1 && { series: { count, lastObservedTime: lastSeenAt } }),
-    };
+    return eventObject(first, { name, at: lastSeenAt, count, controller, instance });
   }
 
   /** Unique over runs; the object's name comes first so that events sort by it. */
   #nameFor({ name }: EventSubject): string {
     return `${name.slice(0, 220)}.${this.#run}${(this.#names++).toString(36)}`;
   }
-}
-
-/** Events about what belongs to no namespace live in `default`; the server insists. */
-const namespaceOf = ({ namespace }: EventSubject): string => namespace ?? "default";
-
-/** The API allows 1 KiB, counted in bytes. */
-function shortened(note: string): string {
-  if (Buffer.byteLength(note) <= 1024) return note;
-  let end = Math.min(note.length, 1021);
-  while (Buffer.byteLength(note.slice(0, end)) > 1021) end--;
-  return `${note.slice(0, end).toWellFormed()}...`;
 }

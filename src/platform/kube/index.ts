@@ -10,7 +10,8 @@ export type {
 export type { CallOptions } from "./caller.ts";
 export { KubeClient, type KubeClientOptions } from "./client.ts";
 export { ApiError, type ApiErrorKind, isApiError } from "./errors.ts";
-export { type EventNote, EventRecorder, type EventRecorderOptions, type EventSubject } from "./events.ts";
+export type { EventNote, EventSubject } from "./event-object.ts";
+export { EventRecorder, type EventRecorderOptions } from "./events.ts";
 export { FileValue } from "./file-value.ts";
 export { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
 export type { Identity, TlsMaterial } from "./identity.ts";

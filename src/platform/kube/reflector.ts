@@ -4,15 +4,15 @@ import type { Logger } from "../log/index.ts";
 import type { RandomSource } from "../random/index.ts";
 import type { Selection } from "./call-types.ts";
 import type { KubeClient } from "./client.ts";
-import { ApiError, isApiError } from "./errors.ts";
+import { isApiError } from "./errors.ts";
 import { type Finding, IdleWatchdog } from "./idle-watchdog.ts";
 import { Mirror } from "./mirror.ts";
 import type { KubeObject } from "./object.ts";
-import { type ListPage, readPages } from "./pages.ts";
+import { readPages } from "./pages.ts";
 import type { Resource } from "./resource.ts";
-import { comesAfter } from "./resource-version.ts";
 import { type Backoff, waitAfterError } from "./retry.ts";
 import { type ChangeListener, type IndexFunctions, Store, type StoreView } from "./store.ts";
+import { probe } from "./watch-probe.ts";
 
 export interface ReflectorOptions<Value, Index extends string> {
   readonly client: KubeClient;
@@ -208,30 +208,17 @@ export class Reflector<Value, Index extends string = never> {
     if (given.up?.error !== undefined) throw given.up.error;
   }
 
-  /** One object and the moment the server is at: little to ask for, over a connection of its own. */
   async #probe(signal: AbortSignal): Promise<Finding> {
     const { client, resource, selection } = this.#options;
     const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
-    let page: ListPage;
-    try {
-      page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
-    } catch (error) {
-      // A server that has no time for a question says nothing about the watch.
-      if (isApiError(error, "tooMany", "busy")) return "unsure";
-      throw error;
-    }
-    this.#heard();
-    const at = this.#mirror.resourceVersion;
-    if (page.resourceVersion === at) return "nothing missed";
-    if (comesAfter(at, page.resourceVersion) === true) {
-      return new ApiError(
-        "gone",
-        `the server is at ${page.resourceVersion}, before what it showed us: it was set back`,
-      );
-    }
-    // The server's moment moves with every object of every kind; an object's own moment does not.
-    const isNewer = ({ metadata }: KubeObject) => comesAfter(metadata.resourceVersion ?? "", at) === true;
-    return page.items.some(isNewer) ? "missed" : "unsure";
+    return probe({
+      ask: async () => {
+        const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
+        this.#heard();
+        return page;
+      },
+      at: () => this.#mirror.resourceVersion,
+    });
   }
 
   #heard(): void {
