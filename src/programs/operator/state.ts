@@ -1,6 +1,4 @@
 import {
-  type Kind,
-  type Node,
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
@@ -8,7 +6,6 @@ import {
   nodePowerProfileKind,
   nodeTwinKind,
   type Pod,
-  read,
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
@@ -25,6 +22,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { Latest } from "./latest.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
+import { clusterNodeOf, readAs } from "./projection.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -228,25 +226,3 @@ export class ClusterState implements ClusterView {
 
 const isCurrent = ({ hasSynced, silence }: Pick<Reflector<unknown>, "hasSynced" | "silence">): boolean =>
   hasSynced && silence !== undefined && silence <= STALE_AFTER;
-
-const readAs =
-  <Value>(kind: Kind<Value>) =>
-  (object: KubeObject): Value => {
-    const reading = read(kind, object);
-    if (reading.ok) return reading.value.object;
-    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
-  };
-
-/** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
-function clusterNodeOf(object: KubeObject): ClusterNode {
-  const { metadata, spec, status } = object as KubeObject & Node;
-  const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
-  return {
-    metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
-    ...(spec?.unschedulable === true && { spec: { unschedulable: true } }),
-    status: {
-      ...(status?.capacity && { capacity: status.capacity }),
-      ...(status?.allocatable && { allocatable: status.allocatable }),
-    },
-  };
-}

@@ -23,6 +23,7 @@ const managed = { [labels.managed]: "true" };
 export const performancePod = { annotations: { "joulie.io/workload-class": "performance" } };
 
 export interface Write {
+  readonly at: number;
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
@@ -258,7 +259,12 @@ export class Operator {
       request: async (request: ApiRequest) => {
         if (request.method !== "GET") {
           const body = JSON.parse(request.body ?? "{}") as Write["body"];
-          this.writes.push({ method: request.method, path: request.path.replace(/\?.*/, ""), body });
+          this.writes.push({
+            at: this.#trial.clock.now(),
+            method: request.method,
+            path: request.path.replace(/\?.*/, ""),
+            body,
+          });
         }
         const { usage, clock } = this.#trial;
         if (usage !== undefined && request.path.startsWith("/apis/metrics.k8s.io/")) {

@@ -1,0 +1,26 @@
+import { type Kind, type Node, read } from "../../core/api/index.ts";
+import type { KubeObject } from "../../platform/kube/index.ts";
+import type { ClusterNode } from "./cluster-view.ts";
+
+/** One of our own kinds as it can be used; what cannot be read at all is reported by whoever watches it. */
+export const readAs =
+  <Value>(kind: Kind<Value>) =>
+  (object: KubeObject): Value => {
+    const reading = read(kind, object);
+    if (reading.ok) return reading.value.object;
+    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
+  };
+
+/** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
+export function clusterNodeOf(object: KubeObject): ClusterNode {
+  const { metadata, spec, status } = object as KubeObject & Node;
+  const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
+  return {
+    metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
+    ...(spec?.unschedulable === true && { spec: { unschedulable: true } }),
+    status: {
+      ...(status?.capacity && { capacity: status.capacity }),
+      ...(status?.allocatable && { allocatable: status.allocatable }),
+    },
+  };
+}
