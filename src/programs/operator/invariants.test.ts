@@ -101,14 +101,14 @@ interface Sent {
   readonly spec?: { readonly profile: string; readonly cpu?: { readonly packagePowerCapPctOfMax?: number } };
 }
 
-/** Every write that was to lower a node's caps, whether it came through or not. */
+/** Every write that was to lower the caps a node has, whether it came through or not. */
 function* lowerings(writes: readonly Write[], name: string): Generator<Write, void, undefined> {
   let before: number | undefined;
   for (const write of writes) {
     if (!write.path.endsWith(`/nodetwins/${name}`)) continue;
     const cap = (write.body as Sent).spec?.cpu?.packagePowerCapPctOfMax;
     if (cap === 60 && before !== 60) yield write;
-    before = cap;
+    if ((write.answered ?? 0) < 300) before = cap;
   }
 }
 

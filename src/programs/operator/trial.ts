@@ -27,6 +27,7 @@ export interface Write {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  answered?: number;
 }
 
 export interface LogLine {
@@ -56,6 +57,9 @@ export class Trial {
 
   /** What metrics.k8s.io answers, by node: cores in use. Undefined: the cluster has no such API. */
   usage: Readonly<Record<string, string>> | undefined;
+
+  /** How long metrics.k8s.io takes to answer. */
+  usageTakes = milliseconds(0);
 
   /** What the agent would write, in its own name. */
   readonly agent = this.#client("joulie-agent");
@@ -257,22 +261,24 @@ export class Operator {
     const transport = this.#trial.api.transport();
     return {
       request: async (request: ApiRequest) => {
-        if (request.method !== "GET") {
-          const body = JSON.parse(request.body ?? "{}") as Write["body"];
-          this.writes.push({
-            at: this.#trial.clock.now(),
-            method: request.method,
-            path: request.path.replace(/\?.*/, ""),
-            body,
-          });
-        }
-        const { usage, clock } = this.#trial;
+        const { usage, usageTakes, clock } = this.#trial;
         if (usage !== undefined && request.path.startsWith("/apis/metrics.k8s.io/")) {
+          if (usageTakes > 0) await clock.sleep(usageTakes, request.signal);
           const timestamp = new Date(clock.now()).toISOString();
           const items = Object.entries(usage).map(([name, cpu]) => ({ metadata: { name }, timestamp, usage: { cpu } }));
           return { status: 200, headers: {}, body: bytes(JSON.stringify({ items })) };
         }
-        return transport.request(request);
+        if (request.method === "GET") return transport.request(request);
+        const write: Write = {
+          at: clock.now(),
+          method: request.method,
+          path: request.path.replace(/\?.*/, ""),
+          body: JSON.parse(request.body ?? "{}") as Write["body"],
+        };
+        this.writes.push(write);
+        const answer = await transport.request(request);
+        write.answered = answer.status;
+        return answer;
       },
       close: async () => transport.close(),
     };
