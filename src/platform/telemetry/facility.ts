@@ -93,13 +93,17 @@ export class FacilityPoller {
     };
   }
 
-  /** Polls at once and then each interval, until the signal. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Polls at once and then each interval, until the signal. `onPoll` is told after each, and at once when it is off. */
+  async run(signal: AbortSignal, onPoll?: () => void): Promise<void> {
     const { enabled, clock, random, interval } = this.#options;
-    if (!enabled) return;
+    if (!enabled) {
+      onPoll?.();
+      return;
+    }
     try {
       for (;;) {
         await this.#poll(signal);
+        onPoll?.();
         await clock.sleep(jittered(interval, SPREAD, random), signal);
       }
     } catch (error) {

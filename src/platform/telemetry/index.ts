@@ -1,4 +1,4 @@
-export type { DropReason } from "./drops.ts";
+export { type DropReason, isStale, STALE_AFTER } from "./drops.ts";
 export { TelemetryError, type TelemetryErrorKind } from "./errors.ts";
 export {
   type FacilityFigure,

@@ -1,11 +1,12 @@
 import type { PowerReading } from "../../core/twin/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { KubeClient } from "../../platform/kube/index.ts";
 import {
   type FacilityFigure,
   FacilityPoller,
   HttpPower,
+  isStale,
   MetricsApi,
   type NodePowerSource,
   type NodeUsage,
@@ -14,6 +15,7 @@ import {
 } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import type { Telemetry } from "./readings.ts";
+import { believedFor } from "./settings.ts";
 
 export interface PowerOptions {
   readonly config: OperatorConfig;
@@ -40,8 +42,8 @@ export class PowerMeter {
   readonly #usage: MetricsApi | undefined;
   readonly #facility: FacilityPoller;
   readonly #facilityPrometheus: PrometheusClient;
-  #power: ReadonlyMap<string, PowerReading> = new Map();
-  #nodeUsage: ReadonlyMap<string, NodeUsage> = new Map();
+  readonly #power = new Map<string, PowerReading>();
+  readonly #nodeUsage = new Map<string, NodeUsage>();
 
   constructor(options: PowerOptions) {
     const { config, client, clock, ioClock, random, places } = options;
@@ -78,17 +80,37 @@ export class PowerMeter {
     return { power: this.#power, usage: this.#nodeUsage, facility: this.#facility.snapshot() };
   }
 
-  /** Until the signal. `onFirst` is told when there is something to show for the first time. */
+  /** Until the signal. `onFirst` is told when every source in use was asked once. */
   async run(interval: Milliseconds, onFirst: () => void, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
+    const [polled, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    void Promise.all([polled.promise, read.promise]).then(onFirst);
     const rounds = async () => {
-      for (let round = 0; !signal.aborted; round++) {
+      for (;;) {
         await this.#read(signal);
-        if (round === 0) onFirst();
+        read.resolve();
         await clock.sleep(interval, signal);
       }
     };
-    await Promise.all([this.#facility.run(signal), rounds()].map(async (work) => work.catch(endedBy(signal))));
+    await Promise.all([
+      this.#again("facility", async () => this.#facility.run(signal, polled.resolve), interval, signal),
+      this.#again("meters", rounds, interval, signal),
+    ]);
+  }
+
+  /** Work that breaks is told of and begun anew: without it every figure would grow old and vanish. */
+  async #again(name: string, work: () => Promise<void>, pause: Milliseconds, signal: AbortSignal): Promise<void> {
+    const { clock, onProblem } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await work();
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        onProblem(name, `broke and starts again: ${String(error)}`);
+        await clock.sleep(pause, signal).catch(() => undefined);
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -100,15 +122,27 @@ export class PowerMeter {
     const { nodes, onDropped, onProblem, config } = this.#options;
     if (this.#external !== undefined) {
       const { readings, dropped, problem } = await this.#external.read(nodes(), signal);
-      this.#power = readings;
+      this.#keep(this.#power, readings);
       onDropped(config.OPERATOR_NODE_POWER_SOURCE, dropped);
       onProblem(config.OPERATOR_NODE_POWER_SOURCE, problem?.message);
     }
     if (this.#usage !== undefined) {
       const { usage, dropped } = await this.#usage.read(signal);
-      this.#nodeUsage = usage;
+      this.#keep(this.#nodeUsage, usage);
       onDropped("utilization", dropped);
     }
+  }
+
+  /** What a round did not reach keeps its last reading for a time: one lost answer moves no node to another source. */
+  #keep<Reading extends { readonly at: Instant }>(
+    kept: Map<string, Reading>,
+    read: ReadonlyMap<string, Reading>,
+  ): void {
+    const { nodes, clock, config } = this.#options;
+    for (const [name, reading] of read) kept.set(name, reading);
+    const names = new Set(nodes());
+    const [now, longest] = [clock.now(), believedFor(config)];
+    for (const [name, { at }] of kept) if (!names.has(name) || isStale(at, now, longest)) kept.delete(name);
   }
 
   #facilityPolled(figure: FacilityFigure, dropped: ReadonlyMap<string, number>, problem: string | undefined): void {
@@ -130,10 +164,3 @@ function externalSource({ config, clock, ioClock, random }: PowerOptions): NodeP
   }
   return undefined;
 }
-
-/** An end that was asked for is no failure. */
-const endedBy =
-  (signal: AbortSignal) =>
-  (error: unknown): void => {
-    if (!signal.aborted) throw error;
-  };

@@ -316,7 +316,9 @@ describe("what the operator publishes", () => {
     expect((await power())?.source).toBe("utilization");
     expect((await power())?.measuredNodePowerW).toBeGreaterThan(idle);
     trial.usage = undefined;
-    await trial.pass(2 * TICK);
+    await trial.pass(3 * TICK);
+    expect((await power())?.source).toBe("utilization");
+    await trial.pass(3 * TICK);
     expect(await power()).toMatchObject({ source: "static", measuredNodePowerW: idle });
   });
 

@@ -7,7 +7,7 @@ import {
   utilizationEstimate,
 } from "../../core/twin/index.ts";
 import { type Instant, isPositive, parseQuantity, type Watts } from "../../core/units/index.ts";
-import type { FacilityReadings, NodeUsage } from "../../platform/telemetry/index.ts";
+import { type FacilityReadings, isStale, type NodeUsage } from "../../platform/telemetry/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import type { NodeShape } from "./memory.ts";
 import type { OperatorSettings } from "./settings.ts";
@@ -39,7 +39,7 @@ export function readingOf(input: ReadingInput): PowerReading | undefined {
   const { settings, telemetry, node } = input;
   const mode = settings.powerSource;
   if (mode === "http" || mode === "prometheus")
-    return choosePower(mode, { external: telemetry.power.get(node.metadata.name) });
+    return choosePower(mode, { external: believed(telemetry.power.get(node.metadata.name), input) });
   const direct = mode === "auto" ? choosePower(mode, { agent: agentsReading(input) }) : undefined;
   return (
     direct ??
@@ -58,8 +58,15 @@ function staticReading({ shape, podWatts, budget, now }: ReadingInput): PowerRea
   return power === undefined ? undefined : { power, source: "static", at: now };
 }
 
-function utilizationReading({ node, shape, podWatts, telemetry, budget }: ReadingInput): PowerReading | undefined {
-  const usage = telemetry.usage.get(node.metadata.name);
+/** What was read last may be history: from before an outage, or from an earlier term. */
+const believed = <Read extends { readonly at: Instant }>(
+  read: Read | undefined,
+  { settings, now }: ReadingInput,
+): Read | undefined => (read === undefined || isStale(read.at, now, settings.readingsBelieved) ? undefined : read);
+
+function utilizationReading(input: ReadingInput): PowerReading | undefined {
+  const { node, shape, podWatts, telemetry, budget } = input;
+  const usage = believed(telemetry.usage.get(node.metadata.name), input);
   const cpus = cpusOf(node) ?? shape.view.cpu.totalCores;
   if (usage === undefined || !isPositive(cpus)) return undefined;
   const power = utilizationEstimate(shape.view, usage.cpuCores / cpus, podWatts().gpu, budget);

@@ -8,6 +8,7 @@ import {
 } from "../../core/policy/index.ts";
 import { linearCoolingModel, type PowerSourceMode, type TwinModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
 /** The configuration as decisions want it. */
@@ -22,12 +23,18 @@ export interface OperatorSettings {
   readonly powerSource: PowerSourceMode;
   readonly heartbeat: Milliseconds;
   readonly agentHeartbeat: Milliseconds;
+  /** A reading from outside of the cluster that is older is none. */
+  readonly readingsBelieved: Milliseconds;
   /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
 
 /** The longest time in which an agent reports a node's power at least once, though nothing moved. */
 const AGENT_HEARTBEAT = milliseconds(60_000);
+
+/** As long as its source would still take it, and for three rounds at least, of which two may fail. */
+export const believedFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
+  milliseconds(Math.max(STALE_AFTER, 3 * RECONCILE_INTERVAL));
 
 export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
   eligibility: { selector: config.NODE_SELECTOR, reservedLabel: config.RESERVED_LABEL_KEY },
@@ -65,5 +72,6 @@ export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
   powerSource: config.OPERATOR_NODE_POWER_SOURCE,
   heartbeat: config.TWIN_HEARTBEAT,
   agentHeartbeat: AGENT_HEARTBEAT,
+  readingsBelieved: believedFor(config),
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });
