@@ -64,13 +64,13 @@ export class Loop {
       : undefined;
   }
 
-  /** Leads: plans and has the plans written, until the term ends. */
-  async run(writer: Writer, term: AbortSignal): Promise<void> {
-    const { state } = this.#options;
+  /** Leads: once it is ready, plans and has the plans written, until the term ends. */
+  async run(writer: Writer, ready: Promise<void>, term: AbortSignal): Promise<void> {
+    const { figures, news } = this.#options;
     const over = new AbortController();
     const beats = this.#beat(writer, AbortSignal.any([term, over.signal]));
     try {
-      await state.synced(term);
+      await ready;
       for (;;) {
         this.#wake = Promise.withResolvers();
         const took = this.#pass(writer);
@@ -80,6 +80,10 @@ export class Loop {
       if (!term.aborted) throw error;
     } finally {
       this.#lastPass = undefined;
+      // From now on another replica knows better what each node is.
+      this.#plan = undefined;
+      figures.keepOnly(new Set());
+      news.keepOnly(new Set());
       over.abort();
       await beats;
     }

@@ -2,11 +2,10 @@ import type { ClusterPlan, NodePlan } from "./pass.ts";
 
 /** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
 export function planPage(
-  plan: ClusterPlan | undefined,
+  plan: ClusterPlan,
   failureOf: (node: string) => string | undefined,
   query: URLSearchParams,
 ): unknown {
-  if (plan === undefined) return undefined;
   const name = query.get("node");
   if (name !== null) {
     const own = plan.nodes.get(name);

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
@@ -14,7 +14,7 @@ import {
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { serve, untilStopped } from "../../platform/serve/index.ts";
+import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
 import { Loop } from "./loop.ts";
@@ -38,6 +38,12 @@ export interface OperatorWorld {
 
 /** 5,000 nodes have 15,000 writes at a cold start; the API server protects itself by its own measure. */
 const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
+
+/**
+ * How long the first pass of a term waits for meters. A pass without them would write every twin with another source and
+ * power, and the next one write them all back.
+ */
+const FIRST_READINGS = milliseconds(5000);
 
 /** `joulie operator`, until a signal ends it. Gives the exit code. */
 export async function start(config: OperatorConfig): Promise<number> {
@@ -119,14 +125,20 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         onMore: () => loop.request(),
       });
       writer = own;
-      const measuring = state
-        .synced(term)
-        .then(async () => meter.run(interval, () => loop.request(), term))
+      const synced = state.synced(term);
+      const measured = Promise.withResolvers<void>();
+      const onFirst = () => {
+        measured.resolve();
+        loop.request();
+      };
+      const measuring = synced
+        .then(async () => meter.run(interval, onFirst, term))
         .catch((err: unknown) => {
           if (!term.aborted) log.error({ err }, "measuring has ended");
         });
+      const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
       try {
-        await loop.run(own, term);
+        await loop.run(own, ready, term);
       } finally {
         await Promise.all([own.stop(), measuring]);
         writer = undefined;
@@ -135,24 +147,38 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   });
   const eventLoop = eventLoopDelay(milliseconds(100));
   measureProcess(metrics, { process, clock: ioClock, eventLoop });
+  let served: Served | undefined;
   try {
-    const served = await serve({
+    served = await serve({
       address: config.METRICS_ADDR,
       metrics,
       log,
       clock: ioClock,
       live: { loop: () => loop.stalled },
       ready: { synced: () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`) },
-      pages: { "/debug/plan": (query) => planPage(loop.plan, (node) => writer?.failureOf(node), query) },
+      pages: {
+        "/debug/plan": (query) =>
+          loop.plan === undefined
+            ? { leading: elector.leading }
+            : planPage(loop.plan, (node) => writer?.failureOf(node), query),
+      },
     });
     log.info({ url: served.url }, "serving metrics, health and /debug/plan");
     state.start();
     await elector.run(signal);
-    await served.close();
   } finally {
     eventLoop.stop();
-    await Promise.all([state.stop(), recorder.stop(), meter.close()]);
+    await Promise.all([served?.close(), state.stop(), recorder.stop(), meter.close()]);
   }
+}
+
+/** Until the work is done, but not longer than that. */
+async function within(longest: Milliseconds, work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const enough = clock.sleep(longest, AbortSignal.any([signal, over.signal])).catch(() => undefined);
+  await Promise.race([work, enough]);
+  over.abort();
+  signal.throwIfAborted();
 }
 
 /** Tells each text once, up to as many as a person would read. */
