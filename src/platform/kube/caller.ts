@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly retries?: number;
   /** Goes past the client's own limit: for a lease, whose renewal must not stand in a queue. */
   readonly urgent?: boolean;
+  /** Called right before each attempt is sent, after any wait: what it throws ends the call with nothing sent. */
+  readonly beforeSending?: () => void;
   /** Leaves `metadata.managedFields` empty in what comes back, which is cheaper by what they are of it: often half. */
   readonly lean?: boolean;
 }
@@ -86,6 +88,7 @@ export class Caller {
     const { signal } = options;
     await this.#turn(options, signal);
     signal?.throwIfAborted();
+    options.beforeSending?.();
     const abort = new AbortController();
     const stop = () => abort.abort(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });

@@ -27,6 +27,8 @@ export interface Job {
   readonly steps: readonly Step[];
   /** It takes a node down because no performance pod was there: should there be one after all, it must not be done. */
   readonly needsNoPerformancePods: boolean;
+  /** The spec step brings eco caps. */
+  readonly lowers: boolean;
   /** The spec step moves the node from this state to the plan's. */
   readonly moves: boolean;
 }
@@ -40,7 +42,7 @@ export interface DiffContext {
   readonly failure: { readonly step: string; readonly message: string } | undefined;
 }
 
-const nothing: Job = { steps: [], needsNoPerformancePods: false, moves: false };
+const nothing: Job = { steps: [], needsNoPerformancePods: false, lowers: false, moves: false };
 
 /**
  * What has to be written so that the cluster shows the plan; nothing when it does. The order is fixed: on the way down class and
@@ -73,6 +75,7 @@ export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext):
   return {
     steps: [...published, ...mirrorStep(plan, view, node.metadata.uid, settings)],
     needsNoPerformancePods: plan.next.state === "ActiveEco" && (moves || lowers),
+    lowers: lowers && spec.length > 0,
     moves: moves && spec.length > 0,
   };
 }

@@ -57,10 +57,13 @@ export class ClusterState implements ClusterView {
   readonly #twins: Latest<NodeTwin>;
   readonly #profiles: Latest<NodePowerProfile>;
   readonly #podsVersions = new Map<string, number>();
+  /** A pod as the server sent it, as the plan sees it. */
+  readonly podOf: (object: KubeObject) => PodSummary;
 
   constructor(options: ClusterStateOptions) {
     const { client, clock, random, log, powerProfileLabel, onNews, onUnknownClass } = options;
     this.#clock = clock;
+    this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel);
     const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
     const reflect = <Value, Index extends string = never>(
       own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "indexes">,
@@ -87,7 +90,7 @@ export class ClusterState implements ClusterView {
         {
           resource: resources.pods,
           project: (object) => {
-            const pod = podSummaryOf(object as unknown as Pod, powerProfileLabel);
+            const pod = this.podOf(object);
             if (pod.unrecognisedClass !== undefined) onUnknownClass(pod.unrecognisedClass);
             return pod;
           },

@@ -1,13 +1,13 @@
 import { JoulieError } from "../../core/api/index.ts";
 import { fnv1a32 } from "../../core/control/index.ts";
-import { seenOn } from "../../core/policy/index.ts";
-import type { RandomSource } from "../../core/units/index.ts";
+import { capsUnder, seenOn } from "../../core/policy/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { ApiError, isApiError, type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { leftoversOf } from "./cleanup.ts";
 import { performancePodsOn } from "./cluster-view.ts";
-import { type DiffContext, isDue, type Job, jobFor } from "./diff.ts";
+import { type DiffContext, isDue, type Job, jobFor, type Step } from "./diff.ts";
 import type { Figures } from "./figures.ts";
 import type { News } from "./news-events.ts";
 import type { ClusterPlan, NodePlan } from "./pass.ts";
@@ -36,6 +36,8 @@ const CONCURRENCY = 16;
 const STRIDE = 997;
 /** Heartbeats fall due between this share of TWIN_HEARTBEAT and all of it, so that they spread over time. */
 const EARLIEST_HEARTBEAT = 0.7;
+/** When a node is looked at again whose pods the watch has not shown yet. */
+const UNSEEN_PODS_RETRY = milliseconds(5000);
 
 /**
  * Makes the cluster show the newest plan, node by node. Each node is a job of its own that looks at plan and cluster when its
@@ -46,6 +48,8 @@ export class Writer {
   readonly #queue: WorkQueue;
   readonly #writes: Writes;
   readonly #failures = new Map<string, Failure>();
+  /** Nodes whose eco caps were sent and not confirmed: they may be in force although nothing shows them. */
+  readonly #lowered = new Set<string>();
   #plan: ClusterPlan | undefined;
   #passes = 0;
 
@@ -128,40 +132,104 @@ export class Writer {
     const left = leftoversOf(state, name, settings);
     if (left === undefined || !this.#plan?.leftovers.has(name) || !mayWrite()) return;
     try {
-      await this.#writes.clear(name, left, signal);
+      await this.#writes.clear(name, left, { signal, beforeSending: () => this.#mustLead() });
       figures.wrote("cleanup");
       this.#failures.delete(name);
     } catch (error) {
+      if (error instanceof Overtaken) return;
       this.#failed(name, "cleanup", error, signal);
     }
   }
 
   async #publish(plan: NodePlan, signal: AbortSignal): Promise<void> {
-    const { state, figures, news, mayWrite, onMore } = this.#options;
+    const { figures, onMore } = this.#options;
     const { name } = plan;
     const job = this.#jobFor(plan);
-    for (const step of job.steps) {
-      // At the last moment: a pod bound since the plan was made keeps its node from going down.
-      if (job.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0)) return;
-      if (!mayWrite()) return;
-      try {
-        await this.#writes.take(name, step, signal);
-      } catch (error) {
-        if (step.kind === "labels" && isApiError(error, "notFound")) return;
-        if (step.kind === "status" && isApiError(error, "notFound")) state.twinGone(name);
-        this.#failed(name, step.kind, error, signal);
+    try {
+      await this.#takeBack(plan, signal);
+      for (const step of job.steps) {
+        const lowers = step.kind === "spec" && job.lowers;
+        await this.#take(plan, job, step, signal);
+        figures.wrote(step.kind === "status" && step.heartbeat ? "heartbeat" : step.kind);
+        if (step.kind === "spec" && job.moves) this.#moved(plan);
+        // One that was bound while the caps were on their way was there first.
+        if (lowers) await this.#takeBack(plan, signal);
+        if (step.kind === "spec") this.#lowered.delete(name);
       }
-      figures.wrote(step.kind === "status" && step.heartbeat ? "heartbeat" : step.kind);
-      const { transition } = plan.decision;
-      if (step.kind === "spec" && job.moves && transition !== undefined) {
-        figures.moved(name, transition);
-        news.moved(state.node(name), plan, transition);
-      }
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      // It has no turn of its own to come back: the next pass decides anew.
+      this.#failures.delete(name);
+      return;
     }
     this.#show(plan);
     if (job.moves || job.needsNoPerformancePods) onMore();
     // A condition that said so is out of date: the next pass finds that out.
     this.#failures.delete(name);
+  }
+
+  async #take({ name }: NodePlan, job: Job, step: Step, signal: AbortSignal): Promise<void> {
+    const { state } = this.#options;
+    // At the last moment: a pod bound since the plan was made keeps its node from going down.
+    const beforeSending = () => {
+      this.#mustLead();
+      if (job.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0)) throw new Overtaken();
+    };
+    try {
+      if (step.kind === "spec" && job.lowers && job.needsNoPerformancePods) {
+        beforeSending();
+        await this.#mustBeFree(name, signal);
+        this.#lowered.add(name);
+      }
+      await this.#writes.take(name, step, { signal, beforeSending });
+    } catch (error) {
+      if (error instanceof Overtaken) throw error;
+      if (step.kind === "labels" && isApiError(error, "notFound")) throw new Overtaken();
+      if (step.kind === "status" && isApiError(error, "notFound")) state.twinGone(name);
+      this.#failed(name, step.kind, error, signal);
+    }
+  }
+
+  /** A watch may be silent for a while before that is noticed: so nothing is lowered without asking the server itself. */
+  async #mustBeFree(name: string, signal: AbortSignal): Promise<void> {
+    if ((await this.#writes.performancePodsOn(name, signal)) === 0) return;
+    this.#queue.addAfter(name, UNSEEN_PODS_RETRY);
+    throw new Overtaken();
+  }
+
+  #mustLead(): void {
+    if (!this.#options.mayWrite()) throw new Overtaken();
+  }
+
+  /** Eco caps that came over a performance pod after all go again; the guard would call the pod an intruder and keep them. */
+  async #takeBack(plan: NodePlan, signal: AbortSignal): Promise<void> {
+    const { state, figures, mayWrite } = this.#options;
+    const { name, spec, pin, shape } = plan;
+    const node = state.node(name);
+    if (!this.#lowered.has(name) || node === undefined || performancePodsOn(state, name) === 0 || !mayWrite()) return;
+    const { cpu: _cpu, gpu: _gpu, ...rest } = spec;
+    const raised = { ...rest, ...capsUnder(pin, shape.caps).performance };
+    try {
+      await this.#writes.take(
+        name,
+        { kind: "spec", spec: raised, nodeUid: node.metadata.uid },
+        { signal, beforeSending: () => this.#mustLead() },
+      );
+    } catch (error) {
+      if (error instanceof Overtaken) throw error;
+      this.#failed(name, "spec", error, signal);
+    }
+    figures.wrote("spec");
+    this.#lowered.delete(name);
+    this.#options.onMore();
+  }
+
+  #moved(plan: NodePlan): void {
+    const { state, figures, news } = this.#options;
+    const { transition } = plan.decision;
+    if (transition === undefined) return;
+    figures.moved(plan.name, transition);
+    news.moved(state.node(plan.name), plan, transition);
   }
 
   #show({ name, shape, pin }: NodePlan): void {
@@ -190,6 +258,9 @@ export class Writer {
     throw error;
   }
 }
+
+/** What was to be written is not wanted any more. */
+class Overtaken extends Error {}
 
 interface Failure {
   readonly step: string;

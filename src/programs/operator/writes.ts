@@ -12,8 +12,14 @@ import type { Leftovers } from "./cleanup.ts";
 import type { Step } from "./diff.ts";
 import type { ClusterState } from "./state.ts";
 
-/** Few and short tries: whoever fails makes room for other nodes and comes back by its own backoff. */
-const CALL = { timeout: milliseconds(10_000), retries: 1, lean: true } as const;
+/** One short try: what is to be written may be another by the next one, and only the writer knows. */
+const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
+
+export interface TakeOptions {
+  readonly signal: AbortSignal;
+  /** Asked when nothing is left to wait for; what it throws keeps the write from being sent. */
+  readonly beforeSending: () => void;
+}
 
 /** The writes of a step, one by one; each object goes through the strict check first, and each answer into the state. */
 export class Writes {
@@ -25,8 +31,8 @@ export class Writes {
     this.#state = state;
   }
 
-  async take(name: string, step: Step, signal: AbortSignal): Promise<void> {
-    const options = { ...CALL, signal };
+  async take(name: string, step: Step, own: TakeOptions): Promise<void> {
+    const options = { ...CALL, ...own };
     switch (step.kind) {
       case "spec": {
         const twin = checked(nodeTwinKind, { metadata: { name, ownerReferences: owner(name, step) }, spec: step.spec });
@@ -48,47 +54,52 @@ export class Writes {
         return;
       }
       case "labels":
-        this.#state.nodeAnswered(await this.#label(name, step.labels, signal));
+        this.#state.nodeAnswered(await this.#label(name, step.labels, own));
         return;
       case "mirror":
-        await this.#mirror(name, step, signal);
+        await this.#mirror(name, step, own);
         return;
       case "unmirror":
-        await this.#delete(resources.nodePowerProfiles, name, step.uid, signal);
+        await this.#delete(resources.nodePowerProfiles, name, step.uid, own);
     }
   }
 
+  /** The node's pods as the server has them at this moment: a watch that is silent may be behind. */
+  async performancePodsOn(name: string, signal: AbortSignal): Promise<number> {
+    const selection = { fieldSelector: `spec.nodeName=${name}` };
+    const { items } = await this.#client.listAll(resources.pods, selection, { ...CALL, signal });
+    const pods = items.map((pod) => this.#state.podOf(pod));
+    return pods.filter(({ active, performanceSensitive }) => active && performanceSensitive).length;
+  }
+
   /** The twin goes last: as long as it is there, the rest is still found. */
-  async clear(name: string, left: Leftovers, signal: AbortSignal): Promise<void> {
+  async clear(name: string, left: Leftovers, own: TakeOptions): Promise<void> {
     if (left.labels.length > 0) {
       const none = Object.fromEntries(left.labels.map((key) => [key, null]));
       try {
-        this.#state.nodeAnswered(await this.#label(name, none, signal));
+        this.#state.nodeAnswered(await this.#label(name, none, own));
       } catch (error) {
         if (!isApiError(error, "notFound")) throw error;
       }
     }
-    await this.#delete(resources.nodeHardwares, name, left.hardware, signal);
-    await this.#delete(resources.nodePowerProfiles, name, left.mirror, signal);
-    await this.#delete(resources.nodeTwins, name, left.twin, signal);
+    await this.#delete(resources.nodeHardwares, name, left.hardware, own);
+    await this.#delete(resources.nodePowerProfiles, name, left.mirror, own);
+    await this.#delete(resources.nodeTwins, name, left.twin, own);
     if (left.twin !== undefined) this.#state.twinGone(name);
   }
 
   /** Only our keys: other labels of the node are somebody else's. */
-  async #label(name: string, wanted: Readonly<Record<string, string | null>>, signal: AbortSignal) {
+  async #label(name: string, wanted: Readonly<Record<string, string | null>>, own: TakeOptions) {
     return this.#client.mergePatch<KubeObject>(
       resources.nodes,
       { name },
       { metadata: { labels: wanted } },
-      {
-        ...CALL,
-        signal,
-      },
+      { ...CALL, ...own },
     );
   }
 
   /** Made only where there is none, and changed only as it was seen: between two looks a person may have pinned the node. */
-  async #mirror(name: string, step: Extract<Step, { kind: "mirror" }>, signal: AbortSignal): Promise<void> {
+  async #mirror(name: string, step: Extract<Step, { kind: "mirror" }>, own: TakeOptions): Promise<void> {
     const { resourceVersion } = step;
     const metadata = {
       name,
@@ -97,7 +108,7 @@ export class Writes {
       ...(resourceVersion !== undefined && { resourceVersion }),
     };
     const profile = checked(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
-    const options = { ...CALL, signal };
+    const options = { ...CALL, ...own };
     const answer =
       resourceVersion === undefined
         ? await this.#client.create(resources.nodePowerProfiles, profile, options)
@@ -105,10 +116,10 @@ export class Writes {
     this.#state.profileAnswered(answer);
   }
 
-  async #delete(resource: Resource, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
+  async #delete(resource: Resource, name: string, uid: string | undefined, own: TakeOptions): Promise<void> {
     if (uid === undefined) return;
     try {
-      await this.#client.delete(resource, { name }, { ...CALL, signal, preconditions: { uid } });
+      await this.#client.delete(resource, { name }, { ...CALL, ...own, preconditions: { uid } });
     } catch (error) {
       // Gone already, or another object of the same name by now.
       if (!isApiError(error, "notFound", "conflict")) throw error;

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
+import { type ApiRequest, type ApiResponse, resources } from "../../platform/kube/index.ts";
+import { performancePod, Trial } from "./trial.ts";
+
+const SOON = 5;
+const eco = { spec: "eco", class: "eco", labels: "eco false", cap: 60 };
+const isLowering = ({ method, path, body }: ApiRequest) =>
+  method === "PATCH" && path.includes("/nodetwins/n?") && String(body).includes('"packagePowerCapPctOfMax":60');
+
+describe("what must not happen, through the API", () => {
+  let trial: Trial;
+  beforeEach(async () => {
+    trial = await Trial.begin();
+    await trial.createNode("n");
+  });
+  afterEach(async () => trial.end());
+
+  /** Puts a hand between the operators to come and the API. */
+  const between = (hand: (request: ApiRequest, go: () => Promise<ApiResponse>) => Promise<ApiResponse>) => {
+    const original = trial.api.transport.bind(trial.api);
+    trial.api.transport = () => {
+      const inner = original();
+      return {
+        request: async (request) => hand(request, async () => inner.request(request)),
+        close: async () => inner.close(),
+      };
+    };
+  };
+
+  it("X-22 eco caps that were refused are not sent again over a pod that was bound since", async () => {
+    let first = true;
+    let sent = 0;
+    between(async (request, go) => {
+      if (isLowering(request)) {
+        sent++;
+        if (first) {
+          first = false;
+          await trial.createPod("p", "n", performancePod);
+          trial.api.faults.add({
+            fault: { kind: "status", code: 503, retryAfterSeconds: 5 },
+            times: 1,
+            when: isLowering,
+          });
+        }
+      }
+      return go();
+    });
+    trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(300);
+    expect(sent).toBe(1);
+    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
+  });
+
+  it("X-22 eco caps that a pod overtook on their way are taken back", async () => {
+    let first = true;
+    between(async (request, go) => {
+      if (first && isLowering(request)) {
+        first = false;
+        await trial.createPod("p", "n", performancePod);
+        await trial.clock.sleep(milliseconds(3000));
+      }
+      return go();
+    });
+    trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(60);
+    expect(first).toBe(false);
+    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
+  });
+
+  it("X-22 eco caps whose answer was lost are taken back once a pod is there", async () => {
+    let first = true;
+    between(async (request, go) => {
+      if (!first || !isLowering(request)) return go();
+      first = false;
+      await go();
+      await trial.createPod("p", "n", performancePod);
+      throw new Error("socket hang up");
+    });
+    trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(60);
+    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
+  });
+
+  it("X-22 X-24 nothing is lowered over a pod that a silent watch has not shown", async () => {
+    const held = Promise.withResolvers<void>();
+    let holding = false;
+    let asked = 0;
+    between(async ({ path }, go) => {
+      const answer = await go();
+      if (/pods\?.*fieldSelector=spec.nodeName/.test(path)) asked++;
+      if (!/pods\?.*watch=1/.test(path)) return answer;
+      return { ...answer, body: heldWhile(answer.body, async () => (holding ? held.promise : undefined)) };
+    });
+    await trial.pin("n", { profile: "performance" });
+    trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(SOON);
+    holding = true;
+    await trial.createPod("p", "n", performancePod);
+    await trial.hand.delete(resources.nodePowerProfiles, { name: "n" });
+    await trial.pass(40);
+    expect((await trial.shown("n")).cap).toBe(100);
+    expect(asked).toBeGreaterThan(0);
+    await trial.finishPod("p");
+    held.resolve();
+    holding = false;
+    await trial.pass(20);
+    expect(await trial.shown("n")).toEqual(eco);
+    asked = 0;
+    await trial.pass(300);
+    expect(asked).toBe(0);
+  });
+
+  it("X-22 X-24 nothing is lowered while the server does not say which pods are there", async () => {
+    const heal = trial.api.faults.add({
+      fault: { kind: "status", code: 500 },
+      when: ({ path }) => /pods\?.*fieldSelector=spec.nodeName/.test(path),
+    });
+    const operator = trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(30);
+    expect(operator.writes.filter(({ body }) => JSON.stringify(body).includes('"packagePowerCapPctOfMax":60'))).toEqual(
+      [],
+    );
+    heal();
+    await trial.pass(60);
+    expect(await trial.shown("n")).toEqual(eco);
+  });
+});
+
+async function* heldWhile(body: AsyncIterable<Uint8Array>, hold: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    await hold();
+    yield chunk;
+  }
+}
