@@ -20,7 +20,10 @@ export class Figures {
   readonly #dropped;
   readonly #passes;
 
-  constructor(metrics: ProgramMetrics, leading: () => boolean) {
+  constructor(
+    metrics: ProgramMetrics,
+    facts: { readonly leading: () => boolean; readonly podsReadable: () => boolean },
+  ) {
     this.#metrics = metrics;
     this.#state = metrics.nodes.states(definitions.nodeState);
     this.#profile = metrics.nodes.states(definitions.profileLabel);
@@ -33,14 +36,16 @@ export class Figures {
     this.#writes = metrics.counter(definitions.writes);
     this.#dropped = metrics.counter(definitions.samplesDropped);
     this.#passes = metrics.histogram(definitions.passes);
-    metrics.reading(definitions.leading, () => Number(leading()));
+    metrics.reading(definitions.leading, () => Number(facts.leading()));
+    metrics.reading(definitions.podsReadable, () => Number(facts.podsReadable()));
   }
 
-  planned({ name, shape, decision }: NodePlan): void {
+  /** `intruders` undefined: pods could not be read, so the series is absent meanwhile. */
+  planned({ name, shape }: NodePlan, intruders: number | undefined): void {
     const row = this.#metrics.nodes.join(name);
     this.#cpuDensity.set(row, shape.density.cpu);
     this.#gpuDensity.set(row, shape.density.gpu);
-    this.#intruders.set(row, decision.intruders ?? 0);
+    this.#intruders.set(row, intruders);
   }
 
   /** What the cluster shows of a node, from what was read or from the answer to a write. */

@@ -137,11 +137,12 @@ export class Loop {
     figures.keepOnly(names);
     news.keepOnly(names);
     for (const node of nodes.values()) {
-      const { name, seen, decision } = node;
-      figures.planned(node);
+      const { name, seen, decision, performancePods } = node;
+      const intruders = performancePods === undefined ? undefined : (decision.intruders ?? 0);
+      figures.planned(node, intruders);
       const shown = state.node(name);
       if (shown !== undefined) figures.shown(shown, seen.state, settings);
-      news.intruders(shown, name, decision.intruders ?? 0);
+      if (intruders !== undefined) news.intruders(shown, name, intruders);
       changes.observe("state", name, seen.state);
       changes.observe("planned profile", name, node.planned);
     }

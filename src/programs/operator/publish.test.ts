@@ -6,6 +6,7 @@ import { performancePod, Trial } from "./trial.ts";
 const TICK = 62;
 const SOON = 10;
 const epyc = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654", "joulie.io/hw.cpu-sockets": "2" };
+const withoutValue = (series: string) => series.replace(/ \S+$/, "");
 const h100 = { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
 
 describe("what the operator publishes", () => {
@@ -194,6 +195,11 @@ describe("what the operator publishes", () => {
 
   it("X-14 X-15 its metrics exist, and a node that leaves takes its series with it", async () => {
     for (const name of ["a", "b"]) await trial.createNode(name);
+    trial.usage = { a: "much" };
+    trial.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ method, path }) => method === "PATCH" && path.startsWith("/api/v1/nodes/a"),
+    });
     const operator = trial.start();
     await trial.pass(SOON);
     expect(await operator.series("joulie_operator_node_state", 'node="b"')).toEqual([
@@ -204,18 +210,47 @@ describe("what the operator publishes", () => {
     expect(await operator.series("joulie_operator_node_profile_label", 'node="b"', "} 1")).toEqual([
       'joulie_operator_node_profile_label{node="b",profile="eco"} 1',
     ]);
-    const { text } = await operator.page("/metrics");
-    for (const name of [
-      "write_errors_total",
-      "power_samples_dropped_total",
-      "state_transitions_total",
-      "node_compute_density",
-    ])
-      expect(text).toContain(`# TYPE joulie_operator_${name}`);
+    const seriesOf = async (name: string) => (await operator.series(`joulie_operator_${name}`)).map(withoutValue);
+    expect(await seriesOf("write_errors_total")).toEqual(['joulie_operator_write_errors_total{kind="labels"}']);
+    expect(await seriesOf("power_samples_dropped_total")).toEqual([
+      'joulie_operator_power_samples_dropped_total{source="utilization",reason="garbled"}',
+    ]);
+    expect(await seriesOf("state_transitions_total")).toContain(
+      'joulie_operator_state_transitions_total{node="b",from_state="ActivePerformance",to_state="ActiveEco",result="applied"}',
+    );
+    expect((await operator.series("node_compute_density", 'node="b"')).map(withoutValue)).toEqual([
+      'joulie_operator_node_compute_density{node="b",component="cpu"}',
+      'joulie_operator_node_compute_density{node="b",component="gpu"}',
+    ]);
     await trial.hand.delete(resources.nodes, { name: "b" });
     await trial.pass(SOON);
     expect(await operator.series('node="b"')).toEqual([]);
     expect((await operator.series('node="a"')).length).toBeGreaterThan(0);
+  });
+
+  it("while pods cannot be read their number is unknown and not 0, and says so; an intruder is told of once", async () => {
+    await trial.createNode("a");
+    const operator = trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(3 * SOON);
+    await trial.createPod("intruder", "a", performancePod);
+    await trial.pass(SOON);
+    const intruders = async () => operator.series("performance_pods_on_eco");
+    expect(await intruders()).toEqual(['joulie_operator_performance_pods_on_eco{node="a"} 1']);
+    expect(await operator.series("pods_readable")).toEqual(["joulie_operator_pods_readable 1"]);
+    const heal = trial.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ path }) => path.startsWith("/api/v1/pods"),
+    });
+    trial.api.faults.dropWatches();
+    await trial.pass(900);
+    expect(await intruders()).toEqual([]);
+    expect(await operator.series("pods_readable")).toEqual(["joulie_operator_pods_readable 0"]);
+    heal();
+    await trial.pass(6 * TICK);
+    expect(await intruders()).toEqual(['joulie_operator_performance_pods_on_eco{node="a"} 1']);
+    const told = (await trial.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toHaveProperty("series");
   });
 
   it("X-41 a node that leaves management loses its labels, NodeTwin and NodeHardware, but never a person's NodePowerProfile", async () => {

@@ -82,7 +82,10 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const recorder = new EventRecorder({ ...io, controller: "joulie.io/operator", instance });
   const news = new News(recorder);
   const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics, () => elector.leading);
+  const figures = new Figures(metrics, {
+    leading: () => elector.leading,
+    podsReadable: () => state.current,
+  });
   const changes = new ChangeLog(log);
 
   const state: ClusterState = new ClusterState({
