@@ -111,6 +111,41 @@ describe("what must not happen, through the API", () => {
     expect(asked).toBe(0);
   });
 
+  it("X-22 a cap that somebody adds to a target is removed, and then nothing more is written", async () => {
+    const operator = trial.start({ STATIC_HP_FRAC: "1" });
+    await trial.pass(20);
+    const { spec } = await trial.twin("n");
+    operator.written();
+    const gpu = { powerCap: { capPctOfMax: 50 } };
+    await trial.hand.mergePatch(
+      resources.nodeTwins,
+      { name: "n" },
+      { spec: { cpu: { packagePowerCapWatts: 50 }, gpu } },
+    );
+    await trial.pass(SOON);
+    expect((await trial.twin("n")).spec).toEqual(spec);
+    operator.written();
+    await trial.pass(60);
+    expect(operator.written().filter(({ body }) => body["spec"] !== undefined)).toEqual([]);
+  });
+
+  it.each(["refused", "done in vain"])("X-22 a cap whose removal is %s is told of", async (how) => {
+    between(async (request, go) => {
+      const { method, path, headers } = request;
+      const removes = path.includes("/nodetwins/n?") && headers?.["content-type"]?.includes("merge") === true;
+      if (method !== "PATCH" || !removes) return go();
+      return how === "refused"
+        ? answer(403, {})
+        : answer(200, await trial.hand.get(resources.nodeTwins, { name: "n" }));
+    });
+    trial.start({ STATIC_HP_FRAC: "1" });
+    await trial.pass(20);
+    await trial.hand.mergePatch(resources.nodeTwins, { name: "n" }, { spec: { cpu: { packagePowerCapWatts: 50 } } });
+    await trial.pass(60);
+    expect((await trial.events()).filter(({ reason }) => reason === "WriteFailed")).toHaveLength(1);
+    expect((await trial.twin("n")).status?.conditions).toMatchObject([{ type: "Published", status: "False" }]);
+  });
+
   it("X-22 X-24 nothing is lowered while the server does not say which pods are there", async () => {
     const heal = trial.api.faults.add({
       fault: { kind: "status", code: 500 },
@@ -132,4 +167,10 @@ async function* heldWhile(body: AsyncIterable<Uint8Array>, hold: () => Promise<v
     await hold();
     yield chunk;
   }
+}
+
+const answer = (status: number, body: unknown): ApiResponse => ({ status, headers: {}, body: chunks(body) });
+
+async function* chunks(body: unknown): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(body));
 }

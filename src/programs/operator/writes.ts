@@ -2,6 +2,7 @@ import {
   checked,
   labels,
   managedByOperator,
+  type NodeTwin,
   nodePowerProfileKind,
   nodeTwinKind,
   type OwnerReference,
@@ -36,9 +37,15 @@ export class Writes {
     switch (step.kind) {
       case "spec": {
         const twin = checked(nodeTwinKind, { metadata: { name, ownerReferences: owner(name, step) }, spec: step.spec });
-        this.#state.twinAnswered(
-          await this.#client.apply(resources.nodeTwins, { name }, { ...twin }, { ...options, force: true }),
+        const answer = await this.#client.apply(
+          resources.nodeTwins,
+          { name },
+          { ...twin },
+          { ...options, force: true },
         );
+        this.#state.twinAnswered(answer);
+        const exact = await this.#withoutSurplus(answer, twin.spec, own);
+        if (exact !== answer) this.#state.twinAnswered(exact);
         return;
       }
       case "status": {
@@ -62,6 +69,17 @@ export class Writes {
       case "unmirror":
         await this.#delete(resources.nodePowerProfiles, name, step.uid, own);
     }
+  }
+
+  /** An apply leaves what others have added, such as a second, lower cap: a target has no more in it than we say. */
+  async #withoutSurplus(answer: KubeObject, sent: NodeTwin["spec"], own: TakeOptions): Promise<KubeObject> {
+    const spec = surplusOf(specIn(answer), sent);
+    if (spec === undefined) return answer;
+    const { name, resourceVersion } = answer.metadata;
+    const patch = { metadata: { resourceVersion }, spec };
+    const exact = await this.#client.mergePatch(resources.nodeTwins, { name }, patch, { ...CALL, ...own });
+    if (surplusOf(specIn(exact), sent) === undefined) return exact;
+    throw new Error(`NodeTwin ${name}: what others added to its spec comes back: ${JSON.stringify(spec)}`);
   }
 
   /** The node's pods as the server has them at this moment: a watch that is silent may be behind. */
@@ -126,6 +144,22 @@ export class Writes {
     }
   }
 }
+
+const specIn = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec;
+
+/** As a merge patch that removes it; undefined where there is none. */
+function surplusOf(there: unknown, wanted: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!isFields(there) || !isFields(wanted)) return undefined;
+  const surplus = Object.entries(there).flatMap(([key, value]): [string, unknown][] => {
+    if (wanted[key] === undefined) return [[key, null]];
+    const inner = surplusOf(value, wanted[key]);
+    return inner === undefined ? [] : [[key, inner]];
+  });
+  return surplus.length === 0 ? undefined : Object.fromEntries(surplus);
+}
+
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const owner = (name: string, { nodeUid: uid }: { readonly nodeUid: string }): OwnerReference[] => [
   { apiVersion: "v1", kind: "Node", name, uid },
