@@ -31,6 +31,8 @@ export interface Job {
   readonly lowers: boolean;
   /** The spec step moves the node from this state to the plan's. */
   readonly moves: boolean;
+  /** What it shows is what the next step of the way down waits for. */
+  readonly leavesMore: boolean;
 }
 
 export interface DiffContext {
@@ -42,7 +44,7 @@ export interface DiffContext {
   readonly failure: { readonly step: string; readonly message: string } | undefined;
 }
 
-const nothing: Job = { steps: [], needsNoPerformancePods: false, lowers: false, moves: false };
+const nothing: Job = { steps: [], needsNoPerformancePods: false, lowers: false, moves: false, leavesMore: false };
 
 /**
  * What has to be written so that the cluster shows the plan; nothing when it does. The order is fixed: on the way down class and
@@ -58,12 +60,13 @@ export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext):
     pin: plan.pin,
     powerProfileLabel: settings.labels.powerProfile,
   });
-  const lowers = plan.next.caps === "eco" && seen.caps !== "eco";
   const moves = seen.state !== plan.next.state;
   const goesDown = plan.next.state !== "ActivePerformance";
 
   const owned = twin?.metadata.ownerReferences?.some(({ uid }) => uid === node.metadata.uid) === true;
   const specDiffers = twin === undefined || !owned || !isDeepStrictEqual(twin.spec, plan.spec);
+  // Where both profiles have the same caps they are never seen to be eco's, and there is nothing to lower.
+  const lowers = specDiffers && plan.next.caps === "eco" && seen.caps !== "eco";
   const tooEarly = lowers && plan.next.state === "ActiveEco" && !seen.showsEco;
   const spec: Step[] = specDiffers && !tooEarly ? [{ kind: "spec", spec: plan.spec, nodeUid: node.metadata.uid }] : [];
   const status = statusStep(plan, twin?.status, context);
@@ -77,6 +80,9 @@ export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext):
     needsNoPerformancePods: plan.next.state === "ActiveEco" && (moves || lowers),
     lowers: lowers && spec.length > 0,
     moves: moves && spec.length > 0,
+    leavesMore:
+      goesDown &&
+      (spec.length > 0 || labels.length > 0 || twin?.status?.schedulableClass !== plan.status.schedulableClass),
   };
 }
 

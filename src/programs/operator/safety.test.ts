@@ -146,6 +146,51 @@ describe("what must not happen, through the API", () => {
     expect((await trial.twin("n")).status?.conditions).toMatchObject([{ type: "Published", status: "False" }]);
   });
 
+  it("X-55 a target that is refused is tried less and less often", async () => {
+    let tries = 0;
+    let refuse = false;
+    between(async (request, go) => {
+      if (!refuse || request.method !== "PATCH" || !request.path.includes("/nodetwins/n?")) return go();
+      tries++;
+      return answer(403, {});
+    });
+    trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(20);
+    refuse = true;
+    await trial.pin("n", { profile: "performance" });
+    await trial.pass(600);
+    expect(tries).toBeGreaterThan(5);
+    tries = 0;
+    await trial.pass(300);
+    expect(tries).toBeGreaterThan(2);
+    expect(tries).toBeLessThan(12);
+    refuse = false;
+    await trial.pass(100);
+    expect((await trial.shown("n")).spec).toBe("performance");
+  });
+
+  it("X-22 a refused lowering that a pod overtook comes back once the pod has gone", async () => {
+    let refuse = true;
+    between(async (request, go) => (refuse && isLowering(request) ? answer(403, {}) : go()));
+    trial.start({ STATIC_HP_FRAC: "0", TWIN_HEARTBEAT: "1h" });
+    await trial.pass(20);
+    await trial.createPod("p", "n", performancePod);
+    await trial.pass(120);
+    refuse = false;
+    await trial.finishPod("p");
+    await trial.pass(20);
+    expect(await trial.shown("n")).toEqual(eco);
+  });
+
+  it("X-55 profiles with equal caps cost no more passes than others", async () => {
+    const operator = trial.start({ STATIC_HP_FRAC: "0", CPU_ECO_CAP_PCT_OF_MAX: "100", TWIN_HEARTBEAT: "10s" });
+    await trial.pass(20);
+    const passes = async () => Number((await operator.series("pass_duration_seconds_count"))[0]?.split(" ").at(-1));
+    const before = await passes();
+    await trial.pass(600);
+    expect((await passes()) - before).toBeLessThanOrEqual(12);
+  });
+
   it("X-22 X-24 nothing is lowered while the server does not say which pods are there", async () => {
     const heal = trial.api.faults.add({
       fault: { kind: "status", code: 500 },

@@ -1,6 +1,6 @@
 import { JoulieError } from "../../core/api/index.ts";
 import { fnv1a32 } from "../../core/control/index.ts";
-import { capsUnder, seenOn } from "../../core/policy/index.ts";
+import { capsUnder, seenOn, type Transition } from "../../core/policy/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { ApiError, isApiError, type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
@@ -91,6 +91,8 @@ export class Writer {
     const { state, settings, clock } = this.#options;
     const now = clock.now();
     for (const name of this.#plan?.nodes.keys() ?? []) {
+      // It comes back by itself, and each time later.
+      if (this.#failures.has(name)) continue;
       const lastUpdated = state.twin(name)?.status?.lastUpdated;
       if (lastUpdated !== undefined && isDue(lastUpdated, { now, settings, jitter: jitterOf(name, lastUpdated) }))
         this.#queue.add(name);
@@ -102,11 +104,13 @@ export class Writer {
   }
 
   #isToDo(name: string, plan: ClusterPlan): boolean {
-    // One that failed has its own time to come back, and news for it may be the remedy: but not on every pass.
-    if (plan.leftovers.has(name)) return !this.#failures.has(name);
+    // One that failed has its own time to come back; only another way to go may be the remedy.
+    const failure = this.#failures.get(name);
+    if (plan.leftovers.has(name)) return failure === undefined;
     const own = plan.nodes.get(name);
     if (own === undefined) return false;
-    if (this.#failures.has(name) && own.decision.transition === undefined) return false;
+    const { transition } = own.decision;
+    if (failure !== undefined && (transition === undefined || transition.name === failure.transition)) return false;
     return this.#jobFor(own).steps.length > 0;
   }
 
@@ -130,7 +134,10 @@ export class Writer {
   async #clear(name: string, signal: AbortSignal): Promise<void> {
     const { state, settings, figures, mayWrite } = this.#options;
     const left = leftoversOf(state, name, settings);
-    if (left === undefined || !this.#plan?.leftovers.has(name) || !mayWrite()) return;
+    if (left === undefined || !this.#plan?.leftovers.has(name) || !mayWrite()) {
+      this.#failures.delete(name);
+      return;
+    }
     try {
       await this.#writes.clear(name, left, { signal, beforeSending: () => this.#mustLead() });
       figures.wrote("cleanup");
@@ -163,7 +170,7 @@ export class Writer {
       return;
     }
     this.#show(plan);
-    if (job.moves || job.needsNoPerformancePods) onMore();
+    if (job.leavesMore) onMore();
     // A condition that said so is out of date: the next pass finds that out.
     this.#failures.delete(name);
   }
@@ -254,7 +261,8 @@ export class Writer {
       const ours = error instanceof JoulieError || !(error instanceof ApiError);
       log[ours ? "error" : "debug"]({ node: name, kind, err: error }, "a write failed; it is tried again");
     }
-    this.#failures.set(name, { step: kind, message, passing });
+    const transition = this.#plan?.nodes.get(name)?.decision.transition?.name;
+    this.#failures.set(name, { step: kind, message, passing, transition });
     throw error;
   }
 }
@@ -267,6 +275,8 @@ interface Failure {
   readonly message: string;
   /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
   readonly passing: boolean;
+  /** The way the node was to go by the plan it failed under. */
+  readonly transition: Transition["name"] | undefined;
 }
 
 const isPassing = (error: unknown): boolean =>
