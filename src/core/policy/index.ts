@@ -11,7 +11,7 @@ export { type GuardDecision, type GuardInput, type GuardOptions, guard } from ".
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
 export { type PowerState, type Published, published } from "./published.ts";
-export { type SeenState, type SeenWith, seenOn } from "./seen.ts";
+export { isTwinOf, type SeenState, type SeenWith, seenOn } from "./seen.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsUnder, pinFrom, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

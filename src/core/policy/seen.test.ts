@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Node, NodePowerProfileSpec, NodeTwinSpec, SchedulableClass } from "../api/index.ts";
 import { percent, watts } from "../units/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
-import { seenOn } from "./seen.ts";
+import { isTwinOf, seenOn } from "./seen.ts";
 
 const label = "joulie.io/power-profile";
 const node = (labels?: Record<string, string>): Node => ({ metadata: { name: "n", ...(labels && { labels }) } });
@@ -26,6 +26,26 @@ const seen = (
   );
 
 describe("state as it is seen", () => {
+  it.each([
+    ["its own Node", [["Node", "u"]], true],
+    ["the Node of that name before it", [["Node", "old"]], false],
+    [
+      "both",
+      [
+        ["Node", "old"],
+        ["Node", "u"],
+      ],
+      true,
+    ],
+    ["nobody", [], true],
+    ["something that is no Node", [["ConfigMap", "c"]], true],
+  ] as const)("OPR-20 a twin that belongs to %s", (_, owners, expected) => {
+    const ownerReferences = owners.map(([kind, uid]) => ({ apiVersion: "v1", kind, name: "n", uid }));
+    const own = { metadata: { name: "n", uid: "u" } };
+    expect(isTwinOf(own, { metadata: { name: "n", ownerReferences } })).toBe(expected);
+    expect(isTwinOf(own, { metadata: { name: "n" } })).toBe(true);
+  });
+
   it("OPR-20 a node without a NodeTwin starts in ActivePerformance", () => {
     expect(seenOn(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual({
       state: "ActivePerformance",

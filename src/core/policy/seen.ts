@@ -35,6 +35,15 @@ export function seenOn(
   return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as SeenState;
 }
 
+/**
+ * A node may be deleted and made anew under its name before its twin is collected. What the twin of the former one says, eco
+ * caps included, says nothing of the new one. A twin that belongs to no Node is anybody's word for the name.
+ */
+export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTwin, "metadata">): boolean {
+  const owners = metadata.ownerReferences?.filter(({ kind }) => kind === "Node") ?? [];
+  return owners.length === 0 || owners.some(({ uid }) => uid === node.metadata.uid);
+}
+
 /** Where every node starts. */
 const initial: PowerState = { state: "ActivePerformance", caps: "performance" };
 

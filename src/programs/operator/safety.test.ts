@@ -146,6 +146,27 @@ describe("what must not happen, through the API", () => {
     expect((await trial.twin("n")).status?.conditions).toMatchObject([{ type: "Published", status: "False" }]);
   });
 
+  it.each([
+    ["another Node", "draining", { spec: "eco draining", class: "draining", labels: "eco true", cap: 100 }],
+    ["no Node", "eco", eco],
+  ])("OPR-20 a twin that belongs to %s: the node is %s", async (owner, _, shown) => {
+    await trial.createNode("other", { "joulie.io/managed": "false" });
+    const uid = (await trial.find(resources.nodes, "other"))?.metadata.uid ?? "";
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "n", uid }];
+    const spec = {
+      nodeName: "n",
+      profile: "eco",
+      cpu: { packagePowerCapPctOfMax: 60 },
+      scheduling: { draining: false },
+    };
+    const metadata = { name: "n", ...(owner === "another Node" && { ownerReferences }) };
+    await trial.hand.create(resources.nodeTwins, { metadata, spec });
+    await trial.createPod("p", "n", performancePod);
+    trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(20);
+    expect(await trial.shown("n")).toEqual(shown);
+  });
+
   it("X-55 a target that is refused is tried less and less often", async () => {
     let tries = 0;
     let refuse = false;

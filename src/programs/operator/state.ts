@@ -8,6 +8,7 @@ import {
   type Pod,
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
+import { isTwinOf } from "../../core/policy/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -172,7 +173,8 @@ export class ClusterState implements ClusterView {
   }
 
   twin(name: string): NodeTwin | undefined {
-    return this.#twins.get(name);
+    const [node, twin] = [this.node(name), this.#twins.get(name)];
+    return node !== undefined && twin !== undefined && !isTwinOf(node, twin) ? undefined : twin;
   }
 
   hardware(name: string): NodeHardware | undefined {
