@@ -9,7 +9,7 @@ export interface PermissionRule {
   readonly verbs: readonly string[];
 }
 
-const WATCHED = ["get", "list", "watch"] as const;
+const WATCHED = ["list", "watch"] as const;
 
 /**
  * All that the operator may do, and nothing more. Server-side apply creates what is not there, hence `create` beside `patch`.
@@ -22,7 +22,7 @@ export const operatorPermissions = (namespace: string): readonly PermissionRule[
   { apiGroups: [apiGroup], resources: ["nodetwins/status"], verbs: ["patch"] },
   { apiGroups: [apiGroup], resources: ["nodehardwares"], verbs: [...WATCHED, "delete"] },
   { apiGroups: [apiGroup], resources: ["nodepowerprofiles"], verbs: [...WATCHED, "create", "patch", "delete"] },
-  { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["get", "list"] },
+  { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
   { namespace: "default", apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
 ];
