@@ -70,6 +70,7 @@ class Values implements ClusterView {
   podsOn = (node: string) => this.#pods.filter((pod) => pod.node === node);
   podsVersion = () => this.#pods.length;
   recorded = () => this.twins.keys();
+  isGone = (name: string) => !this.#nodes.has(name);
 }
 
 function configured(variables: Readonly<Record<string, string>> = {}) {
@@ -142,6 +143,29 @@ describe("a pass", () => {
     expect(measured(110, 1)?.powerTrendWPerMin).toBeCloseTo(10);
     expect(measured(undefined, 2)?.measuredNodePowerW).toBeUndefined();
     expect(measured(130, 3)?.powerTrendWPerMin).toBeCloseTo(10);
+  });
+
+  it.each([
+    ["60s", 300],
+    ["10m", 1800],
+  ])("X-31 at an interval of %s a reading is none when it is older than %d s", (interval, seconds) => {
+    const view = new Values().add("a");
+    const sourceAt = (mode: string, age: number) => {
+      const settings = configured({
+        OPERATOR_NODE_POWER_SOURCE: mode,
+        RECONCILE_INTERVAL: interval,
+        OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http://meters.example/{node}",
+      });
+      const at = instant(NOW - age * 1000);
+      const telemetry: Telemetry = {
+        ...nothingRead,
+        power: new Map([["a", { power: watts(200), source: "http", at }]]),
+        usage: new Map([["a", { cpuCores: 8, at }]]),
+      };
+      return passOver(view, { settings, telemetry }).nodes.get("a")?.status.powerMeasurement?.source;
+    };
+    expect([sourceAt("http", seconds), sourceAt("http", seconds + 1)]).toEqual(["http", undefined]);
+    expect([sourceAt("auto", seconds), sourceAt("auto", seconds + 1)]).toEqual(["utilization", "static"]);
   });
 
   it("sums a rack's power for the supply, and takes the rack's own meter where there is one", () => {

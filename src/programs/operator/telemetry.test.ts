@@ -3,6 +3,10 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Trial } from "./trial.ts";
 
+interface Published {
+  readonly estimatedPUE?: number;
+}
+
 /** Answers every query with what `value` says for it. */
 class FakePrometheus {
   readonly queries: string[] = [];
@@ -128,5 +132,32 @@ describe("what the operator measures", () => {
     expect((await statusOf("a"))?.powerMeasurement?.measuredNodePowerW).toBe(300);
     expect((await statusOf("b"))?.powerMeasurement?.measuredNodePowerW).toBeUndefined();
     expect(await operator.series("power_samples_dropped_total", 'source="http"', 'reason="status"')).toHaveLength(1);
+  });
+
+  it("X-31 http: a node whose endpoint misses a round keeps its reading", async () => {
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    const page = { packagePowerWatts: 300 };
+    prometheus.pages = { "/telemetry/a": page, "/telemetry/b": page };
+    const operator = trial.start({
+      OPERATOR_NODE_POWER_SOURCE: "http",
+      OPERATOR_NODE_POWER_HTTP_ENDPOINT: `${address}/telemetry/{node}`,
+      RECONCILE_INTERVAL: "2s",
+    });
+    const powerOf = async (name: string) => (await statusOf(name))?.powerMeasurement?.measuredNodePowerW;
+    await trial.until(async () => (await powerOf("a")) === 300 && (await powerOf("b")) === 300);
+    prometheus.pages = { "/telemetry/a": page };
+    const since = trial.clock.now();
+    await trial.until(() => trial.clock.now() - since > 10_000);
+    expect(await operator.series("power_samples_dropped_total", 'source="http"', 'reason="waiting"')).toHaveLength(1);
+    expect(await powerOf("b")).toBe(300);
+  });
+
+  it("a facility that takes a moment is waited for before the first pass", async () => {
+    await trial.createNode("a");
+    prometheus.values = () => [{ labels: {}, value: "40" }];
+    const operator = trial.start({ FACILITY_PROMETHEUS_ADDRESS: address, ENABLE_FACILITY_METRICS: "true" });
+    await trial.until(async () => (await statusOf("a")) !== undefined);
+    const statuses = operator.written().flatMap(({ body }) => (body["status"] as Published | undefined) ?? []);
+    expect(new Set(statuses.map(({ estimatedPUE }) => estimatedPUE))).toEqual(new Set([2]));
   });
 });
