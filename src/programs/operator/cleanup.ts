@@ -37,6 +37,7 @@ export function leftoversIn(view: ClusterView, settings: OperatorSettings): Read
 export function leftoversOf(view: ClusterView, name: string, settings: OperatorSettings): Leftovers | undefined {
   const node = view.node(name);
   if (node !== undefined && eligibilityOf(node, settings.eligibility) !== "unmanaged") return undefined;
+  if (node === undefined && !view.isGone(name)) return undefined;
   const ours = [settings.labels.powerProfile, settings.labels.draining];
   const profile = view.profile(name);
   const left: Leftovers = {

@@ -22,6 +22,8 @@ export interface ClusterView {
   podsVersion(node: string): number;
   /** Names of all objects that are kept per node, whether the node is there or not. */
   recorded(): Iterable<string>;
+  /** Whether a name that has no Node had one, or has waited for one long enough: an agent may be heard of before its Node. */
+  isGone(name: string): boolean;
   /** Whether pods, and what they are held against, are as the server has them now; else nothing may go down. */
   readonly current: boolean;
   /** Whether the list of nodes is: what is not in it may be taken for gone. */

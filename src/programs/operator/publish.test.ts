@@ -279,9 +279,27 @@ describe("what the operator publishes", () => {
       spec: { nodeName: "gone", profile: "eco" },
     });
     trial.start();
-    await trial.pass(SOON);
+    await trial.pass(130);
+    expect(await trial.find(resources.nodeTwins, "gone")).toBeDefined();
+    await trial.pass(2 * TICK);
     expect(await trial.find(resources.nodeTwins, "gone")).toBeUndefined();
     expect(await trial.find(resources.nodeHardwares, "gone")).toBeUndefined();
+  });
+
+  it("X-41 what an agent found before its Node was seen stays; once a Node was seen to go it goes at once", async () => {
+    await trial.createNode("a");
+    trial.start();
+    await trial.pass(SOON);
+    await trial.discovered("b", { cpu: { totalCores: 8 } });
+    await trial.pass(SOON);
+    expect(await trial.find(resources.nodeHardwares, "b")).toBeDefined();
+    await trial.createNode("b");
+    await trial.pass(4 * TICK);
+    expect(await trial.find(resources.nodeHardwares, "b")).toBeDefined();
+    await trial.hand.delete(resources.nodes, { name: "b" });
+    await trial.pass(SOON);
+    expect(await trial.find(resources.nodeHardwares, "b")).toBeUndefined();
+    expect(await trial.find(resources.nodeTwins, "b")).toBeUndefined();
   });
 
   it("X-06 a person's NodePowerProfile pins its node through the guard, and is never altered", async () => {

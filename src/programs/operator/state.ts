@@ -9,7 +9,7 @@ import {
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   type Change,
@@ -41,6 +41,8 @@ export interface ClusterStateOptions {
 const IDLE_LIMIT = milliseconds(90_000);
 /** By then a silent watch has been asked about and opened anew; if not, what it showed may be history. */
 const STALE_AFTER = milliseconds(120_000);
+/** A Node that does not come for so long does not come: longer than its watch may be behind. */
+const AWAITED_FOR = milliseconds(180_000);
 /** How long the first pass waits for what it can do without. */
 const GRACE = milliseconds(15_000);
 
@@ -58,6 +60,8 @@ export class ClusterState implements ClusterView {
   readonly #twins: Latest<NodeTwin>;
   readonly #profiles: Latest<NodePowerProfile>;
   readonly #podsVersions = new Map<string, number>();
+  /** Names with objects but no Node, and since when; undefined where the Node was seen to go. */
+  readonly #nodeless = new Map<string, MonotonicInstant | undefined>();
   /** A pod as the server sent it, as the plan sees it. */
   readonly podOf: (object: KubeObject) => PodSummary;
 
@@ -84,7 +88,8 @@ export class ClusterState implements ClusterView {
           this.#nodes.gone(change.key, change.old.metadata.uid);
           // Whoever remembers something of its pods remembers the Node they were on, too.
           this.#podsVersions.delete(change.key);
-        }
+          if (this.#isRecorded(change.key)) this.#nodeless.set(change.key, undefined);
+        } else this.#nodeless.delete(change.key);
         return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
       }),
       pods: reflect<PodSummary, "node">(
@@ -103,16 +108,22 @@ export class ClusterState implements ClusterView {
           return podChangeMatters(change);
         },
       ),
-      hardware: reflect(
-        { resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) },
-        hardwareChangeMatters,
-      ),
+      hardware: reflect({ resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) }, (change) => {
+        if (change.type === "deleted") this.#unrecorded(change.key);
+        return hardwareChangeMatters(change);
+      }),
       twins: reflect({ resource: resources.nodeTwins, project: readAs(nodeTwinKind) }, (change) => {
-        if (change.type === "deleted") this.#twins.gone(change.key, change.old.metadata.uid);
+        if (change.type === "deleted") {
+          this.#twins.gone(change.key, change.old.metadata.uid);
+          this.#unrecorded(change.key);
+        }
         return twinChangeMatters(change) && !(change.type !== "deleted" && this.#twins.isEcho(change.key, change.new));
       }),
       profiles: reflect({ resource: resources.nodePowerProfiles, project: readAs(nodePowerProfileKind) }, (change) => {
-        if (change.type === "deleted") this.#profiles.gone(change.key, change.old.metadata.uid);
+        if (change.type === "deleted") {
+          this.#profiles.gone(change.key, change.old.metadata.uid);
+          this.#unrecorded(change.key);
+        }
         return !(change.type !== "deleted" && this.#profiles.isEcho(change.key, change.new));
       }),
     };
@@ -202,6 +213,22 @@ export class ClusterState implements ClusterView {
     for (const [name] of this.#reflected.hardware.store.entries()) names.add(name);
     for (const name of this.#profiles.names()) names.add(name);
     return names;
+  }
+
+  isGone(name: string): boolean {
+    if (this.node(name) !== undefined) return false;
+    const now = this.#clock.monotonic();
+    if (!this.#nodeless.has(name)) this.#nodeless.set(name, now);
+    const since = this.#nodeless.get(name);
+    return since === undefined || elapsed(since, now) >= AWAITED_FOR;
+  }
+
+  #isRecorded(name: string): boolean {
+    return (this.#twins.get(name) ?? this.hardware(name) ?? this.profile(name)) !== undefined;
+  }
+
+  #unrecorded(name: string): void {
+    if (!this.#isRecorded(name)) this.#nodeless.delete(name);
   }
 
   #podsChanged(node: string | undefined): void {
