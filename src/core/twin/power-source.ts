@@ -1,5 +1,13 @@
 import type { NodeTwinStatus, PowerSource, TwinControlReport } from "../api/index.ts";
-import { type Instant, instant, isNonNegative, type Milliseconds, type Watts, watts } from "../units/index.ts";
+import {
+  type Instant,
+  instant,
+  isNonNegative,
+  type Milliseconds,
+  milliseconds,
+  type Watts,
+  watts,
+} from "../units/index.ts";
 import { isAhead } from "./clock-skew.ts";
 
 export interface PowerReading {
@@ -34,6 +42,12 @@ export function choosePower(mode: PowerSourceMode, readings: PowerReadings): Pow
   return preference[mode].map((way) => readings[way]).find((reading) => isNonNegative(reading?.power));
 }
 
+/**
+ * The longest time in which an agent reports a node's power at least once, though nothing moved: the one figure that agent
+ * and operator share. Why it is no count of the agent's ticks: docs/design/0005-twin-readings.md.
+ */
+export const agentHeartbeat = milliseconds(60_000);
+
 /** Two reports may be lost before a reading is old. */
 const FRESH_HEARTBEATS = 3;
 
@@ -43,7 +57,7 @@ const FRESH_HEARTBEATS = 3;
  *
  * `heartbeat` is the longest time in which the agent reports at least once, though nothing moved. It is not its tick: inside
  * its deadband a healthy agent is silent for many ticks, and a bound on those would make every steady node unmeasured. The
- * operator cannot read it off the agent, so whoever wires the two gives both the same figure.
+ * operator cannot read it off the agent, so both go by `agentHeartbeat`.
  */
 export function agentReading(
   status: NodeTwinStatus["controlStatus"],

@@ -6,7 +6,7 @@ import {
   type PolicySettings,
   type ProfileCaps,
 } from "../../core/policy/index.ts";
-import { linearCoolingModel, type PowerSourceMode, type TwinModel } from "../../core/twin/index.ts";
+import { agentHeartbeat, linearCoolingModel, type PowerSourceMode, type TwinModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
@@ -28,9 +28,6 @@ export interface OperatorSettings {
   /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
-
-/** The longest time in which an agent reports a node's power at least once, though nothing moved. */
-const AGENT_HEARTBEAT = milliseconds(60_000);
 
 /** As long as its source would still take it, and for three rounds at least, of which two may fail. */
 export const believedFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
@@ -71,7 +68,7 @@ export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
   },
   powerSource: config.OPERATOR_NODE_POWER_SOURCE,
   heartbeat: config.TWIN_HEARTBEAT,
-  agentHeartbeat: AGENT_HEARTBEAT,
+  agentHeartbeat,
   readingsBelieved: believedFor(config),
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });
