@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import { crdOf, crdReference, errorReference, kinds } from "../src/core/api/index.ts";
 import { configurationReference } from "../src/platform/config/index.ts";
+import { metricsReference } from "../src/platform/metrics/index.ts";
 import { programs } from "../src/programs/index.ts";
 
 /** Every file that is derived from the code, by its path in the repository. */
@@ -8,10 +9,16 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   const documented = await Promise.all(
     programs.map(async (program) => ({ ...program, config: await program.config() })),
   );
+  const measured = await Promise.all(
+    programs.flatMap(({ name, metrics }) =>
+      metrics === undefined ? [] : (async () => ({ name, metrics: Object.values(await metrics()) }))(),
+    ),
+  );
   return new Map([
     ...kinds.map((kind): [string, string] => [`charts/joulie/crds/${kind.plural}.yaml`, yaml(crdOf(kind))]),
     ["docs/reference/crds.md", crdReference(kinds)],
     ["docs/reference/configuration.md", configurationReference(documented)],
+    ["docs/reference/metrics.md", metricsReference(measured)],
     ["docs/reference/errors.md", errorReference()],
   ]);
 }

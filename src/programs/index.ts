@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { ConfigSchema } from "../platform/config/index.ts";
+import type { MetricDefinition } from "../platform/metrics/index.ts";
 
 /** One subcommand of `joulie`. */
 export interface Program<Config extends ConfigSchema = ConfigSchema> {
@@ -7,6 +8,8 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   readonly summary: string;
   /** The variables it reads. Imported when it is asked for, as is everything in `start`: `--help` stays fast. */
   config(): Promise<Config>;
+  /** The metrics of its own, beside those of every program. */
+  metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
   /** Runs until it is told to stop, and gives the exit code. Absent = not in this version yet. */
   start?(config: z.output<Config>): Promise<number>;
 }
@@ -20,6 +23,7 @@ export const programs: readonly Program[] = [
     name: "operator",
     summary: "Plans which nodes run at performance and which at eco, and publishes each node's twin.",
     config: async () => (await import("./operator/config.ts")).operatorConfig,
+    metrics: async () => (await import("./operator/metrics.ts")).definitions,
     start: async (config) => (await import("./operator/start.ts")).start(config),
   }),
   program({
