@@ -52,6 +52,15 @@ export class News {
     this.#tell(node, { type: "Warning", reason: "WriteFailed", action: kindOfAction(kind), note: message });
   }
 
+  contested(node: ClusterNode | undefined, keys: readonly string[]): void {
+    this.#tell(node, {
+      type: "Warning",
+      reason: "LabelContested",
+      action: "WriteLabels",
+      note: `somebody else keeps setting ${keys.join(" and ")}; it is written again, less and less often`,
+    });
+  }
+
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of this.#intruded) if (!names.has(name)) this.#intruded.delete(name);
   }

@@ -167,6 +167,47 @@ describe("what must not happen, through the API", () => {
     expect(await trial.shown("n")).toEqual(shown);
   });
 
+  it("X-55 a rival that keeps setting our label is told of once, and written against less and less often", async () => {
+    let fights = true;
+    between(async (request, go) => {
+      const done = await go();
+      if (fights && request.method === "PATCH" && request.path.includes("/nodes/n?"))
+        void trial.label("n", { "joulie.io/power-profile": "eco" });
+      return done;
+    });
+    const operator = trial.start({ STATIC_HP_FRAC: "1" });
+    await trial.pass(20);
+    operator.written();
+    await trial.pass(120);
+    expect(operator.written().filter(({ path }) => path.endsWith("/nodes/n")).length).toBeLessThan(5);
+    expect((await trial.events()).filter(({ reason }) => reason === "LabelContested")).toHaveLength(1);
+    fights = false;
+    await trial.pass(300);
+    expect((await trial.shown("n")).labels).toBe("performance false");
+  });
+
+  it("OPR-29 X-16 a change of state whose answer was lost is counted and told once it is seen", async () => {
+    let lose = false;
+    between(async (request, go) => {
+      const done = await go();
+      if (lose && request.method === "PATCH" && request.path.includes("/nodetwins/n?"))
+        throw new Error("socket hang up");
+      return done;
+    });
+    await trial.createPod("p", "n", performancePod);
+    await trial.pin("n", { profile: "performance" });
+    const operator = trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(20);
+    lose = true;
+    await trial.hand.delete(resources.nodePowerProfiles, { name: "n" });
+    await trial.pass(20);
+    lose = false;
+    await trial.pass(100);
+    expect((await trial.shown("n")).spec).toBe("eco draining");
+    expect((await trial.events()).filter(({ reason }) => reason === "DowngradeDeferred")).toHaveLength(1);
+    expect((await operator.series("state_transitions_total")).map((line) => line.split(" ").at(-1))).toEqual(["1"]);
+  });
+
   it("X-55 a target that is refused is tried less and less often", async () => {
     let tries = 0;
     let refuse = false;

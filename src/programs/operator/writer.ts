@@ -7,6 +7,7 @@ import { ApiError, isApiError, type KubeClient, WorkQueue } from "../../platform
 import type { Logger } from "../../platform/log/index.ts";
 import { leftoversOf } from "./cleanup.ts";
 import { performancePodsOn } from "./cluster-view.ts";
+import { Contest } from "./contest.ts";
 import { type DiffContext, isDue, type Job, jobFor, type Step } from "./diff.ts";
 import type { Figures } from "./figures.ts";
 import type { News } from "./news-events.ts";
@@ -38,6 +39,8 @@ const STRIDE = 997;
 const EARLIEST_HEARTBEAT = 0.7;
 /** When a node is looked at again whose pods the watch has not shown yet. */
 const UNSEEN_PODS_RETRY = milliseconds(5000);
+/** A label that was set back so often is fought for by a program. */
+const TOLD_AFTER = 2;
 
 /**
  * Makes the cluster show the newest plan, node by node. Each node is a job of its own that looks at plan and cluster when its
@@ -50,6 +53,9 @@ export class Writer {
   readonly #failures = new Map<string, Failure>();
   /** Nodes whose eco caps were sent and not confirmed: they may be in force although nothing shows them. */
   readonly #lowered = new Set<string>();
+  readonly #contest = new Contest();
+  /** Changes of state whose answer was lost: whether they have happened is seen later. */
+  readonly #untold = new Map<string, NodePlan>();
   #plan: ClusterPlan | undefined;
   #passes = 0;
 
@@ -74,6 +80,7 @@ export class Writer {
   /** The newest plan is the only one that counts. Nodes that show it already cost nothing but the comparison. */
   submit(plan: ClusterPlan): void {
     this.#plan = plan;
+    this.#tellLate(plan);
     const names = [...plan.nodes.keys(), ...plan.leftovers.keys()];
     const start = names.length === 0 ? 0 : (this.#passes++ * STRIDE) % names.length;
     for (const name of [...names.slice(start), ...names.slice(0, start)]) {
@@ -83,6 +90,18 @@ export class Writer {
       if (plan.nodes.has(name) || plan.leftovers.has(name)) continue;
       this.#failures.delete(name);
       this.#queue.forget(name);
+    }
+    this.#contest.keepOnly(plan.nodes);
+    for (const name of this.#lowered) if (!plan.nodes.has(name)) this.#lowered.delete(name);
+  }
+
+  #tellLate({ nodes }: ClusterPlan): void {
+    for (const [name, plan] of this.#untold) {
+      const seen = nodes.get(name)?.seen.state;
+      const { from, to } = plan.decision.transition ?? {};
+      if (seen === from) continue;
+      if (seen === to) this.#moved(plan);
+      this.#untold.delete(name);
     }
   }
 
@@ -175,8 +194,9 @@ export class Writer {
     this.#failures.delete(name);
   }
 
-  async #take({ name }: NodePlan, job: Job, step: Step, signal: AbortSignal): Promise<void> {
+  async #take(plan: NodePlan, job: Job, step: Step, signal: AbortSignal): Promise<void> {
     const { state } = this.#options;
+    const { name } = plan;
     // At the last moment: a pod bound since the plan was made keeps its node from going down.
     const beforeSending = () => {
       this.#mustLead();
@@ -188,13 +208,29 @@ export class Writer {
         await this.#mustBeFree(name, signal);
         this.#lowered.add(name);
       }
+      if (step.kind === "labels") this.#mustBeUncontested(name, step.labels);
       await this.#writes.take(name, step, { signal, beforeSending });
     } catch (error) {
       if (error instanceof Overtaken) throw error;
       if (step.kind === "labels" && isApiError(error, "notFound")) throw new Overtaken();
       if (step.kind === "status" && isApiError(error, "notFound")) state.twinGone(name);
+      if (step.kind === "spec" && job.moves && mayHaveHappened(error)) this.#untold.set(name, plan);
       this.#failed(name, step.kind, error, signal);
     }
+    if (step.kind === "labels") this.#labelled(name, step.labels);
+  }
+
+  #mustBeUncontested(name: string, labels: Readonly<Record<string, string>>): void {
+    const rest = this.#contest.restOf(name, labels, this.#options.clock.monotonic());
+    if (rest === 0) return;
+    this.#queue.addAfter(name, rest);
+    throw new Overtaken();
+  }
+
+  #labelled(name: string, labels: Readonly<Record<string, string>>): void {
+    const { clock, state, news } = this.#options;
+    const repeated = this.#contest.wrote(name, labels, clock.monotonic());
+    if (repeated === TOLD_AFTER) news.contested(state.node(name), Object.keys(labels));
   }
 
   /** A watch may be silent for a while before that is noticed: so nothing is lowered without asking the server itself. */
@@ -234,6 +270,7 @@ export class Writer {
   #moved(plan: NodePlan): void {
     const { state, figures, news } = this.#options;
     const { transition } = plan.decision;
+    this.#untold.delete(plan.name);
     if (transition === undefined) return;
     figures.moved(plan.name, transition);
     news.moved(state.node(plan.name), plan, transition);
@@ -281,6 +318,10 @@ interface Failure {
 
 const isPassing = (error: unknown): boolean =>
   isApiError(error, "network", "timeout", "unavailable", "tooMany", "busy", "garbled", "unauthorized");
+
+/** No answer is not a no. */
+const mayHaveHappened = (error: unknown): boolean =>
+  isApiError(error, "network", "timeout", "garbled", "unavailable", "internal");
 
 const toldIn = (failure: Failure | undefined): Failure | undefined =>
   failure?.passing === false ? failure : undefined;
