@@ -7,18 +7,17 @@ import { programs } from "../src/programs/index.ts";
 /** Every file that is derived from the code, by its path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const documented = await Promise.all(
-    programs.map(async (program) => ({ ...program, config: await program.config() })),
-  );
-  const measured = await Promise.all(
-    programs.flatMap(({ name, metrics }) =>
-      metrics === undefined ? [] : (async () => ({ name, metrics: Object.values(await metrics()) }))(),
-    ),
+    programs.map(async (program) => ({
+      ...program,
+      config: await program.config(),
+      metrics: Object.values((await program.metrics?.()) ?? {}),
+    })),
   );
   return new Map([
     ...kinds.map((kind): [string, string] => [`charts/joulie/crds/${kind.plural}.yaml`, yaml(crdOf(kind))]),
     ["docs/reference/crds.md", crdReference(kinds)],
     ["docs/reference/configuration.md", configurationReference(documented)],
-    ["docs/reference/metrics.md", metricsReference(measured)],
+    ["docs/reference/metrics.md", metricsReference(documented.filter(({ metrics }) => metrics.length > 0))],
     ["docs/reference/errors.md", errorReference()],
   ]);
 }
