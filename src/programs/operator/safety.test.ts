@@ -208,6 +208,26 @@ describe("what must not happen, through the API", () => {
     expect((await operator.series("state_transitions_total")).map((line) => line.split(" ").at(-1))).toEqual(["1"]);
   });
 
+  it("X-24 after a restart no node goes down before hardware was read", async () => {
+    await trial.createNode("m");
+    await trial.discovered("n", { cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192 } });
+    const first = trial.start();
+    await trial.pass(20);
+    expect([await trial.shown("m"), await trial.shown("n")]).toMatchObject([{ spec: "eco" }, { spec: "performance" }]);
+    await first.stop();
+    const heal = trial.api.faults.add({
+      fault: { kind: "status", code: 503 },
+      when: ({ method, path }) => method === "GET" && path.includes("/nodehardwares"),
+    });
+    const second = trial.start();
+    await trial.pass(60);
+    expect((await trial.shown("n")).spec).toBe("performance");
+    heal();
+    await trial.pass(90);
+    expect([await trial.shown("m"), await trial.shown("n")]).toMatchObject([{ spec: "eco" }, { spec: "performance" }]);
+    expect(await second.series("state_transitions_total", 'node="n"')).toEqual([]);
+  });
+
   it("X-55 a target that is refused is tried less and less often", async () => {
     let tries = 0;
     let refuse = false;

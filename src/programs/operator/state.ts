@@ -142,7 +142,7 @@ export class ClusterState implements ClusterView {
 
   /**
    * Nothing is decided before nodes, twins and pins are known. Pods and hardware are waited for as well, but not for ever:
-   * without pods no node goes down, and without hardware labels have to do.
+   * until they are there no node goes down, while what labels say of hardware has to do.
    */
   async synced(signal: AbortSignal): Promise<void> {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
@@ -163,8 +163,9 @@ export class ClusterState implements ClusterView {
   }
 
   get current(): boolean {
-    const { nodes, twins, pods } = this.#reflected;
-    return [nodes, twins, pods].every(isCurrent);
+    const { nodes, twins, pods, hardware } = this.#reflected;
+    // Hardware says which nodes are the densest: until it was read once, a node might go down only to come back.
+    return hardware.hasSynced && [nodes, twins, pods].every(isCurrent);
   }
 
   get nodesCurrent(): boolean {
