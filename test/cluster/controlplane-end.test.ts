@@ -14,7 +14,7 @@ describe("the end of a control plane", () => {
     const port = Number(new URL(plane.server).port);
     expect(pids.map(isAlive)).toEqual([true, true]);
     expect(await isFree(port)).toBe(false);
-    plane.etcd.freeze();
+    await plane.etcd.freeze();
     await plane.stop();
     expect(pids.map(isAlive)).toEqual([false, false]);
     expect(await isFree(port)).toBe(true);
@@ -27,7 +27,7 @@ describe("the end of a control plane", () => {
     const script = `
       import { startControlPlane } from ${JSON.stringify(harness)};
       const plane = await startControlPlane({ crds: false });
-      plane.apiserver.freeze();
+      await plane.apiserver.freeze();
       console.log(JSON.stringify({ pids: [plane.etcd.pid, plane.apiserver.pid], mount: plane.admin.mount }));
       setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {

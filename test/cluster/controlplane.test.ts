@@ -186,15 +186,18 @@ describe("a real control plane", () => {
   it.each(["apiserver", "etcd"] as const)(
     "answers nothing while %s is frozen, and all of it afterwards",
     async (name) => {
-      plane[name].freeze();
+      await plane[name].freeze();
       let answered = false;
       const answer = plane.api.create("/api/v1/namespaces", { metadata: { name: `during-${name}` } }).then((made) => {
         answered = true;
         return made;
       });
-      await sleep(500);
-      expect(answered).toBe(false);
-      plane[name].thaw();
+      try {
+        await sleep(500);
+        expect(answered).toBe(false);
+      } finally {
+        plane[name].thaw();
+      }
       expect((await answer).metadata.name).toBe(`during-${name}`);
     },
   );

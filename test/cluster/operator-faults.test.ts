@@ -68,7 +68,7 @@ describe("the operator through faults of a real control plane", () => {
     const operator = scene.start(identity);
     await scene.unrest(async () => {
       await sleep(4000);
-      plane.apiserver.freeze();
+      await plane.apiserver.freeze();
       await sleep(BEYOND_RENEWAL_MS);
       plane.apiserver.thaw();
       await sleep(3000);
@@ -151,7 +151,10 @@ describe("the operator through faults of a real control plane", () => {
     expect(broken).toEqual([]);
     expect(lowered).toBeGreaterThan(5);
     expect(foreign.size).toBeGreaterThan(100);
-    const conflicts = plane.audited().filter(({ user, code }) => user === identity.user && code === 409);
+    const conflicts = plane.audited().filter(
+      // A Lease is renewed against the version last seen: a repeat after a slow answer conflicts with itself.
+      ({ user, code, path }) => user === identity.user && code === 409 && !path.includes("/leases/"),
+    );
     expect(conflicts.length).toBeGreaterThan(0);
     expect(new Set(conflicts.map(({ path }) => path.split("?")[0]?.split("/").at(-1)))).toEqual(new Set([contested]));
     expect(operator.logged("a pass failed; the next one tries again")).toEqual([]);

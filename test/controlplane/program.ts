@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const startLimitMs = 120_000;
@@ -62,9 +62,10 @@ export class Program {
     }
   }
 
-  /** Stops the process where it stands: connections stay open, nothing answers. */
-  freeze(): void {
+  /** Stops the process where it stands: connections stay open, nothing answers. Done once every thread of it stands. */
+  async freeze(): Promise<void> {
     this.#signal("SIGSTOP");
+    for (let look = 0; look < 200 && !isStopped(this.pid); look++) await sleep(10);
   }
 
   thaw(): void {
@@ -107,5 +108,15 @@ export class Program {
 
   #signal(signal: NodeJS.Signals): void {
     if (this.#running?.kill(signal) !== true) throw new Error(`${this.name} does not run`);
+  }
+}
+
+/** On a busy machine a thread may run on for a while after the signal; where there is no /proc, nobody can tell. */
+function isStopped(pid: number | undefined): boolean {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.every((thread) => /\) [Tt] /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8")));
+  } catch {
+    return true;
   }
 }

@@ -57,7 +57,7 @@ export function world(options: Partial<EmbeddedOptions> = {}) {
   return { clock, api, send, watch };
 }
 
-export interface Answered {
+interface Answered {
   readonly kind: string;
   readonly reason?: string;
   readonly metadata: { readonly [field: string]: unknown; readonly resourceVersion: string };
