@@ -1,14 +1,14 @@
-import { JoulieError } from "../../core/api/index.ts";
 import { fnv1a32 } from "../../core/control/index.ts";
-import { capsUnder, seenOn, type Transition } from "../../core/policy/index.ts";
+import { capsUnder, seenOn } from "../../core/policy/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { ApiError, isApiError, type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { leftoversOf } from "./cleanup.ts";
 import { performancePodsOn } from "./cluster-view.ts";
 import { Contest } from "./contest.ts";
 import { type DiffContext, isDue, type Job, jobFor, type Step } from "./diff.ts";
+import { Failures, mayHaveHappened } from "./failures.ts";
 import type { Figures } from "./figures.ts";
 import type { News } from "./news-events.ts";
 import type { ClusterPlan, NodePlan } from "./pass.ts";
@@ -50,7 +50,7 @@ export class Writer {
   readonly #options: WriterOptions;
   readonly #queue: WorkQueue;
   readonly #writes: Writes;
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures: Failures;
   /** Nodes whose eco caps were sent and not confirmed: they may be in force although nothing shows them. */
   readonly #lowered = new Set<string>();
   readonly #contest = new Contest();
@@ -63,6 +63,7 @@ export class Writer {
     const { client, ioClock, random, log, state } = options;
     this.#options = options;
     this.#writes = new Writes(client, state);
+    this.#failures = new Failures(options);
     this.#queue = new WorkQueue({
       clock: ioClock,
       random,
@@ -86,7 +87,7 @@ export class Writer {
     for (const name of [...names.slice(start), ...names.slice(0, start)]) {
       if (this.#isToDo(name, plan)) this.#queue.add(name);
     }
-    for (const name of this.#failures.keys()) {
+    for (const name of this.#failures.names()) {
       if (plan.nodes.has(name) || plan.leftovers.has(name)) continue;
       this.#failures.delete(name);
       this.#queue.forget(name);
@@ -139,7 +140,7 @@ export class Writer {
       now: clock.now(),
       settings,
       jitter: jitterOf(plan.name, state.twin(plan.name)?.status?.lastUpdated ?? ""),
-      failure: toldIn(this.#failures.get(plan.name)),
+      failure: this.#failures.toldOf(plan.name),
     };
     return jobFor(plan, state, context);
   }
@@ -170,27 +171,24 @@ export class Writer {
   async #publish(plan: NodePlan, signal: AbortSignal): Promise<void> {
     const { figures, onMore } = this.#options;
     const { name } = plan;
-    const job = this.#jobFor(plan);
     try {
       await this.#takeBack(plan, signal);
+      const job = this.#jobFor(plan);
       for (const step of job.steps) {
-        const lowers = step.kind === "spec" && job.lowers;
         await this.#take(plan, job, step, signal);
         figures.wrote(step.kind === "status" && step.heartbeat ? "heartbeat" : step.kind);
-        if (step.kind === "spec" && job.moves) this.#moved(plan);
+        if (step.kind !== "spec") continue;
+        if (job.moves) this.#moved(plan);
         // One that was bound while the caps were on their way was there first.
-        if (lowers) await this.#takeBack(plan, signal);
-        if (step.kind === "spec") this.#lowered.delete(name);
+        await this.#takeBack(plan, signal);
+        this.#lowered.delete(name);
       }
+      this.#show(plan);
+      if (job.leavesMore) onMore();
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
-      // It has no turn of its own to come back: the next pass decides anew.
-      this.#failures.delete(name);
-      return;
     }
-    this.#show(plan);
-    if (job.leavesMore) onMore();
-    // A condition that said so is out of date: the next pass finds that out.
+    // Done or overtaken: a condition that said so is out of date, and the next pass finds that out.
     this.#failures.delete(name);
   }
 
@@ -286,45 +284,13 @@ export class Writer {
 
   /** Always throws: the queue tries again by its own measure. */
   #failed(name: string, kind: string, error: unknown, signal: AbortSignal): never {
-    if (signal.aborted) throw error;
-    const { figures, news, state, log } = this.#options;
-    const message = `${kind}: ${error instanceof Error ? error.message : String(error)}`;
-    figures.failed(kind);
-    const passing = isPassing(error);
-    const before = this.#failures.get(name);
-    if (!passing && before?.passing !== false) news.failed(state.node(name), kind, message);
-    if (before === undefined) {
-      // What we made ourselves and may not write is a fault of ours; all else is the cluster's and shown as such.
-      const ours = error instanceof JoulieError || !(error instanceof ApiError);
-      log[ours ? "error" : "debug"]({ node: name, kind, err: error }, "a write failed; it is tried again");
-    }
-    const transition = this.#plan?.nodes.get(name)?.decision.transition?.name;
-    this.#failures.set(name, { step: kind, message, passing, transition });
+    if (!signal.aborted) this.#failures.add(name, kind, error, this.#plan?.nodes.get(name)?.decision.transition?.name);
     throw error;
   }
 }
 
 /** What was to be written is not wanted any more. */
 class Overtaken extends Error {}
-
-interface Failure {
-  readonly step: string;
-  readonly message: string;
-  /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
-  readonly passing: boolean;
-  /** The way the node was to go by the plan it failed under. */
-  readonly transition: Transition["name"] | undefined;
-}
-
-const isPassing = (error: unknown): boolean =>
-  isApiError(error, "network", "timeout", "unavailable", "tooMany", "busy", "garbled", "unauthorized");
-
-/** No answer is not a no. */
-const mayHaveHappened = (error: unknown): boolean =>
-  isApiError(error, "network", "timeout", "garbled", "unavailable", "internal");
-
-const toldIn = (failure: Failure | undefined): Failure | undefined =>
-  failure?.passing === false ? failure : undefined;
 
 /** Differs from node to node and from beat to beat, and yet is the same each time it is asked for. */
 const jitterOf = (name: string, lastUpdated: string): number =>

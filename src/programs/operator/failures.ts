@@ -1,0 +1,77 @@
+import { JoulieError } from "../../core/api/index.ts";
+import type { Transition } from "../../core/policy/index.ts";
+import { ApiError, isApiError } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import type { Figures } from "./figures.ts";
+import type { News } from "./news-events.ts";
+import type { ClusterState } from "./state.ts";
+
+export interface Failure {
+  readonly step: string;
+  readonly message: string;
+  /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
+  readonly passing: boolean;
+  /** The way the node was to go by the plan it failed under. */
+  readonly transition: Transition["name"] | undefined;
+}
+
+export interface FailuresOptions {
+  readonly figures: Figures;
+  readonly news: News;
+  readonly state: ClusterState;
+  readonly log: Logger;
+}
+
+/** Nodes whose last write failed, and why. Each of them has its own time to be tried again. */
+export class Failures {
+  readonly #of = new Map<string, Failure>();
+  readonly #options: FailuresOptions;
+
+  constructor(options: FailuresOptions) {
+    this.#options = options;
+  }
+
+  get(name: string): Failure | undefined {
+    return this.#of.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#of.has(name);
+  }
+
+  names(): Iterable<string> {
+    return this.#of.keys();
+  }
+
+  delete(name: string): void {
+    this.#of.delete(name);
+  }
+
+  /** What the node's condition says. */
+  toldOf(name: string): Failure | undefined {
+    const failure = this.#of.get(name);
+    return failure?.passing === false ? failure : undefined;
+  }
+
+  add(name: string, step: string, error: unknown, transition: Failure["transition"]): void {
+    const { figures, news, state, log } = this.#options;
+    const message = `${step}: ${error instanceof Error ? error.message : String(error)}`;
+    figures.failed(step);
+    const passing = isPassing(error);
+    const before = this.#of.get(name);
+    if (!passing && before?.passing !== false) news.failed(state.node(name), step, message);
+    if (before === undefined) {
+      // What we made ourselves and may not write is a fault of ours; all else is the cluster's and shown as such.
+      const ours = error instanceof JoulieError || !(error instanceof ApiError);
+      log[ours ? "error" : "debug"]({ node: name, kind: step, err: error }, "a write failed; it is tried again");
+    }
+    this.#of.set(name, { step, message, passing, transition });
+  }
+}
+
+const isPassing = (error: unknown): boolean =>
+  isApiError(error, "network", "timeout", "unavailable", "tooMany", "busy", "garbled", "unauthorized");
+
+/** No answer is not a no. */
+export const mayHaveHappened = (error: unknown): boolean =>
+  isApiError(error, "network", "timeout", "garbled", "unavailable", "internal");
