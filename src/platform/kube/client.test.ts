@@ -269,6 +269,23 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
+  it("asks once more right before each attempt, after any wait, and sends nothing when told not to", async () => {
+    const { api, client, clock } = make({ limit: { perSecond: 1, burst: 1, queue: 9 } });
+    await client.get(resources.nodes, { name: "x" }).catch(() => undefined);
+    const asked: number[] = [];
+    inTurn(api, { answer: 503 });
+    const beforeSending = () => {
+      asked.push(clock.monotonic());
+      if (asked.length === 2) throw new Error("not any more");
+    };
+    const before = api.requests.length;
+    const call = client.mergePatch(resources.nodes, { name: "x" }, {}, { beforeSending });
+    await expect(outcome(clock, call)).rejects.toThrow("not any more");
+    expect(asked).toHaveLength(2);
+    expect(asked[0]).toBeGreaterThanOrEqual(1000);
+    expect(api.requests.length - before).toBe(1);
+  });
+
   it("lets no call wait for its turn longer than its time limit, nor an urgent one at all", async () => {
     const limit = { perSecond: 1, burst: 1, queue: 100 };
     const { clock, api, client } = make({ timeout: ms(2500), limit });
