@@ -229,6 +229,32 @@ describe("what must not happen, through the API", () => {
     expect(await second.series("state_transitions_total", 'node="n"')).toEqual([]);
   });
 
+  it("X-41 what a person changes on a Node just before our own write is news, though the answer tells it first", async () => {
+    const held = Promise.withResolvers<void>();
+    let armed = false;
+    let holding = false;
+    between(async ({ method, path }, go) => {
+      if (armed && method === "PATCH" && path.includes("/nodes/n?")) {
+        armed = false;
+        holding = true;
+        await trial.label("n", { "joulie.io/managed": null });
+      }
+      const done = await go();
+      if (!/\/nodes\?.*watch=1/.test(path)) return done;
+      return { ...done, body: heldWhile(done.body, async () => (holding ? held.promise : undefined)) };
+    });
+    trial.start({ STATIC_HP_FRAC: "1", RECONCILE_INTERVAL: "10m" });
+    await trial.pass(20);
+    armed = true;
+    await trial.label("n", { "joulie.io/power-profile": "eco" });
+    await trial.pass(3);
+    expect(holding).toBe(true);
+    holding = false;
+    held.resolve();
+    await trial.pass(10);
+    expect(await trial.findTwin("n")).toBeUndefined();
+  });
+
   it("X-55 a target that is refused is tried less and less often", async () => {
     let tries = 0;
     let refuse = false;

@@ -49,6 +49,7 @@ const GRACE = milliseconds(15_000);
 /** The cluster as this operator knows it, kept up to date by watches. */
 export class ClusterState implements ClusterView {
   readonly #clock: Clock;
+  readonly #onNews: () => void;
   readonly #reflected: {
     readonly nodes: Reflector<ClusterNode>;
     readonly pods: Reflector<PodSummary, "node">;
@@ -68,6 +69,7 @@ export class ClusterState implements ClusterView {
   constructor(options: ClusterStateOptions) {
     const { client, clock, random, log, powerProfileLabel, onNews, onUnknownClass } = options;
     this.#clock = clock;
+    this.#onNews = onNews;
     this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel);
     const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
     const reflect = <Value, Index extends string = never>(
@@ -236,9 +238,15 @@ export class ClusterState implements ClusterView {
     if (node !== undefined) this.#podsVersions.set(node, this.podsVersion(node) + 1);
   }
 
-  nodeAnswered(object: KubeObject): void {
+  /** What somebody else changed shortly before is in the answer as well, and its watch event is taken for an echo of ours. */
+  nodeAnswered(object: KubeObject, written: Readonly<Record<string, string | null>>): void {
     const node = clusterNodeOf(object);
+    const before = this.node(node.metadata.name);
     this.#nodes.answered(node.metadata.name, node);
+    if (before === undefined) return;
+    const merged = Object.entries({ ...before.metadata.labels, ...written }).filter(([, value]) => value !== null);
+    const expected = { ...before, metadata: { ...before.metadata, labels: Object.fromEntries(merged) } } as ClusterNode;
+    if (nodeChangeMatters({ type: "updated", key: node.metadata.name, old: expected, new: node })) this.#onNews();
   }
 
   twinAnswered(object: KubeObject): void {

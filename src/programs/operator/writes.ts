@@ -61,7 +61,7 @@ export class Writes {
         return;
       }
       case "labels":
-        this.#state.nodeAnswered(await this.#label(name, step.labels, own));
+        this.#state.nodeAnswered(await this.#label(name, step.labels, own), step.labels);
         return;
       case "mirror":
         await this.#mirror(name, step, own);
@@ -95,7 +95,7 @@ export class Writes {
     if (left.labels.length > 0) {
       const none = Object.fromEntries(left.labels.map((key) => [key, null]));
       try {
-        this.#state.nodeAnswered(await this.#label(name, none, own));
+        this.#state.nodeAnswered(await this.#label(name, none, own), none);
       } catch (error) {
         if (!isApiError(error, "notFound")) throw error;
       }
