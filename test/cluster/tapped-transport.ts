@@ -5,13 +5,14 @@ import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube
 export interface SpecWrite {
   readonly node: string;
   readonly cap: number | undefined;
-  /** The newest version of any pod that the writer had taken in when it sent this. */
+  /** The newest version of pods, of this node at least, that the writer had taken in when it sent this. */
   readonly podsSeen: number;
   /** What the write became; undefined as long as no answer came. */
   version?: number;
 }
 
 const twinPath = /^\/apis\/[^/]+\/[^/]+\/nodetwins\/([^/?]+)\?/;
+const nodeSelector = /[?&]fieldSelector=(?:[^&]*,)?spec\.nodeName=([^&,]+)/;
 /** A look for one object only says how far the server is: nothing of it is taken in. */
 const podPath = /^\/api\/v1\/pods\?(?!(.*&)?limit=1(&|$))/;
 
@@ -19,6 +20,8 @@ export class TappedTransport implements Transport {
   readonly writes: SpecWrite[] = [];
   readonly #inner: Transport;
   #podsSeen = 0;
+  /** Looks at the pods of one node say nothing of the others. */
+  readonly #podsSeenOn = new Map<string, number>();
 
   constructor(inner: Transport) {
     this.#inner = inner;
@@ -29,12 +32,16 @@ export class TappedTransport implements Transport {
     if (method === "GET" && podPath.test(path)) {
       const response = await this.#inner.request(request);
       if (response.status !== 200) return response;
-      return { ...response, body: request.longLived === true ? this.#watch(response.body) : this.#list(response.body) };
+      const one = nodeSelector.exec(decodeURIComponent(path))?.[1];
+      return {
+        ...response,
+        body: request.longLived === true ? this.#watch(response.body) : this.#list(response.body, one),
+      };
     }
     const node = method === "PATCH" ? twinPath.exec(path)?.[1] : undefined;
     if (node === undefined) return this.#inner.request(request);
     const { spec } = JSON.parse(body) as { spec: { cpu?: { packagePowerCapPctOfMax?: number } } };
-    const write: SpecWrite = { node, cap: spec.cpu?.packagePowerCapPctOfMax, podsSeen: this.#podsSeen };
+    const write: SpecWrite = { node, cap: spec.cpu?.packagePowerCapPctOfMax, podsSeen: this.#seenOf(node) };
     this.writes.push(write);
     const response = await this.#inner.request(request);
     return { ...response, body: this.#answer(response, write) };
@@ -56,7 +63,11 @@ export class TappedTransport implements Transport {
     }
   }
 
-  async *#list(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  #seenOf(node: string): number {
+    return Math.max(this.#podsSeen, this.#podsSeenOn.get(node) ?? 0);
+  }
+
+  async *#list(body: AsyncIterable<Uint8Array>, node: string | undefined): AsyncGenerator<Uint8Array> {
     const chunks: Uint8Array[] = [];
     for await (const chunk of body) {
       chunks.push(chunk);
@@ -64,7 +75,8 @@ export class TappedTransport implements Transport {
     }
     const list = JSON.parse(Buffer.concat(chunks).toString()) as Versioned;
     // A list of one page only: a test's few pods.
-    this.#saw(list);
+    if (node === undefined) this.#saw(list);
+    else this.#podsSeenOn.set(node, Number(list.metadata?.resourceVersion ?? 0));
   }
 
   #saw({ metadata }: Versioned): void {
