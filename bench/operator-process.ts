@@ -9,10 +9,10 @@ const TICKS_PER_SECOND = 100;
 const main = join(import.meta.dirname, "../src/main.ts");
 
 /**
- * As it is to be deployed, by NODE_OPTIONS: Node's own choice for this machine lets 75 MiB of living objects grow to 500 before
- * it tidies up. The second is what Node chooses by itself in a container of 512 MiB. Both count only from the very start.
+ * A small heap, by NODE_OPTIONS: by its own choice on a machine with much memory Node lets garbage pile up to several times
+ * the living objects before it tidies up.
  */
-export const nodeOptions = ["--max-semi-space-size=4", "--max-old-space-size=256"];
+export const nodeOptions = ["--max-semi-space-size=2", "--max-old-space-size=256"];
 
 /** Processor seconds of a process so far, its own and the kernel's for it. */
 export function processorSeconds(pid: number): number {

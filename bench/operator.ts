@@ -14,7 +14,7 @@ const CHANGED = NODES / 100;
 const INTERVAL_MS = 5000;
 const PASSES = 6;
 const PATIENCE_MS = 600_000;
-/** Its page of metrics has 40,000 lines: to look more often would be measured too. */
+/** Its page of metrics is long: to look more often would be measured too. */
 const LOOK_AGAIN_MS = 2000;
 const twins = `/apis/${apiVersion}/nodetwins`;
 const density = "joulie.io/hw.cpu-cores";

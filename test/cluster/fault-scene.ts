@@ -15,7 +15,7 @@ import { type Circumstances, judge, type Verdict } from "./safety.ts";
 import { TappedTransport } from "./tapped-transport.ts";
 import { Witness } from "./witness.ts";
 
-export const pods = "/api/v1/namespaces/default/pods";
+const pods = "/api/v1/namespaces/default/pods";
 export const twins = `/apis/${apiVersion}/nodetwins`;
 export const profiles = `/apis/${apiVersion}/nodepowerprofiles`;
 export const soon = { timeout: 60_000, interval: 100 };
