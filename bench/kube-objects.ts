@@ -41,7 +41,7 @@ const nodeWithout = (index: number, version: number) => ({
   },
 });
 
-/** A Pod of a deployment that runs: about 6 KB, a third of it `managedFields`. */
+/** A Pod of a deployment that runs: about 6 KB, half of it `managedFields`. */
 export function bigPod(index: number, version: number) {
   const { spec, status, metadata } = podWithout(index, version);
   const { labels, annotations, ownerReferences } = metadata;
