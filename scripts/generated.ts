@@ -2,12 +2,12 @@ import { stringify } from "yaml";
 import { crdOf, crdReference, errorReference, kinds } from "../src/core/api/index.ts";
 import { configurationReference } from "../src/platform/config/index.ts";
 import { metricsReference } from "../src/platform/metrics/index.ts";
-import { programs } from "../src/programs/index.ts";
+import { type Program, programs } from "../src/programs/index.ts";
 
 /** Every file that is derived from the code, by its path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const documented = await Promise.all(
-    programs.map(async (program) => ({
+    programs.flatMap(withActions).map(async (program) => ({
       ...program,
       config: await program.config(),
       metrics: Object.values((await program.metrics?.()) ?? {}),
@@ -21,6 +21,12 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ["docs/reference/errors.md", errorReference()],
   ]);
 }
+
+/** `joulie agent probe` is told after `joulie agent`. */
+const withActions = (program: Program): readonly Program[] => [
+  program,
+  ...(program.actions ?? []).map((action) => ({ ...action, name: `${program.name} ${action.name}` })),
+];
 
 const yaml = (document: object) =>
   `# Written by \`npm run generate\` from src/core/api. Change it there.\n${stringify(document, { lineWidth: 0 })}`;

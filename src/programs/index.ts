@@ -10,6 +10,8 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   config(): Promise<Config>;
   /** The metrics of its own, beside those of every program. */
   metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
+  /** What it can be asked besides running: `joulie agent probe`. */
+  readonly actions?: readonly Program[];
   /** Runs until it is told to stop, and gives the exit code. Absent = not in this version yet. */
   start?(config: z.output<Config>): Promise<number>;
 }

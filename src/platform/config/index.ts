@@ -4,4 +4,12 @@ export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { configOf, goesWith, needs, notAbove, type Rule, variableNames } from "./program.ts";
 export { configurationReference, grouped } from "./reference.ts";
-export { type ConfigSchema, flagOf, group, type Machine, type Texts, type VariableFacts } from "./variable.ts";
+export {
+  type ConfigSchema,
+  flagOf,
+  flagsOnly,
+  group,
+  type Machine,
+  type Texts,
+  type VariableFacts,
+} from "./variable.ts";

@@ -46,7 +46,8 @@ export function parseConfig<Config extends ConfigSchema>(
 ): Result<ParsedConfig<z.output<Config>>, RefusedConfig> {
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
-  const warnings = misspelt(Object.keys(env), names, new Set([...names, ...known]));
+  const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
+  const warnings = misspelt(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
     const words = wordsFor(config, texts, sources);
@@ -70,9 +71,10 @@ function resolve(config: ConfigSchema, flags: Texts, env: Texts, machine: Machin
   const sources: Record<string, Source> = {};
   for (const name of variableNames(config)) {
     // An empty variable is what a chart renders for a value nobody gave; an empty flag was typed, and is judged.
-    const fromEnv = env[name]?.trim() || undefined;
+    const facts = factsFor(config, name);
+    const fromEnv = facts.flagOnly ? undefined : env[name]?.trim() || undefined;
     const fromFlag = flags[name]?.trim();
-    texts[name] = fromFlag ?? fromEnv ?? factsFor(config, name).default;
+    texts[name] = fromFlag ?? fromEnv ?? facts.default;
     sources[name] = fromFlag !== undefined ? "flag" : fromEnv !== undefined ? "environment" : "default";
   }
   const given = { ...texts };
@@ -95,7 +97,7 @@ interface Words {
 function wordsFor(config: ConfigSchema, texts: Texts, sources: Readonly<Record<string, Source>>): Words {
   const plain = (name: string): string => {
     const text = texts[name];
-    const written = sources[name] === "flag" ? flagOf(name) : name;
+    const written = sources[name] === "flag" || factsFor(config, name).flagOnly ? flagOf(name) : name;
     return text === undefined ? `${written} (not set)` : `${written}=${quoted(config, name, text)}`;
   };
   const derivation = (name: string): string =>
@@ -118,7 +120,10 @@ function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, words: Words):
   // Only a variable whose default cannot be derived here reaches zod as undefined.
   if (issue.code === "invalid_type") {
     const why = `and cannot be derived here (default: ${words.derivation(name)})`;
-    return { variable: name, message: `${name} is not set ${why}; allowed: ${facts.allowed}` };
+    return {
+      variable: name,
+      message: `${facts.flagOnly ? flagOf(name) : name} is not set ${why}; allowed: ${facts.allowed}`,
+    };
   }
   // What a reader says may quote a part of the value.
   const problem = printable(facts.redact(issue.message));

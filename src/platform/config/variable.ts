@@ -44,6 +44,8 @@ export interface VariableFacts {
   readonly about: string;
   readonly allowed: string;
   readonly group: string;
+  /** Asked for on the command line only: the environment of a shell may hold the same word for something else. */
+  readonly flagOnly: boolean;
   readonly default: string | undefined;
   readonly derived: Derived | undefined;
   /** The value as a person may see it: on one line, in its best form, secrets and credentials hidden. */
@@ -89,6 +91,7 @@ export function variable<Value, const Options extends VariableOptions>(
     about: options.about,
     allowed: kind.allowed,
     group: "",
+    flagOnly: false,
     default: options.default,
     derived: options.derived,
     redact,
@@ -103,6 +106,13 @@ export function variable<Value, const Options extends VariableOptions>(
 /** Variables that a person reads together, under one heading of `--help` and of the reference page. */
 export function group<const Members extends Shape>(title: string, members: Members): Members {
   for (const schema of Object.values(members)) registry.add(schema, { ...factsOf(schema), group: title });
+  return members;
+}
+
+/** What one run is asked to do, rather than how a program is set up: `--trace FILE`. */
+export function flagsOnly<const Members extends Shape>(title: string, members: Members): Members {
+  for (const schema of Object.values(members))
+    registry.add(schema, { ...factsOf(schema), group: title, flagOnly: true });
   return members;
 }
 

@@ -3,7 +3,17 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
-import { choice, configOf, duration, flag, group, number, type Texts, url } from "../../platform/config/index.ts";
+import {
+  choice,
+  configOf,
+  duration,
+  flag,
+  flagsOnly,
+  group,
+  number,
+  type Texts,
+  url,
+} from "../../platform/config/index.ts";
 import { type Program, programs } from "../index.ts";
 import { run } from "./cli.ts";
 
@@ -20,6 +30,8 @@ const config = configOf({
   }),
 });
 
+const lookConfig = configOf({ ...flagsOnly("This look", { JSON: flag({ default: "false", about }) }) });
+
 /** Runs the command line in this process, with two programs: one that is there and one that is not. */
 async function joulie(args: readonly string[], env: Texts = {}) {
   const started: unknown[] = [];
@@ -31,6 +43,17 @@ async function joulie(args: readonly string[], env: Texts = {}) {
       started.push(values);
       return 7;
     },
+    actions: [
+      {
+        name: "look",
+        summary: "Looks at it.",
+        config: async () => lookConfig,
+        start: async (values) => {
+          started.push(values);
+          return 3;
+        },
+      },
+    ],
   };
   const absent: Program<typeof config> = { name: "absent", summary: "Is not there yet.", config: async () => config };
   let out = "";
@@ -67,6 +90,27 @@ describe("starting a program", () => {
     [["--simulate-only", "--mode", "b"], true],
   ])("reads the switch of %j", async (flags, value) => {
     expect((await joulie(["present", ...flags])).started).toEqual([expect.objectContaining({ SIMULATE_ONLY: value })]);
+  });
+
+  it("runs an action of it with flags of its own", async () => {
+    expect(await joulie(["present", "look", "--json"])).toEqual({
+      code: 3,
+      out: "",
+      err: "",
+      started: [{ JSON: true }],
+    });
+    expect((await joulie(["present", "--json"])).err).toContain("unknown option '--json'");
+    expect((await joulie(["present", "look", "--mode", "b"])).err).toMatch(
+      /^joulie present look: unknown option '--mode'/,
+    );
+    expect((await joulie(["present", "--help"])).out).toContain("look");
+  });
+
+  it("takes what one run is asked to do from flags alone", async () => {
+    expect((await joulie(["present", "look"], { JSON: "true" })).started).toEqual([{ JSON: false }]);
+    const { code, err } = await joulie(["present", "look", "--json", "maybe"]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^joulie present look: --json="maybe" is not true or false; /);
   });
 
   it("says in one line that a program is not in this version, and exits 1", async () => {

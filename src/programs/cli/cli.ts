@@ -11,19 +11,30 @@ export async function run(args: readonly string[], programs: readonly Program[],
     .version(packageJson.version, "--version", "print the version")
     .helpCommand(false);
   obey(joulie, "joulie", world);
-  for (const program of programs) {
-    obey(joulie.command(program.name).description(program.summary), `joulie ${program.name}`, world);
-  }
-  // Configurations and what reads them are loaded for the one program that was named: `--help` and `--version` stay fast.
-  joulie.hook("preSubcommand", async (_, command) => {
-    const program = programs.find(({ name }) => name === command.name());
-    if (program === undefined) return;
+  addCommands(joulie, "joulie", programs, async (program, command, name) => {
     const { addFlags, runProgram } = await import("./program-command.ts");
     addFlags(command, await program.config());
     command.action(async () => {
-      exitCode = await runProgram(program, programs, command, world);
+      exitCode = await runProgram(program, name, programs, command, world);
     });
   });
+
+  /** A program's flags follow its own name: `joulie agent probe --json` is no flag of `joulie agent`. */
+  function addCommands(parent: Command, parentName: string, children: readonly Program[], prepare: Prepare): void {
+    parent.enablePositionalOptions();
+    const named = children.map((program) => {
+      const command = parent.command(program.name).description(program.summary).helpCommand(false);
+      const name = `${parentName} ${program.name}`;
+      obey(command, name, world);
+      if (program.actions !== undefined) addCommands(command, name, program.actions, prepare);
+      return { program, command, name };
+    });
+    // Configurations and what reads them are loaded for the one program that was named: `--help` and `--version` stay fast.
+    parent.hook("preSubcommand", async (_, command) => {
+      const chosen = named.find((candidate) => candidate.command === command);
+      if (chosen !== undefined) await prepare(chosen.program, chosen.command, chosen.name);
+    });
+  }
   try {
     const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;
     const [first] = asked;
@@ -36,6 +47,8 @@ export async function run(args: readonly string[], programs: readonly Program[],
   }
   return exitCode;
 }
+
+type Prepare = (program: Program, command: Command, name: string) => Promise<void>;
 
 /** Commander prints and exits by itself; here it does both through us, one line for one problem. */
 function obey(command: Command, name: string, world: World): void {

@@ -46,12 +46,13 @@ function flagTexts(command: Command, config: ConfigSchema): Texts {
 /** Reads the configuration, then says what is wrong with it, prints it, or starts the program with it. */
 export async function runProgram(
   program: Program,
+  name: string,
   programs: readonly Program[],
   command: Command,
   world: World,
 ): Promise<number> {
   const say = (message: string, code?: ErrorCode): void =>
-    world.err(`joulie ${program.name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
+    world.err(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
   const config = await program.config();
   const everyConfig = await Promise.all(programs.map(async (other) => other.config()));
   const parsed = parseConfig(config, {
