@@ -1,0 +1,6 @@
+export type { Candidates } from "./candidates.ts";
+export { NameIndex } from "./name-index.ts";
+export { filterReply, prioritizeReply } from "./replies.ts";
+export { type ExtenderRequest, readRequest } from "./request.ts";
+export { RequestWorker } from "./request-worker.ts";
+export { Surprise, WireError } from "./wire-error.ts";

@@ -1,0 +1,226 @@
+import { labels } from "../../../core/api/index.ts";
+import { END, NAME_END, NAME_ROW, NAME_START, NODE_ROW, PROFILE_END, PROFILE_START, START } from "./candidates.ts";
+import { Cursor } from "./cursor.ts";
+import { Rows } from "./rows.ts";
+import { Surprise, WireError } from "./wire-error.ts";
+
+/** More than any cluster has nodes; a body of the largest size could name five times as many. */
+const MAX_CANDIDATES = 500_000;
+
+const QUOTE = 0x22;
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+const NULL = 0x6e;
+
+const ITEMS = Buffer.from("items");
+const METADATA = Buffer.from("metadata");
+const NAME = Buffer.from("name");
+const LABELS = Buffer.from("labels");
+const PROFILE = Buffer.from(labels.powerProfile);
+
+/** Where a field's value lies; `shape` is its first byte, and n (null) also where the field is absent. */
+export interface Found {
+  readonly shape: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+const absent: Found = { shape: NULL, start: 0, end: 0 };
+const fields = ["pod", "nodes", "nodenames"] as const;
+type Field = (typeof fields)[number];
+
+/**
+ * A key that comes twice, or that is written with escapes, is where readers of JSON differ. `surprise` leaves it to the worker;
+ * `last` does as JSON.parse does.
+ */
+export type Unusual = "surprise" | "last";
+
+/**
+ * One walk over a request. It notes places and judges JSON alone; what the places must hold is for the reader to say once the
+ * whole body is known, for a later value of the same key may replace an earlier one that would not do.
+ */
+export class RequestScan {
+  readonly found: Record<Field, Found> = { pod: absent, nodes: absent, nodenames: absent };
+  items: Found = absent;
+  nodes = new Rows(NODE_ROW);
+  names = new Rows(NAME_ROW);
+  readonly #cursor: Cursor;
+  readonly #unusual: Unusual;
+  readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
+
+  constructor(body: Buffer, unusual: Unusual) {
+    this.#cursor = new Cursor(body);
+    this.#unusual = unusual;
+    const cursor = this.#cursor;
+    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+      cursor.readKey();
+      const field = this.#field();
+      if (field === undefined) cursor.skipValue();
+      else this.#readField(field);
+    }
+    if (cursor.peek() !== -1) throw cursor.fault("nothing behind the object");
+  }
+
+  /** Go's names have no tags and are found in any case: Pod, pod, POD. */
+  #field(): Field | undefined {
+    const key = this.#cursor.keyEnd - this.#cursor.keyStart <= 64 || this.#cursor.escaped ? this.#key() : "";
+    const folded = key.toLowerCase();
+    const field = fields.find((name) => name === folded);
+    if (field === undefined) return undefined;
+    const before = this.#spellings[field];
+    this.#once(before !== "", key);
+    if (before !== "" && before !== key)
+      throw new WireError(`${before} is given twice, once as ${key}: send one of them`);
+    this.#spellings[field] = key;
+    return field;
+  }
+
+  #readField(field: Field): void {
+    const cursor = this.#cursor;
+    const shape = cursor.peek();
+    const start = cursor.at;
+    if (field === "nodes") {
+      this.items = absent;
+      this.nodes = new Rows(NODE_ROW);
+    }
+    if (field === "nodenames") this.names = new Rows(NAME_ROW);
+    if (field === "nodes" && shape === OPEN_OBJECT) this.#readNodeList();
+    else if (field === "nodenames" && shape === OPEN_ARRAY) this.#readNames();
+    else cursor.skipValue();
+    this.found[field] = { shape, start, end: cursor.at };
+  }
+
+  #readNames(): void {
+    const cursor = this.#cursor;
+    const rows = this.names;
+    for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
+      const row = this.#add(rows);
+      if (cursor.peek() === QUOTE) this.#readString(rows, row + NAME_START, row + NAME_END);
+      else {
+        // No name starts here; the end keeps the place for the message.
+        rows.cells[row + NAME_END] = cursor.at;
+        cursor.skipValue();
+      }
+    }
+  }
+
+  #readNodeList(): void {
+    const cursor = this.#cursor;
+    let seen = false;
+    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+      cursor.readKey();
+      if (!this.#keyIs(ITEMS)) {
+        cursor.skipValue();
+        continue;
+      }
+      seen = this.#once(seen, "items");
+      this.nodes = new Rows(NODE_ROW);
+      const shape = cursor.peek();
+      const start = cursor.at;
+      if (shape === OPEN_ARRAY) this.#readItems();
+      else cursor.skipValue();
+      this.items = { shape, start, end: cursor.at };
+    }
+  }
+
+  #readItems(): void {
+    const cursor = this.#cursor;
+    for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
+      const row = this.#add(this.nodes);
+      const shape = cursor.peek();
+      this.nodes.cells[row + START] = cursor.at;
+      if (shape === OPEN_OBJECT) this.#readNode(row);
+      else cursor.skipValue();
+      this.nodes.cells[row + END] = cursor.at;
+    }
+  }
+
+  #readNode(row: number): void {
+    const cursor = this.#cursor;
+    let seen = false;
+    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+      cursor.readKey();
+      if (!this.#keyIs(METADATA)) {
+        cursor.skipValue();
+        continue;
+      }
+      seen = this.#once(seen, "metadata");
+      this.nodes.cells[row + NAME_START] = 0;
+      this.nodes.cells[row + PROFILE_START] = 0;
+      if (cursor.peek() === OPEN_OBJECT) this.#readMetadata(row);
+      else cursor.skipValue();
+    }
+  }
+
+  #readMetadata(row: number): void {
+    const cursor = this.#cursor;
+    const { cells } = this.nodes;
+    let named = false;
+    let labelled = false;
+    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+      cursor.readKey();
+      if (this.#keyIs(NAME)) {
+        named = this.#once(named, "name");
+        cells[row + NAME_START] = 0;
+        if (cursor.peek() === QUOTE) this.#readString(this.nodes, row + NAME_START, row + NAME_END);
+        else cursor.skipValue();
+      } else if (this.#keyIs(LABELS)) {
+        labelled = this.#once(labelled, "labels");
+        cells[row + PROFILE_START] = 0;
+        if (cursor.peek() === OPEN_OBJECT) this.#readLabels(row);
+        else cursor.skipValue();
+      } else {
+        cursor.skipValue();
+      }
+    }
+  }
+
+  #readLabels(row: number): void {
+    const cursor = this.#cursor;
+    let seen = false;
+    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+      cursor.readKey();
+      if (!this.#keyIs(PROFILE)) {
+        cursor.skipValue();
+        continue;
+      }
+      seen = this.#once(seen, labels.powerProfile);
+      this.nodes.cells[row + PROFILE_START] = 0;
+      if (cursor.peek() === QUOTE) this.#readString(this.nodes, row + PROFILE_START, row + PROFILE_END);
+      else cursor.skipValue();
+    }
+  }
+
+  #readString(rows: Rows, start: number, end: number): void {
+    const cursor = this.#cursor;
+    rows.cells[start] = cursor.at + 1;
+    cursor.skipString();
+    rows.cells[end] = cursor.escaped ? ~(cursor.at - 1) : cursor.at - 1;
+  }
+
+  #keyIs(name: Buffer): boolean {
+    return this.#cursor.escaped ? this.#key() === name.toString() : this.#cursor.keyIs(name);
+  }
+
+  /** The last key as text. */
+  #key(): string {
+    const { bytes, keyStart, keyEnd, escaped } = this.#cursor;
+    if (!escaped) return bytes.toString("utf8", keyStart, keyEnd);
+    if (this.#unusual === "surprise") throw new Surprise(`a key with escapes at byte ${keyStart}`);
+    return JSON.parse(bytes.toString("utf8", keyStart - 1, keyEnd + 1)) as string;
+  }
+
+  #once(before: boolean, key: string): true {
+    if (before && this.#unusual === "surprise") {
+      throw new Surprise(`${key} comes a second time at byte ${this.#cursor.keyStart}`);
+    }
+    return true;
+  }
+
+  #add(rows: Rows): number {
+    if (rows.count >= MAX_CANDIDATES) {
+      throw new WireError(`more than ${MAX_CANDIDATES} nodes in one request at byte ${this.#cursor.at}`, 413);
+    }
+    return rows.add();
+  }
+}
