@@ -1,5 +1,5 @@
 import type { CapDevice, EnergyCounter, EnergySample, WriteOutcome } from "../../core/control/index.ts";
-import type { Watts } from "../../core/units/index.ts";
+import type { Percent, Watts } from "../../core/units/index.ts";
 
 /** Which of a node's caps a backend enforces. */
 export type DeviceKind = "cpu" | "gpu";
@@ -80,7 +80,7 @@ export interface ThrottleBackend {
   readonly name: string;
   /** Why there is nothing to throttle; absent = there is. Never rejects. */
   look(signal?: AbortSignal): Promise<{ readonly absent?: string | undefined }>;
-  throttle(throttlePct: number, signal?: AbortSignal): Promise<WriteOutcome>;
+  throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
   /** What `restore` needs; one text for the whole node. */
   original(signal?: AbortSignal): Promise<OriginalReading>;
   restore(original: string, signal?: AbortSignal): Promise<WriteOutcome>;

@@ -1,0 +1,7 @@
+/** What tests elsewhere build a host from. Nothing of the product imports it. */
+export { type CapScene, powerCapCases } from "../contract.ts";
+export { errno, FakeHost, type HostTree, joinTrees, noData } from "../fake-host.ts";
+export { scratchTree } from "../scratch-tree.ts";
+export * from "./cpufreq.ts";
+export * from "./hsmp.ts";
+export * from "./powercap.ts";

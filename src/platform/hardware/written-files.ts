@@ -1,0 +1,31 @@
+/** A file the agent may open for writing, and nothing else: `*` stands for a part of a name, `**` for any folders. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * Every file of the host that Joulie ever opens read-write, below HOST_SYS_ROOT. Whatever is not listed here is refused
+ * before it is opened, so the list is what happens and no promise. Nothing below HOST_PROC_ROOT is ever written.
+ */
+export const writtenFiles: readonly WrittenFile[] = [
+  { path: "**/intel-rapl:*/constraint_*_power_limit_uw", why: "the power limit of a CPU package (RAPL)" },
+  { path: "**/intel-rapl:*/enabled", why: "switches that limit on where the firmware left it off" },
+  { path: "**/hwmon*/power1_cap", why: "the power limit of an EPYC socket (HSMP) or of an AMD GPU" },
+  { path: "**/hwmon*/power1_max", why: "the power limit of an Intel GPU" },
+  { path: "**/cpufreq/policy*/scaling_max_freq", why: "throttles CPUs where their power cannot be limited" },
+  { path: "**/cpufreq/policy*/scaling_min_freq", why: "puts back a minimum that a lower maximum pulled down" },
+];
+
+const expressions = writtenFiles.map(({ path }) => asExpression(path));
+
+/** Whether a path, its links followed, is one of them. */
+export const isWrittenFile = (path: string): boolean => expressions.some((expression) => expression.test(path));
+
+function asExpression(glob: string): RegExp {
+  const parts = glob.split(/(\*\*\/|\*)/).map((part) => {
+    if (part === "**/") return "(?:[^/]+/)*";
+    return part === "*" ? "[^/]*" : part.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  });
+  return new RegExp(`^${parts.join("")}$`);
+}
