@@ -37,6 +37,8 @@ export const programs: readonly Program[] = [
     name: "extender",
     summary: "Filters and scores nodes for kube-scheduler by power, heat and class.",
     config: async () => (await import("./extender/config.ts")).extenderConfig,
+    metrics: async () => (await import("./extender/metrics.ts")).definitions,
+    start: async (config) => (await import("./extender/start.ts")).start(config),
   }),
   program({
     name: "simulate",

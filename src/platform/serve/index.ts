@@ -1,4 +1,6 @@
-export type { Check, Checks } from "./health.ts";
+export { type Check, type Checks, healthReply } from "./health.ts";
+export { listen } from "./listen.ts";
 export type { Page } from "./page.ts";
+export { type Reply, send } from "./reply.ts";
 export { type Served, type ServeLimits, type ServeOptions, serve } from "./server.ts";
 export { type SignalledProcess, type UntilStopped, untilStopped } from "./stop.ts";

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { Server } from "node:net";
 import type { Address } from "../config/index.ts";
 
 const reasons: Readonly<Record<string, string>> = {

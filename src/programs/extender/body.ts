@@ -1,0 +1,42 @@
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "./refusal.ts";
+
+/** Where a body of unknown length begins to grow. */
+const FIRST_ROOM = 65_536;
+
+/** How many bytes a request says it has; undefined where it comes in chunks of its own making. */
+export function lengthOf({ headers }: IncomingMessage): number | undefined {
+  const text = headers["content-length"];
+  return text === undefined ? undefined : Number(text);
+}
+
+/** The whole body in one buffer, which is made once where the length is known: 30 MB are not copied together. */
+export async function readBody(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
+  let buffer = Buffer.allocUnsafeSlow(length ?? Math.min(FIRST_ROOM, limit));
+  let filled = 0;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const take = (chunk: Buffer) => {
+    const needed = filled + chunk.length;
+    if (needed > limit) {
+      // What still comes is let go by.
+      request.off("data", take).resume();
+      reject(tooLarge(limit));
+      return;
+    }
+    if (needed > buffer.length) {
+      const longer = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, buffer.length * 2)));
+      buffer.copy(longer, 0, 0, filled);
+      buffer = longer;
+    }
+    chunk.copy(buffer, filled);
+    filled = needed;
+  };
+  request.on("data", take);
+  request.once("end", () => resolve(buffer.subarray(0, filled)));
+  request.once("error", reject);
+  request.once("close", () => reject(new Error("the client left before its request was whole")));
+  return promise;
+}
+
+export const tooLarge = (limit: number): Refusal =>
+  new Refusal(413, `the request is larger than ${limit} bytes; EXTENDER_MAX_BODY_BYTES allows more`);

@@ -1,0 +1,120 @@
+import { labels as labelNames, type Pod } from "../../core/api/index.ts";
+import { demandOf, type WorkloadClass, workloadClassOf } from "../../core/demand/index.ts";
+import { filterNode, rejections, type ScoredPod } from "../../core/scoring/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { type Decision, type Decisions, podName } from "./decisions.ts";
+import type { Figures, Verb } from "./figures.ts";
+import type { ClusterState, KnownNode } from "./state.ts";
+import { type Candidates, type ExtenderRequest, filterReply, prioritizeReply } from "./wire/index.ts";
+
+export interface DeciderOptions {
+  readonly state: ClusterState;
+  readonly decisions: Decisions;
+  readonly figures: Figures;
+  /** The time twins are judged by. */
+  readonly clock: Clock;
+  /** A pod's class annotation says neither performance nor standard. */
+  readonly onUnknownClass: (text: string) => void;
+}
+
+export interface Decided {
+  readonly workloadClass: WorkloadClass;
+  readonly reply: readonly Buffer[];
+}
+
+/** How many nodes of a decision can be explained later. */
+const EXPLAINED = 10;
+/** A pod that asks for more kinds of GPUs is not kept: nobody's pod does. */
+const MOST_GPU_KINDS = 32;
+
+/** Answers from memory: looks up, filters or scores, and keeps what was decided. Nothing is waited for and nothing simulated. */
+export class Decider {
+  readonly #options: DeciderOptions;
+
+  constructor(options: DeciderOptions) {
+    this.#options = options;
+  }
+
+  filter({ pod, candidates }: ExtenderRequest): Decided {
+    const { state, decisions } = this.#options;
+    const asked = this.#asked(pod);
+    const { workloadClass } = asked;
+    const { slots, codes } = decisions.workspace(candidates.count);
+    candidates.slots(state.index, slots);
+    if (workloadClass === "standard") codes.fill(0);
+    else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
+    this.#keep("filter", pod, asked, { slots, verdicts: codes, best: [] });
+    return { workloadClass, reply: filterReply(candidates, codes, rejections) };
+  }
+
+  prioritize({ pod, candidates }: ExtenderRequest): Decided {
+    const { state, decisions, figures, clock } = this.#options;
+    const { kernel } = state;
+    const asked = this.#asked(pod);
+    const { workloadClass, demand } = asked;
+    const { slots, scores } = decisions.workspace(candidates.count);
+    candidates.slots(state.index, slots);
+    // Once per request: it costs a look at each node, and freshness and pressure are of this moment.
+    const batch = kernel.beginBatch(clock.now());
+    kernel.scoreMany(slots, demand, workloadClass, scores);
+    figures.scored(workloadClass, slots, scores, kernel.end);
+    this.#keep("prioritize", pod, asked, { slots, verdicts: scores, batch, best: this.#best(slots, scores) });
+    return { workloadClass, reply: prioritizeReply(candidates, scores) };
+  }
+
+  #asked(given: unknown): ScoredPod {
+    // An object; its readers take any that JSON can hold.
+    const pod = given as Pod;
+    const { workloadClass, unrecognised } = workloadClassOf(pod);
+    if (unrecognised !== undefined) this.#options.onUnknownClass(String(unrecognised as unknown));
+    return { workloadClass, demand: demandOf(pod) };
+  }
+
+  /** Whole Nodes bring their own labels, which are those kube-scheduler decides by; for names the cache has them. */
+  #rejectionOf(candidates: Candidates, i: number, slot: number): number {
+    const node = this.#options.state.at(slot);
+    const label = candidates.kind === "names" ? node?.labels[labelNames.powerProfile] : candidates.powerProfile(i);
+    return rejections.indexOf(filterNode("performance", node?.twin, label));
+  }
+
+  #best(slots: Int32Array, scores: Int16Array): Decision["best"] {
+    const { state } = this.#options;
+    return highest(scores, EXPLAINED).flatMap((i) => {
+      const node: KnownNode | undefined = state.at(slots[i] as number);
+      return node === undefined ? [] : { node, score: scores[i] as number };
+    });
+  }
+
+  #keep(
+    verb: Verb,
+    pod: unknown,
+    { workloadClass, demand }: ScoredPod,
+    found: Pick<Decision, "slots" | "verdicts" | "best" | "batch">,
+  ): void {
+    const { state, decisions, clock } = this.#options;
+    if (demand.gpus.size > MOST_GPU_KINDS) return;
+    decisions.keep({
+      verb,
+      at: clock.now(),
+      pod: podName(pod),
+      asked: { workloadClass, demand: { ...demand, unreadable: [] } },
+      candidates: found.slots.length,
+      names: state.keepNames(),
+      ...found,
+    });
+  }
+}
+
+/** The places of the highest values, highest first and of equals the first; one pass, since most are never among them. */
+export function highest(values: Int16Array, count: number): number[] {
+  const places: number[] = [];
+  for (let place = 0; place < values.length; place++) {
+    const value = values[place] as number;
+    if (places.length === count && value <= (values[places[count - 1] as number] as number)) continue;
+    let at = places.length;
+    while (at > 0 && (values[places[at - 1] as number] as number) < value) at--;
+    places.splice(at, 0, place);
+    if (places.length > count) places.pop();
+  }
+  return places;
+}

@@ -1,0 +1,76 @@
+import { rejections, type ScoringSettings, scoreNode } from "../../core/scoring/index.ts";
+import type { Decision, Decisions } from "./decisions.ts";
+
+/** Enough to see which nodes; `?pod=` has them all. */
+const NODES_SHOWN = 5;
+
+/**
+ * `GET /debug/decisions`: the last answers, newest first, and how the best scores came about. `?pod=NAME` or
+ * `?pod=NAMESPACE/NAME` has those of one pod, with every node. A piece for each decision.
+ */
+export function* decisionsPage(
+  decisions: Decisions,
+  pod: string | null,
+  settings: ScoringSettings,
+): Generator<string, void, undefined> {
+  yield '{"decisions":[';
+  let comma = "";
+  for (const decision of decisions.latest()) {
+    if (pod !== null && !isAbout(decision, pod)) continue;
+    yield comma + JSON.stringify({ ...explained(decision, settings), ...(pod !== null && everyNode(decision)) });
+    comma = ",";
+  }
+  yield "]}\n";
+}
+
+const isAbout = ({ pod: { namespace, name } }: Decision, asked: string): boolean =>
+  asked === name || asked === `${namespace}/${name}`;
+
+function explained(decision: Decision, settings: ScoringSettings): object {
+  const { verb, at, pod, asked, batch, candidates, slots } = decision;
+  return {
+    at: new Date(at).toISOString(),
+    verb,
+    pod,
+    workloadClass: asked.workloadClass,
+    cpuCores: asked.demand.cpuCores,
+    gpus: Object.fromEntries(asked.demand.gpus),
+    candidates,
+    unknownNodes: slots.reduce((count, slot) => count + Number(slot < 0), 0),
+    ...(batch === undefined
+      ? { rejected: rejectedOf(decision) }
+      : {
+          cluster: { clusterTrendWPerMin: batch.clusterTrend, perfPressure: batch.perfPressure },
+          best: decision.best.map(({ node, score }) => ({
+            node: node.name,
+            score,
+            breakdown: scoreNode(asked, node, batch, settings),
+          })),
+        }),
+  };
+}
+
+function rejectedOf(decision: Decision): readonly object[] {
+  return rejections.flatMap((reason, code) => {
+    if (reason === undefined) return [];
+    const nodes = nodesWith(decision, code);
+    return nodes.length === 0 ? [] : { reason, count: nodes.length, nodes: nodes.slice(0, NODES_SHOWN) };
+  });
+}
+
+function nodesWith({ slots, verdicts, names }: Decision, code: number): (string | null)[] {
+  const found: (string | null)[] = [];
+  for (let i = 0; i < slots.length; i++) {
+    if (verdicts[i] === code) found.push(names[slots[i] as number] ?? null);
+  }
+  return found;
+}
+
+/** Those nobody here knew have no name any more. */
+function everyNode({ verb, slots, verdicts, names }: Decision): object {
+  const nodes = Array.from(slots, (slot, i) => ({
+    node: names[slot] ?? null,
+    ...(verb === "prioritize" ? { score: verdicts[i] } : { rejection: rejections[verdicts[i] as number] ?? null }),
+  }));
+  return { nodes };
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { calm, type Extender, type FilterResult, pod, Trial } from "./trial.ts";
+
+const performance = pod("performance");
+
+describe("/filter", () => {
+  const trial = new Trial();
+  let extender: Extender;
+
+  beforeAll(async () => {
+    const eco = { "joulie.io/power-profile": "eco" };
+    await trial.createNode("fast", eco);
+    await trial.createNode("eco");
+    await trial.createNode("draining");
+    await trial.createNode("labelled", eco);
+    await trial.createNode("plain");
+    await trial.createNode("unknown", eco);
+    await trial.twin("fast", calm);
+    await trial.twin("eco", { ...calm, schedulableClass: "eco" });
+    await trial.twin("draining", { ...calm, schedulableClass: "draining" });
+    await trial.twin("unknown", { ...calm, schedulableClass: "unknown" });
+    extender = await trial.start();
+  });
+  afterAll(async () => trial.end());
+
+  const all = ["fast", "eco", "draining", "labelled", "plain", "unknown", "nobody"];
+
+  it("SCH-01 SCH-04 SCH-05 SCH-06 X-44 X-93 gives the nodes that are left and a reason for each other, by names", async () => {
+    const result = await extender.filter(performance, all);
+    expect(result.NodeNames).toEqual(["fast", "plain", "nobody"]);
+    expect(result.Nodes).toBeNull();
+    expect(result.Error).toBe("");
+    const { eco, draining, labelled, ...others } = result.FailedAndUnresolvableNodes;
+    expect([eco, draining, labelled]).toEqual([
+      expect.stringContaining("class eco"),
+      expect.stringContaining("class draining"),
+      expect.stringContaining("power-profile=eco"),
+    ]);
+    expect(Object.keys(others)).toEqual(["unknown"]);
+  });
+
+  it("X-20 what Joulie rejects is unresolvable: no pod is to be evicted for it", async () => {
+    const { FailedNodes, FailedAndUnresolvableNodes } = await extender.filter(performance, all);
+    expect(FailedNodes).toEqual({});
+    expect(Object.keys(FailedAndUnresolvableNodes)).toEqual(["eco", "draining", "labelled", "unknown"]);
+  });
+
+  it("X-69 a class that is unknown is none: the label decides", async () => {
+    const { FailedAndUnresolvableNodes } = await extender.filter(performance, ["unknown"]);
+    expect(FailedAndUnresolvableNodes["unknown"]).toContain("power-profile=eco");
+  });
+
+  it.each([["standard"], [undefined], ["Performance"], [""]])(
+    "SCH-03 SCH-09 X-12 class %s is standard: every node passes",
+    async (workloadClass) => {
+      const result = await extender.filter(pod(workloadClass), all);
+      expect(result.NodeNames).toEqual(all);
+      expect(result.FailedAndUnresolvableNodes).toEqual({});
+    },
+  );
+
+  it("SCH-08 SCH-13 a node nobody knows passes for every class, and no node is added", async () => {
+    expect((await extender.filter(performance, ["nobody"])).NodeNames).toEqual(["nobody"]);
+    expect((await extender.filter(pod("standard"), ["nobody"])).NodeNames).toEqual(["nobody"]);
+    expect((await extender.filter(performance, [])).NodeNames).toEqual([]);
+    expect((await extender.filter(performance, ["eco"])).NodeNames).toEqual([]);
+  });
+
+  it("SCH-07 whole Nodes bring their labels: those of the request decide where the twin says nothing", async () => {
+    const node = (name: string, labels: object) => ({ metadata: { name, labels } });
+    const items = [
+      node("plain", { "joulie.io/power-profile": "eco" }),
+      node("labelled", {}),
+      node("fast", { "joulie.io/power-profile": "eco" }),
+      node("eco", { "joulie.io/power-profile": "performance" }),
+      node("nobody", { "joulie.io/power-profile": "eco" }),
+    ];
+    const result = await extender.filterNodes(performance, items);
+    expect(result.Nodes?.items).toEqual([items[1], items[2]]);
+    expect(result.NodeNames).toBeNull();
+    expect(Object.keys(result.FailedAndUnresolvableNodes)).toEqual(["plain", "eco", "nobody"]);
+  });
+
+  it("X-20 Nodes return whole, byte for byte", async () => {
+    const odd =
+      '{"spec":{},"metadata":{"managedFields":[{"f":{}}],"name":"plain"} ,\n"status":{"n":1.00e2,"s":"\\u00e9"}}';
+    const other = '{"metadata":{"name":"eco"}}';
+    const asked = `{"Pod":${JSON.stringify(performance)},"Nodes":{"items":[${odd},${other}]},"NodeNames":null}`;
+    const { text } = await extender.post("/filter", asked);
+    expect(text).toContain(`"items":[${odd}]`);
+    expect(text).not.toContain(other);
+  });
+
+  it("SCH-52 X-19 takes the lower-case form that people send, as well as Go's", async () => {
+    const items = [{ metadata: { name: "eco" } }, { metadata: { name: "plain" } }];
+    const lower = await extender.post<FilterResult>("/filter", { pod: performance, nodes: { items } });
+    expect(lower.body.Nodes?.items).toEqual([items[1]]);
+    const names = await extender.post<FilterResult>("/filter", { pod: performance, nodenames: ["eco", "plain"] });
+    expect(names.body.NodeNames).toEqual(["plain"]);
+  });
+
+  it("SCH-12 SCH-14 decides about the pod it is asked about and writes nothing", async () => {
+    const writes: string[] = [];
+    const forget = trial.api.faults.add({
+      fault: { kind: "refused" },
+      when: ({ method, path }) => {
+        if (method !== "GET") writes.push(path);
+        return false;
+      },
+    });
+    await extender.filter(performance, all);
+    await extender.scores(performance, all);
+    await trial.pass(60);
+    forget();
+    expect(writes).toEqual([]);
+  });
+});
+
+it("X-43 a stale class still rejects", async () => {
+  const trial = new Trial();
+  await trial.createNode("eco");
+  await trial.twin("eco", { ...calm, schedulableClass: "eco", lastUpdated: "2029-12-31T00:00:00Z" });
+  const extender = await trial.start();
+  expect((await extender.filter(performance, ["eco"])).NodeNames).toEqual([]);
+  expect(await extender.scores(pod("standard"), ["eco"])).toEqual({ eco: 50 });
+  await trial.end();
+});
+
+it("X-12 an unknown class is told once for each text, and for no more texts than a person reads", async () => {
+  const trial = new Trial();
+  const extender = await trial.start();
+  for (let i = 0; i < 120; i++) {
+    await extender.filter(pod(`class-${i}`), []);
+    await extender.scores(pod(`class-${i}`), []);
+  }
+  const told = extender.logs.filter(({ level }) => level === "warn");
+  expect(told).toHaveLength(100);
+  expect(told[7]).toMatchObject({ class: "class-7", msg: expect.stringContaining("standard") as string });
+  const classes = await extender.series("joulie_scheduler_filter_requests_total");
+  expect(classes).toEqual(['joulie_scheduler_filter_requests_total{workload_class="standard"} 120']);
+  await trial.end();
+});

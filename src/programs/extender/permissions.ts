@@ -1,0 +1,10 @@
+import { apiGroup } from "../../core/api/index.ts";
+
+const WATCHED = ["list", "watch"] as const;
+
+/** All that the extender may do: look. It writes nothing, evicts nothing and reads no pods; those come with each request. */
+export const extenderPermissions = [
+  { apiGroups: [""], resources: ["nodes"], verbs: WATCHED },
+  { apiGroups: [apiGroup], resources: ["nodetwins"], verbs: WATCHED },
+  { apiGroups: [apiGroup], resources: ["nodehardwares"], verbs: WATCHED },
+] as const;

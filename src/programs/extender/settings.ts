@@ -1,0 +1,15 @@
+import type { ScoringSettings } from "../../core/scoring/index.ts";
+import type { ExtenderConfig } from "./config.ts";
+
+/** The configuration as scoring wants it. */
+export const scoringSettingsOf = (config: ExtenderConfig): ScoringSettings => ({
+  stalenessThreshold: config.TWIN_STALENESS_THRESHOLD,
+  coefficients: {
+    cpu: config.MARGINAL_CPU_UTIL_COEFF,
+    gpuStandard: config.MARGINAL_GPU_UTIL_COEFF_STANDARD,
+    gpuPerformance: config.MARGINAL_GPU_UTIL_COEFF_PERFORMANCE,
+  },
+  facilityMetrics: config.ENABLE_FACILITY_METRICS,
+  drainingPenalty: config.DRAINING_SCORE_PENALTY,
+  scoreMax: config.SCORE_MAX,
+});

@@ -1,0 +1,134 @@
+import process from "node:process";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import { createLogger, type Logger } from "../../platform/log/index.ts";
+import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { ByteBudget } from "./budget.ts";
+import type { ExtenderConfig } from "./config.ts";
+import { Decider } from "./decide.ts";
+import { Decisions } from "./decisions.ts";
+import { Figures } from "./figures.ts";
+import { pagesOf } from "./pages.ts";
+import { RequestReader } from "./read-request.ts";
+import { type SchedulerServer, type SchedulerServerLimits, serveScheduler } from "./server.ts";
+import { scoringSettingsOf } from "./settings.ts";
+import { ClusterState } from "./state.ts";
+import { tlsFilesOf } from "./tls.ts";
+import { onceEach } from "./unknown-class.ts";
+
+/** What the extender runs in. */
+export interface ExtenderWorld {
+  readonly transport: Transport;
+  /** The time that twins are judged by; may be virtual or scaled. */
+  readonly clock: Clock;
+  /** For calls, clients and scrapes. */
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** For tests; the server's own otherwise. */
+  readonly limits?: Partial<SchedulerServerLimits>;
+}
+
+/** Enough to look back over a burst of pods; 6 bytes for each candidate of each. */
+const DECISIONS_KEPT = 100;
+/** Requests that may wait for room in memory; kube-scheduler asks about one pod at a time. */
+const LONGEST_LINE = 64;
+
+/** `joulie extender`, until a signal ends it. Gives the exit code. */
+export async function start(config: ExtenderConfig): Promise<number> {
+  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "extender" });
+  const clock = systemClock;
+  const stop = untilStopped(process, log);
+  let transport: Transport | undefined;
+  try {
+    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    transport = new HttpTransport({ identity });
+    await runExtender(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
+    return 0;
+  } catch (err) {
+    log.fatal({ err }, "the extender cannot go on");
+    return 1;
+  } finally {
+    stop.release();
+    await transport?.close();
+  }
+}
+
+/** The whole extender on one screen: watches, scores, decisions, pages and the server kube-scheduler asks. */
+export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {
+  const { transport, clock, ioClock, random, log } = world;
+  const settings = scoringSettingsOf(config);
+  const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
+  const budget = new ByteBudget(2 * maxBodyBytes, LONGEST_LINE);
+  const metrics = new ProgramMetrics(ioClock);
+  const figures = new Figures(metrics, ioClock, { silence: () => state.silence, held: () => budget.held });
+  const state: ClusterState = new ClusterState({
+    client: new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME }),
+    clock: ioClock,
+    random,
+    log,
+    settings,
+    cacheTtl: config.CACHE_TTL,
+    onLeave: (name, slot) => figures.left(name, slot),
+  });
+  const decisions = new Decisions(DECISIONS_KEPT);
+  const decider = new Decider({
+    state,
+    decisions,
+    figures,
+    clock,
+    onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
+  });
+  const reader = new RequestReader(ioClock);
+  // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
+  // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
+  const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);
+  const eventLoop = eventLoopDelay(milliseconds(20));
+  measureProcess(metrics, { process, clock: ioClock, eventLoop });
+  let served: Served | undefined;
+  let asked: SchedulerServer | undefined;
+  try {
+    served = await serve({
+      address: config.METRICS_ADDR,
+      metrics: {
+        contentType: metrics.contentType,
+        text: () => figures.page(state, clock.now(), settings),
+      },
+      log,
+      clock: ioClock,
+      ready: { synced: unready },
+    });
+    asked = await serveScheduler({
+      address: config.EXTENDER_ADDR,
+      tls: tlsFilesOf(config),
+      maxBodyBytes,
+      budget,
+      decide: async (verb, body) => decider[verb](await reader.read(body)),
+      unready,
+      pages: pagesOf({ state, decisions, settings, clock, ioClock, unready }),
+      figures,
+      log,
+      clock: ioClock,
+      ...(world.limits && { limits: world.limits }),
+    });
+    log.info({ url: asked.url, metrics: served.url }, "answering kube-scheduler at /filter and /prioritize");
+    state.start();
+    await until(signal);
+  } finally {
+    // First the answers under way, for which the state is still needed.
+    await asked?.close();
+    eventLoop.stop();
+    await Promise.all([served?.close(), state.stop(), reader.close()]);
+  }
+}
+
+const NAME = "joulie-extender";
+
+const until = async (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,178 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../core/api/index.ts";
+import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
+import { isTwinOf } from "../../core/policy/index.ts";
+import {
+  type CandidateNode,
+  readTwin,
+  ScoringKernel,
+  type ScoringSettings,
+  type TwinState,
+} from "../../core/scoring/index.ts";
+import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { type WatchedNode, type WatchedTwin, watchedHardware, watchedNode, watchedTwin } from "./projection.ts";
+import { NameIndex } from "./wire/index.ts";
+
+/** All that is known of a node. Replaced and never changed: who keeps one keeps what was known at that moment. */
+export interface KnownNode extends CandidateNode {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly hardware: HardwareView;
+  /** What scoring reads of `status`. */
+  readonly twin: TwinState | undefined;
+  readonly status: NodeTwinStatus | undefined;
+}
+
+export interface ClusterStateOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly settings: ScoringSettings;
+  /** A watch that was silent for so long is asked about, so that nothing is older while the API answers. */
+  readonly cacheTtl: Milliseconds;
+  /** A Node is gone; its slot may be another's from now on. */
+  readonly onLeave: (name: string, slot: number) => void;
+}
+
+/** Small pages: a list that comes anew must not hold up a request for longer than a few milliseconds. */
+const PAGE_SIZE = 250;
+
+/**
+ * The cluster as the extender knows it, kept up to date by watches: requests are answered from memory alone. A node is known
+ * while its Node is; what else carries its name counts only that long. Without the API the last state stays.
+ */
+export class ClusterState {
+  readonly kernel: ScoringKernel;
+  /** From names to the kernel's slots. */
+  readonly index = new NameIndex();
+  readonly #known: (KnownNode | undefined)[] = [];
+  readonly #onLeave: ClusterStateOptions["onLeave"];
+  readonly #reflected: {
+    readonly nodes: Reflector<WatchedNode>;
+    readonly twins: Reflector<WatchedTwin>;
+    readonly hardware: Reflector<NodeHardwareStatus>;
+  };
+  #names: (string | undefined)[] = [];
+  #namesAreKept = false;
+
+  constructor({ client, clock, random, log, settings, cacheTtl, onLeave }: ClusterStateOptions) {
+    this.kernel = new ScoringKernel(settings);
+    this.#onLeave = onLeave;
+    const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
+    this.#reflected = {
+      nodes: new Reflector({
+        ...base,
+        resource: resources.nodes,
+        project: watchedNode,
+        onChange: (changes) => changes.forEach((change) => this.#nodeChanged(change)),
+      }),
+      twins: new Reflector({
+        ...base,
+        resource: resources.nodeTwins,
+        project: watchedTwin,
+        onChange: (changes) => changes.forEach(({ key }) => this.#update(key, (node) => this.#twinPart(node))),
+      }),
+      hardware: new Reflector({
+        ...base,
+        resource: resources.nodeHardwares,
+        project: watchedHardware,
+        onChange: (changes) => changes.forEach(({ key }) => this.#update(key, (node) => this.#hardwarePart(node))),
+      }),
+    };
+  }
+
+  start(): void {
+    for (const reflector of Object.values(this.#reflected)) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#reflected).map(async (reflector) => reflector.stop()));
+  }
+
+  /** What was never read yet; nothing once all was read, whatever becomes of the API. */
+  get missing(): readonly string[] {
+    return Object.entries(this.#reflected)
+      .filter(([, reflector]) => !reflector.hasSynced)
+      .map(([name]) => name);
+  }
+
+  /** Since when the API has said nothing about the kind it has been silent about for longest. */
+  get silence(): Milliseconds | undefined {
+    const { nodes, twins, hardware } = this.#reflected;
+    const silences = [nodes, twins, hardware].flatMap(({ silence }) => silence ?? []);
+    return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
+  }
+
+  at(slot: number): KnownNode | undefined {
+    return this.#known[slot];
+  }
+
+  node(name: string): KnownNode | undefined {
+    return this.#known[this.kernel.slotOf(name)];
+  }
+
+  /** Names by slot as they are now. The list given out stays as it is; the next change of a slot makes a new one. */
+  keepNames(): readonly (string | undefined)[] {
+    this.#namesAreKept = true;
+    return this.#names;
+  }
+
+  #nodeChanged(change: Change<WatchedNode>): void {
+    if (change.type === "deleted") this.#leave(change.key);
+    else if (change.type === "added" || !isDeepStrictEqual(change.old, change.new)) this.#join(change.new);
+  }
+
+  #join(node: WatchedNode): void {
+    const { name, labels } = node.metadata;
+    this.kernel.upsertLabels(name, labels);
+    const slot = this.kernel.slotOf(name);
+    this.#name(slot, name);
+    this.index.set(name, slot);
+    this.#known[slot] = { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) };
+  }
+
+  #leave(name: string): void {
+    const slot = this.kernel.slotOf(name);
+    if (slot < 0) return;
+    this.kernel.remove(name);
+    this.index.delete(name);
+    this.#known[slot] = undefined;
+    this.#onLeave(name, slot);
+  }
+
+  #update(name: string, partOf: (node: WatchedNode) => Partial<KnownNode>): void {
+    const node = this.#reflected.nodes.store.getByKey(name);
+    const slot = this.kernel.slotOf(name);
+    const known = this.#known[slot];
+    // A twin may come before its Node; with the Node it is looked for again.
+    if (node !== undefined && known !== undefined) this.#known[slot] = { ...known, ...partOf(node) };
+  }
+
+  #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {
+    const { name } = node.metadata;
+    const hardware = hardwareView(node, this.#reflected.hardware.store.getByKey(name));
+    this.kernel.upsertHardware(name, hardware);
+    return { hardware };
+  }
+
+  #twinPart(node: WatchedNode): Pick<KnownNode, "twin" | "status"> {
+    const { name } = node.metadata;
+    const twin = this.#reflected.twins.store.getByKey(name);
+    const status = twin !== undefined && isTwinOf(node, twin) ? twin.status : undefined;
+    this.kernel.upsertTwin(name, status);
+    return { status, twin: status && readTwin(status) };
+  }
+
+  #name(slot: number, name: string): void {
+    if (this.#names[slot] === name) return;
+    if (this.#namesAreKept) {
+      this.#names = this.#names.slice();
+      this.#namesAreKept = false;
+    }
+    this.#names[slot] = name;
+  }
+}

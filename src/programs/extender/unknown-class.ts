@@ -1,0 +1,17 @@
+/** As many as a person would read. */
+const MOST_TOLD = 100;
+/** The beginning says which it is. */
+const LONGEST = 63;
+
+/** Tells each text once, up to a number of them: texts come from pods, which anybody may write. */
+export function onceEach(tell: (text: string) => void): (text: string) => void {
+  const told = new Set<string>();
+  return (text) => {
+    if (told.size >= MOST_TOLD) return;
+    // A copy, since a slice would keep the whole text.
+    const shown = text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString();
+    if (told.has(shown)) return;
+    told.add(shown);
+    tell(shown);
+  };
+}
