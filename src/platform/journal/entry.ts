@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { type Watts, watts } from "../../core/units/index.ts";
+
+/** How one board was before Joulie touched it, and what it needs to be so again. */
+export interface JournalEntry {
+  /** Whose board it is, where that is not this host: a node that is controlled over HTTP. */
+  readonly node?: string | undefined;
+  readonly backend: string;
+  readonly board: string;
+  /** The backend's own words; only the backend reads them. */
+  readonly original: string;
+  /** The limit it had then, in watts: a cap never goes above it. */
+  readonly limit?: Watts | undefined;
+  /** What Joulie last set, in watts or in percent of throttle. It may be a step behind: it is noted, not waited for. */
+  readonly ours?: number | undefined;
+  /** When it was written down. */
+  readonly at: string;
+}
+
+export type JournalKey = Pick<JournalEntry, "node" | "backend" | "board">;
+
+/** Names have no spaces, so that no two keys make one text. */
+export const keyText = ({ node = "", backend, board }: JournalKey): string => JSON.stringify([node, backend, board]);
+
+const short = z.string().min(1).max(512);
+const finite = z.number().min(0);
+
+export const entrySchema: z.ZodType<JournalEntry> = z.object({
+  node: short.optional(),
+  backend: short,
+  board: short,
+  original: z.string().max(65_536),
+  limit: finite.transform((value): Watts => watts(value)).optional(),
+  ours: finite.optional(),
+  at: z.string().max(64),
+});

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { entrySchema, type JournalEntry } from "./entry.ts";
+
+/** All that is known at one time, as one file holds it. */
+export interface Generation {
+  /** Counts up by one with every file written: of two good files the higher one is the newer. */
+  readonly generation: number;
+  readonly entries: readonly JournalEntry[];
+}
+
+const VERSION = 1;
+const ABOUT =
+  "How power limits were before Joulie changed them. `joulie agent restore` puts them back; do not edit this by hand.";
+/** 4,000 nodes with three boards each are some 4 MB. */
+export const LONGEST_FILE = 64 * 2 ** 20;
+
+const fileSchema = z.object({
+  about: z.string(),
+  version: z.literal(VERSION),
+  generation: z.number().int().min(0),
+  entries: z.array(entrySchema),
+  checksum: z.string(),
+});
+
+/** JSON that a person can read, with the checksum of everything before it. */
+export function written({ generation, entries }: Generation): string {
+  const body = { about: ABOUT, version: VERSION, generation, entries };
+  return `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 1)}\n`;
+}
+
+export type ReadGeneration =
+  | { readonly good: Generation; readonly damage?: never }
+  /** Why it cannot be used. `newer`: whole, and written by a later Joulie, whose entries must not be lost. */
+  | { readonly good?: never; readonly damage: string; readonly newer?: boolean };
+
+/** Whatever is not exactly what was written is damage: half a file, one bit, somebody's edit. */
+export function readGeneration(text: string): ReadGeneration {
+  if (text.length > LONGEST_FILE) return { damage: "it is too long" };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { damage: text.trim() === "" ? "it is empty" : "it is not JSON: cut off or overwritten" };
+  }
+  const { checksum, ...body } = (value ?? {}) as Record<string, unknown>;
+  if (checksum !== checksumOf(body)) return { damage: "its checksum does not fit" };
+  if (typeof body["version"] === "number" && body["version"] > VERSION)
+    return { damage: `it has version ${body["version"]}, and this Joulie reads up to ${VERSION}`, newer: true };
+  const read = fileSchema.safeParse(value);
+  return read.success ? { good: read.data } : { damage: `it holds something else: ${read.error.issues[0]?.message}` };
+}
+
+const checksumOf = (body: unknown): string => createHash("sha256").update(JSON.stringify(body)).digest("hex");
