@@ -1,4 +1,5 @@
 import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
+import { OPEN_ARRAY, OPEN_OBJECT } from "./json-bytes.ts";
 import type { Rows } from "./rows.ts";
 import { type Found, RequestScan, type Unusual } from "./scan.ts";
 import { WireError } from "./wire-error.ts";
@@ -6,8 +7,6 @@ import { WireError } from "./wire-error.ts";
 /** kube-apiserver takes no larger object. It also bounds how long JSON.parse may hold the loop. */
 const MAX_POD_BYTES = 3 * 1024 * 1024;
 
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
 const NULL = 0x6e;
 
 /** What kube-scheduler asks: which of these nodes, or how good is each of them, for this pod? */

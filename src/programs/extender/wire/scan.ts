@@ -1,15 +1,13 @@
 import { labels } from "../../../core/api/index.ts";
 import { END, NAME_END, NAME_ROW, NAME_START, NODE_ROW, PROFILE_END, PROFILE_START, START } from "./candidates.ts";
 import { Cursor } from "./cursor.ts";
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
 import { Rows } from "./rows.ts";
 import { Surprise, WireError } from "./wire-error.ts";
 
 /** More than any cluster has nodes; a body of the largest size could name five times as many. */
 const MAX_CANDIDATES = 500_000;
 
-const QUOTE = 0x22;
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
 const NULL = 0x6e;
 
 const ITEMS = Buffer.from("items");
@@ -58,7 +56,7 @@ export class RequestScan {
       if (field === undefined) cursor.skipValue();
       else this.#readField(field);
     }
-    if (cursor.peek() !== -1) throw cursor.fault("nothing behind the object");
+    cursor.expectEnd();
   }
 
   /** Go's names have no tags and are found in any case: Pod, pod, POD. */

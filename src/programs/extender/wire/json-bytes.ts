@@ -1,0 +1,195 @@
+import { WireError } from "./wire-error.ts";
+
+/** As Go's encoding/json has it. kube-scheduler's own documents stay under 30. */
+export const MAX_DEPTH = 10_000;
+
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const OPEN_OBJECT = 0x7b;
+export const CLOSE_OBJECT = 0x7d;
+export const OPEN_ARRAY = 0x5b;
+export const CLOSE_ARRAY = 0x5d;
+export const SPACE = 0x20;
+const BACKSLASH = 0x5c;
+/** From an opening brace or bracket to its closing one. */
+const TO_CLOSING = 2;
+
+/** 1 for what a string cannot go on over without a look: its end, an escape, a control character. */
+const stops = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < SPACE || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+);
+const digits = tableOf("0123456789");
+const hexDigits = tableOf("0123456789abcdefABCDEF");
+const escapes = tableOf('"\\/bfnrt');
+const spaces = tableOf(" \t\n\r");
+const literals = ["true", "false", "null"].map((word) => Buffer.from(word));
+
+function tableOf(characters: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const byte of Buffer.from(characters)) table[byte] = 1;
+  return table;
+}
+
+// Plain functions of bytes and a place, each to the place behind what it goes over: V8 puts them into the one loop below, which
+// it does not with private methods (60 against 40 ms for 36 MB).
+
+/** 0, which is no token, behind the end. A read behind the end would make V8 forget what it knows of the array. */
+export function byteAt(bytes: Buffer, p: number, end: number): number {
+  return p < end ? (bytes[p] as number) : 0;
+}
+
+export function skipSpaces(bytes: Buffer, from: number, end: number): number {
+  let p = from;
+  while (p < end && spaces[bytes[p] as number] === 1) p++;
+  return p;
+}
+
+/**
+ * Over a string, from its opening quote. No string ends behind the body's last quote: one look at that spares the loop a look at
+ * each byte whether the body ends.
+ */
+export function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
+  let p = quote + 1;
+  if (p > lastQuote) throw faultAt(bytes, bytes.length, "the end of a string");
+  while (stops[bytes[p] as number] === 0) p++;
+  return bytes[p] === QUOTE ? p + 1 : endOfString(bytes, p);
+}
+
+/** Over any value with all that is in it. `open` is room for what is open; `floor` of it is so around the value. */
+export function skipValue(bytes: Buffer, from: number, lastQuote: number, open: Uint8Array, floor: number): number {
+  const end = bytes.length;
+  let depth = floor;
+  let p = from;
+  value: for (;;) {
+    let byte = byteAt(bytes, p, end);
+    if (byte <= SPACE) {
+      p = skipSpaces(bytes, p, end);
+      byte = byteAt(bytes, p, end);
+    }
+    if (byte === QUOTE) {
+      p = skipString(bytes, p, lastQuote);
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (depth >= MAX_DEPTH) throw faultAt(bytes, p, `no more than ${MAX_DEPTH} levels`);
+      p++;
+      let first = byteAt(bytes, p, end);
+      if (first <= SPACE) {
+        p = skipSpaces(bytes, p, end);
+        first = byteAt(bytes, p, end);
+      }
+      if (first === byte + TO_CLOSING) {
+        p++;
+      } else {
+        open[++depth] = byte;
+        if (byte === OPEN_OBJECT) p = skipKey(bytes, p, lastQuote);
+        continue;
+      }
+    } else {
+      p = skipScalar(bytes, p);
+    }
+    // Behind a value: all that ends with it, up to the next comma.
+    for (;;) {
+      if (depth === floor) return p;
+      byte = byteAt(bytes, p, end);
+      if (byte <= SPACE) {
+        p = skipSpaces(bytes, p, end);
+        byte = byteAt(bytes, p, end);
+      }
+      const opened = open[depth] as number;
+      if (byte === COMMA) {
+        p++;
+        if (opened === OPEN_OBJECT) p = skipKey(bytes, p, lastQuote);
+        continue value;
+      }
+      if (byte !== opened + TO_CLOSING) throw faultAt(bytes, p, opened === OPEN_OBJECT ? ", or }" : ", or ]");
+      p++;
+      depth--;
+    }
+  }
+}
+
+/** Over a key and its colon, from where a key must be. */
+function skipKey(bytes: Buffer, from: number, lastQuote: number): number {
+  const end = bytes.length;
+  let p = from;
+  let byte = byteAt(bytes, p, end);
+  if (byte <= SPACE) {
+    p = skipSpaces(bytes, p, end);
+    byte = byteAt(bytes, p, end);
+  }
+  if (byte !== QUOTE) throw faultAt(bytes, p, "a key in quotes");
+  p = skipString(bytes, p, lastQuote);
+  if (byteAt(bytes, p, end) !== COLON) {
+    p = skipSpaces(bytes, p, end);
+    if (byteAt(bytes, p, end) !== COLON) throw faultAt(bytes, p, ":");
+  }
+  return p + 1;
+}
+
+/** The rest of a string, from the first byte that is not plain. */
+function endOfString(bytes: Buffer, from: number): number {
+  const end = bytes.length;
+  let p = from;
+  for (;;) {
+    while (p < end && stops[bytes[p] as number] === 0) p++;
+    if (p >= end) throw faultAt(bytes, end, "the end of a string");
+    const byte = bytes[p] as number;
+    if (byte === QUOTE) return p + 1;
+    if (byte !== BACKSLASH) throw faultAt(bytes, p, "no bare control character in a string");
+    p = endOfEscape(bytes, p + 1);
+  }
+}
+
+function endOfEscape(bytes: Buffer, from: number): number {
+  const byte = byteAt(bytes, from, bytes.length);
+  if (escapes[byte] === 1) return from + 1;
+  if (byte !== 0x75) throw faultAt(bytes, from, 'one of "\\/bfnrtu behind a backslash');
+  for (let p = from + 1; p < from + 5; p++) {
+    if (hexDigits[byteAt(bytes, p, bytes.length)] !== 1) throw faultAt(bytes, p, "four hexadecimal digits behind \\u");
+  }
+  return from + 5;
+}
+
+function skipScalar(bytes: Buffer, from: number): number {
+  const end = bytes.length;
+  const byte = byteAt(bytes, from, end);
+  for (const word of literals) {
+    if (byte === word[0]) return skipWord(bytes, from, word);
+  }
+  let p = byte === 0x2d ? from + 1 : from;
+  if (byteAt(bytes, p, end) === 0x30) p++;
+  else p = skipDigits(bytes, p, p === from ? "a value" : "a digit");
+  if (byteAt(bytes, p, end) === 0x2e) p = skipDigits(bytes, p + 1, "a digit behind the point");
+  if ((byteAt(bytes, p, end) | 0x20) === 0x65) {
+    p++;
+    const sign = byteAt(bytes, p, end);
+    p = skipDigits(bytes, sign === 0x2b || sign === 0x2d ? p + 1 : p, "a digit in the exponent");
+  }
+  return p;
+}
+
+function skipWord(bytes: Buffer, from: number, word: Buffer): number {
+  for (let i = 0; i < word.length; i++) {
+    if (byteAt(bytes, from + i, bytes.length) !== word[i]) throw faultAt(bytes, from + i, word.toString());
+  }
+  return from + word.length;
+}
+
+function skipDigits(bytes: Buffer, from: number, expected: string): number {
+  const end = bytes.length;
+  let p = from;
+  while (p < end && digits[bytes[p] as number] === 1) p++;
+  if (p === from) throw faultAt(bytes, from, expected);
+  return p;
+}
+
+export function faultAt(bytes: Buffer, at: number, expected: string): WireError {
+  return new WireError(`the body is not as expected at byte ${at}: expected ${expected}, found ${shown(bytes, at)}`);
+}
+
+function shown(bytes: Buffer, at: number): string {
+  if (at >= bytes.length) return "the end";
+  const byte = bytes[at] as number;
+  if (byte === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) return "a byte order mark";
+  return byte > SPACE && byte < 0x7f ? String.fromCharCode(byte) : `0x${byte.toString(16).padStart(2, "0")}`;
+}
