@@ -1,0 +1,56 @@
+import type { Figure, Provenance, Source } from "../inventory/index.ts";
+import type { ClockModel } from "./device.ts";
+import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
+import { known, PHYSICS_SOURCES } from "./sources.ts";
+
+/** Devices that are taken to behave alike. Watts are each model's own, from the catalogue; what they share is how these move. */
+export interface DeviceClass {
+  readonly name: string;
+  /** Keys of the catalogue that belong here; absent where it stands in for all that belong nowhere. */
+  readonly covers?: RegExp | undefined;
+  readonly figures: { readonly [Name in keyof ClockModel]: Figure };
+  readonly load: { readonly kind: "points" | "line"; readonly provenance: Provenance; readonly source: Source };
+  readonly clock: ClockModel;
+  readonly shape: LoadShape;
+}
+
+type Origin = readonly [Provenance, Source];
+
+export interface ClassRow {
+  readonly name: string;
+  readonly covers?: RegExp;
+  /** Static share, slowest clock, voltage floor, clock where the floor is reached. */
+  readonly clock: readonly [staticShare: number, slowest: number, voltageFloor: number, floorClock: number];
+  /** What is not said here is assumed. */
+  readonly from?: { readonly [Name in keyof ClockModel]?: Origin };
+  readonly load?: readonly [LoadPoints, Origin];
+}
+
+const { clockRange, voltageTables, estimate } = PHYSICS_SOURCES;
+const ASSUMED: { readonly [Name in keyof ClockModel]: Origin } = {
+  staticShare: ["assumed", estimate],
+  slowest: ["assumed", clockRange],
+  voltageFloor: ["assumed", voltageTables],
+  floorClock: ["assumed", voltageTables],
+};
+
+/** A row of the tables as the model uses it; load shapes are made once and shared by every node of the class. */
+export function deviceClass({ name, covers, clock, from, load }: ClassRow): DeviceClass {
+  const [staticShare, slowest, voltageFloor, floorClock] = clock;
+  const model: ClockModel = { staticShare, slowest, voltageFloor, floorClock };
+  const figureOf = (field: keyof ClockModel): Figure => known(model[field], ...(from?.[field] ?? ASSUMED[field]));
+  const [provenance, source] = load?.[1] ?? ASSUMED.staticShare;
+  return {
+    name,
+    covers,
+    figures: {
+      staticShare: figureOf("staticShare"),
+      slowest: figureOf("slowest"),
+      voltageFloor: figureOf("voltageFloor"),
+      floorClock: figureOf("floorClock"),
+    },
+    load: { kind: load ? "points" : "line", provenance, source },
+    clock: model,
+    shape: load ? loadShape(load[0]) : clampedLoad,
+  };
+}

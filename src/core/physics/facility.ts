@@ -1,0 +1,64 @@
+import type { Figure } from "../inventory/index.ts";
+import { pueOf } from "../twin/index.ts";
+import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
+import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+
+/** The building around the nodes: a temperate site that cools with outside air while that is cool enough. */
+export const FACILITY_FIGURES = {
+  /** Outside air over a day: a cosine around the mean. */
+  outsideMean: known(celsius(16), "assumed", from.estimate),
+  outsideSwing: known(7, "assumed", from.estimate),
+  warmestAt: known(seconds(15 * 3600), "assumed", from.estimate),
+  /** Air to the nodes, and how far it follows the outside once that is too warm for free cooling. */
+  supply: known(celsius(22), "vendor", from.ashrae),
+  freeCoolingBelow: known(celsius(16), "assumed", from.estimate),
+  supplyPerDegree: known(0.4, "assumed", from.estimate),
+  /** Fans, pumps and transformers: this share of the rated IT power, however little of it is used. */
+  standingShare: known(0.05, "assumed", from.estimate),
+  /** Watts of cooling per watt of IT under free cooling, and what each warmer degree adds. */
+  coolingShare: known(0.08, "assumed", from.estimate),
+  coolingPerDegree: known(0.012, "assumed", from.estimate),
+} as const satisfies Record<string, Figure>;
+
+export type FacilityModel = { readonly [Name in keyof typeof FACILITY_FIGURES]: number };
+
+export const defaultFacility = Object.fromEntries(
+  Object.entries(FACILITY_FIGURES).map(([name, { value }]) => [name, value]),
+) as FacilityModel;
+
+const DAY = 24 * 3600;
+
+/** Outside air, day after day the same. Times are seconds since a midnight. */
+export const outsideAt = ({ outsideMean, outsideSwing, warmestAt }: FacilityModel, at: Seconds): Celsius =>
+  celsius(outsideMean + outsideSwing * Math.cos((2 * Math.PI * ((at - warmestAt) % DAY)) / DAY));
+
+const tooWarm = ({ freeCoolingBelow }: FacilityModel, outside: Celsius): number =>
+  Math.max(0, outside - freeCoolingBelow);
+
+/** The air nodes breathe: what the room is set to, and warmer on warm days. */
+export const inletAt = (model: FacilityModel, outside: Celsius): Celsius =>
+  celsius(model.supply + model.supplyPerDegree * tooWarm(model, outside));
+
+export interface FacilityReading {
+  readonly outside: Celsius;
+  readonly inlet: Celsius;
+  readonly it: Watts;
+  /** All that is not IT: cooling, and what the building loses by standing there. */
+  readonly cooling: Watts;
+  /** Absent where the IT draws nothing. */
+  readonly pue?: number;
+}
+
+/**
+ * What the building draws besides its computers. A part is there at any load, so PUE rises as load falls; a part grows with
+ * the IT's watts and with the heat outside.
+ */
+export function facilityAt(model: FacilityModel, at: Seconds, it: Watts, rated: Watts): FacilityReading {
+  const outside = outsideAt(model, at);
+  const standing = isPositive(rated) ? model.standingShare * rated : 0;
+  const perWatt = model.coolingShare + model.coolingPerDegree * tooWarm(model, outside);
+  const drawn = watts(isPositive(it) ? it : 0);
+  const cooling = watts(standing + perWatt * drawn);
+  const pue = pueOf({ it: drawn, cooling });
+  return { outside, inlet: inletAt(model, outside), it: drawn, cooling, ...(pue === undefined ? {} : { pue }) };
+}

@@ -1,0 +1,101 @@
+import type { Figure, HardwareView } from "../inventory/index.ts";
+import { celsius, isPositive, seconds, type Watts, watts } from "../units/index.ts";
+import type { DeviceModel } from "./device.ts";
+import type { DeviceClass } from "./device-class.ts";
+import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
+import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import type { ThermalModel } from "./thermal.ts";
+
+/** What never changes about a node. Nodes of one kind share one. */
+export interface NodeModel {
+  readonly packages: number;
+  /** Of all packages. */
+  readonly cores: number;
+  /** One package. */
+  readonly cpu: DeviceModel;
+  readonly boards: number;
+  /** One board; absent on a CPU-only node. */
+  readonly gpu?: DeviceModel | undefined;
+  readonly thermal: ThermalModel;
+  readonly idle: Watts;
+  readonly full: Watts;
+}
+
+/** How a node's temperature follows its power. */
+export const THERMAL_FIGURES = {
+  /** At full power, above the air: fans and heat sinks are sized for the hardware they cool, so this is alike for all. */
+  riseAtFull: known(45, "assumed", from.estimate),
+  timeConstant: known(seconds(120), "assumed", from.estimate),
+  throttleAt: known(celsius(85), "assumed", from.estimate),
+  resumeAt: known(celsius(80), "assumed", from.estimate),
+  hotClock: known(0.6, "assumed", from.estimate),
+} as const satisfies Record<string, Figure>;
+
+/** Watts of one package or one board, and how they move. */
+export interface DeviceSpec {
+  readonly idle: Watts;
+  readonly full: Watts;
+  readonly class: DeviceClass;
+}
+
+export interface NodeSpec {
+  readonly cpu: DeviceSpec & { readonly packages: number; readonly cores: number };
+  readonly gpu?: (DeviceSpec & { readonly boards: number }) | undefined;
+}
+
+/** A node as somebody describes it. */
+export function nodeModel({ cpu, gpu }: NodeSpec): NodeModel {
+  const packages = atLeastOne(cpu.packages);
+  const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MOST_PARTS, gpu.boards) : 0;
+  const cpuModel = deviceModel(cpu);
+  const gpuModel = gpu && boards > 0 ? deviceModel(gpu) : undefined;
+  const total = (what: "idle" | "full"): Watts => watts(packages * cpuModel[what] + boards * (gpuModel?.[what] ?? 0));
+  const full = total("full");
+  return {
+    packages,
+    cores: atLeastOne(cpu.cores),
+    cpu: cpuModel,
+    boards,
+    ...(gpuModel ? { gpu: gpuModel } : {}),
+    thermal: thermalModel(full),
+    idle: total("idle"),
+    full,
+  };
+}
+
+/** A node as inventory sees it: its watts, and the class its models belong to. */
+export function nodeModelOf({ cpu, gpu }: HardwareView): NodeModel {
+  return nodeModel({
+    cpu: {
+      packages: cpu.sockets,
+      cores: cpu.totalCores ?? cpu.sockets,
+      idle: watts(cpu.idleWatts / cpu.sockets),
+      full: cpu.maxWattsPerSocket,
+      class: cpuClassOf(cpu.key),
+    },
+    // A board nobody capped runs at its default limit, which may be below the most it could be set to.
+    gpu: gpu && { boards: gpu.count, idle: gpu.idleWatts, full: gpu.defaultWatts, class: gpuClassOf(gpu.key) },
+  });
+}
+
+/** More than any node has, and more than any device draws: larger figures are typing errors and would make power infinite. */
+const MOST_PARTS = 1e6;
+const MOST_WATTS = 1e6;
+const atLeastOne = (count: number): number => (isPositive(count) ? Math.min(MOST_PARTS, Math.max(1, count)) : 1);
+const sound = (power: Watts): number => (isPositive(power) ? Math.min(MOST_WATTS, power) : 0);
+
+function deviceModel({ idle, full, class: { clock, shape } }: DeviceSpec): DeviceModel {
+  const most = sound(full);
+  return { idle: watts(Math.min(sound(idle), most)), full: watts(most), clock, shape };
+}
+
+function thermalModel(full: Watts): ThermalModel {
+  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_FIGURES;
+  return {
+    degreesPerWatt: full > 0 ? riseAtFull.value / full : 0,
+    timeConstant: timeConstant.value,
+    throttleAt: throttleAt.value,
+    resumeAt: resumeAt.value,
+    hotClock: hotClock.value,
+  };
+}
