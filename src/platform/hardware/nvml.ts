@@ -1,0 +1,258 @@
+import { type EnergySample, powerBetween, type WriteOutcome } from "../../core/control/index.ts";
+import {
+  elapsed,
+  joules,
+  type MonotonicInstant,
+  milliseconds,
+  type Watts,
+  wattsFromMilliwatts,
+} from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import {
+  type GpuBackend,
+  type GpuBoard,
+  type GpuView,
+  intoRange,
+  judgeReadBack,
+  originalText,
+  parseOriginal,
+  shown,
+  unwritable,
+} from "./gpu-board.ts";
+import { describeBoard, optional } from "./nvml-boards.ts";
+import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
+import type { NvmlHandle } from "./nvml-functions.ts";
+import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
+import type { BoardPower, LimitReading, OriginalReading } from "./port.ts";
+
+/** How long what a board says of itself is believed: ranges and modes change with a driver or a reset, not by the minute. */
+const DESCRIBED_FOR = milliseconds(60_000);
+/** The enforced limit follows a new one within moments. */
+const READ_BACK_TRIES = 3;
+const READ_BACK_PAUSE = milliseconds(100);
+/** The energy counter moves several times a second: over less than this its difference says little. */
+const LEAST_ENERGY_GAP = milliseconds(2_000);
+
+interface Known {
+  readonly index: number;
+  readonly handle: NvmlHandle;
+  readonly board: GpuBoard;
+  readonly describedAt: MonotonicInstant;
+}
+
+/** NVIDIA's GPUs through NVML, by UUID. Every call runs off the event loop and is waited for no longer than its time. */
+export class Nvml implements GpuBackend {
+  readonly name = "nvml";
+  readonly kind = "gpu";
+  readonly #clock: Clock;
+  readonly #session: NvmlSession;
+  #known = new Map<string, Known>();
+  readonly #energy = new Map<string, EnergySample>();
+
+  constructor({ library, clock }: { readonly library: string; readonly clock: Clock }) {
+    this.#clock = clock;
+    this.#session = new NvmlSession(library, clock);
+  }
+
+  async look(signal?: AbortSignal): Promise<GpuView> {
+    try {
+      const boards = await this.#session.with(signal, async (call, again) => this.#find(call, again));
+      return boards.length > 0 ? { boards } : { absent: "NVML finds no GPU on this node" };
+    } catch (error) {
+      return { absent: wordsOf(error) };
+    }
+  }
+
+  async limit(id: string, signal?: AbortSignal): Promise<LimitReading> {
+    try {
+      return await this.#onBoard(id, signal, async (call, { handle }) => {
+        const [enforced] = await optional(call(id, "enforcedLimit", handle));
+        const [limit] = enforced === undefined ? await call(id, "limit", handle) : [enforced];
+        return { limit: wattsFromMilliwatts(limit) };
+      });
+    } catch (error) {
+      return { unreadable: wordsOf(error) };
+    }
+  }
+
+  async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+    const refusal = unwritable(limit);
+    if (refusal !== undefined) return { result: "error", message: refusal };
+    try {
+      return await this.#onBoard(id, signal, async (call, { handle }) => {
+        await call(id, "setLimit", handle, Math.round(limit * 1000));
+        return this.#readBack(call, id, handle, limit);
+      });
+    } catch (error) {
+      return this.#refused(id, error);
+    }
+  }
+
+  async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
+    try {
+      // Not the enforced limit: put back as ours it would outlast the one that is lower today.
+      const [limit] = await this.#onBoard(id, signal, async (call, { handle }) => call(id, "limit", handle));
+      return { original: originalText(wattsFromMilliwatts(limit)) };
+    } catch (error) {
+      return { unreadable: wordsOf(error) };
+    }
+  }
+
+  async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    const limit = parseOriginal(original);
+    if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
+    try {
+      return await this.#onBoard(id, signal, async (call, { handle, board }) => {
+        const possible = intoRange(limit, board.device);
+        await call(id, "setLimit", handle, Math.round(possible * 1000));
+        const [now] = await call(id, "limit", handle);
+        const outcome = judgeReadBack({ asked: possible, limit: wattsFromMilliwatts(now) });
+        return outcome.result === "applied" && possible !== limit
+          ? { ...outcome, message: `${shown(limit)} is out of range by now: restored to ${shown(possible)}` }
+          : outcome;
+      });
+    } catch (error) {
+      return this.#refused(id, error);
+    }
+  }
+
+  async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
+    if (this.#known.size === 0) await this.look(signal);
+    return Promise.all([...this.#known.keys()].map(async (id) => this.#powerOf(id, signal)));
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+  }
+
+  /** Finds all boards there are, and keeps those that were there before: one that no longer answers is lost, not forgotten. */
+  async #find(call: NvmlCaller, again: boolean): Promise<readonly GpuBoard[]> {
+    const before = this.#known;
+    const [count] = await call("driver", "count");
+    const found = await Promise.all(
+      Array.from({ length: count }, async (_, index) => this.#findOne(call, index, again)),
+    );
+    // Where none answers because the driver was reloaded, it is asked anew before any is called lost.
+    const stale = found.find(({ error }) => isStaleSession(error));
+    if (!again && stale !== undefined && found.every(({ known }) => known === undefined)) throw stale.error;
+    this.#known = new Map([
+      ...before,
+      ...found.flatMap(({ known }) => (known ? [[known.board.id, known] as const] : [])),
+    ]);
+    const answering = new Set(found.map(({ known }) => known?.board.id));
+    const silent = [...before.values()].filter(({ board }) => !answering.has(board.id));
+    const unnamed = found.flatMap(({ error, index }) => (error === undefined ? [] : [{ index, error }]));
+    const lost = silent.map(({ board, index }) => {
+      const place = unnamed.findIndex((one) => one.index === index);
+      const [why] = place < 0 ? [] : unnamed.splice(place, 1);
+      return { ...board, lost: why === undefined ? GONE : wordsOf(why.error) };
+    });
+    return [
+      ...found.flatMap(({ known }) => (known === undefined ? [] : [known.board])),
+      ...lost,
+      ...unnamed.map(({ index, error }) => nameless(index, wordsOf(error))),
+    ];
+  }
+
+  async #findOne(call: NvmlCaller, index: number, again: boolean): Promise<Found> {
+    const lane = `index ${index}`;
+    try {
+      const [handle] = await call(lane, "handle", index);
+      const [id] = await call(lane, "uuid", handle);
+      const before = again ? undefined : this.#known.get(id);
+      const now = this.#clock.monotonic();
+      const current = before !== undefined && elapsed(before.describedAt, now) < DESCRIBED_FOR;
+      const board = current ? before.board : await describeBoard(call, id, handle);
+      return { index, known: { index, handle, board, describedAt: current ? before.describedAt : now } };
+    } catch (error) {
+      return { index, error };
+    }
+  }
+
+  async #onBoard<Result>(
+    id: string,
+    signal: AbortSignal | undefined,
+    work: (call: NvmlCaller, known: Known) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#session.with(signal, async (call, again) => {
+      if (again || !this.#known.has(id)) await this.#find(call, again);
+      const known = this.#known.get(id);
+      if (known === undefined) throw new Error(`NVML knows no GPU ${JSON.stringify(id)} on this node`);
+      return work(call, known);
+    });
+  }
+
+  async #readBack(call: NvmlCaller, id: string, handle: NvmlHandle, asked: Watts): Promise<WriteOutcome> {
+    for (let tried = 1; ; tried += 1) {
+      const [limit] = await call(id, "limit", handle);
+      const [enforced] = await optional(call(id, "enforcedLimit", handle));
+      const outcome = judgeReadBack({
+        asked,
+        limit: wattsFromMilliwatts(limit),
+        enforced: enforced === undefined ? undefined : wattsFromMilliwatts(enforced),
+      });
+      if (outcome.result === "applied" || tried >= READ_BACK_TRIES) return outcome;
+      await this.#clock.sleep(READ_BACK_PAUSE);
+    }
+  }
+
+  #refused(id: string, error: unknown): WriteOutcome {
+    const message = wordsOf(error);
+    const code = error instanceof NvmlError ? error.code : undefined;
+    if (code === NvmlCode.noPermission || isMissingFeature(error)) return { result: "blocked", message };
+    if (code !== NvmlCode.invalidArgument) return { result: "error", message };
+    const { min, max } = this.#known.get(id)?.board.device ?? {};
+    // The range may have changed since: the next look reads it again.
+    this.#forgetDescription(id);
+    const range = min === undefined || max === undefined ? "" : `; its range was ${shown(min)} to ${shown(max)}`;
+    return { result: "error", message: `${message}${range}` };
+  }
+
+  #forgetDescription(id: string): void {
+    const known = this.#known.get(id);
+    if (known !== undefined) this.#known.set(id, { ...known, describedAt: LONG_AGO });
+  }
+
+  /** The mean since the last look where the board counts its energy, else what it says it draws now. */
+  async #powerOf(id: string, signal: AbortSignal | undefined): Promise<BoardPower> {
+    try {
+      return await this.#onBoard(id, signal, async (call, { handle, board }) => {
+        const [energy] = await optional(call(id, "totalEnergy", handle));
+        const mean = energy === undefined ? undefined : this.#meanPower(id, energy, board.device.max);
+        if (mean !== undefined) return { id, power: mean };
+        const [milliwatts] = await call(id, "powerUsage", handle);
+        return { id, power: wattsFromMilliwatts(milliwatts) };
+      });
+    } catch (error) {
+      return { id, missing: wordsOf(error) };
+    }
+  }
+
+  #meanPower(id: string, millijoules: number, ratedPower: Watts | undefined): Watts | undefined {
+    const sample: EnergySample = { energy: joules(millijoules / 1000), at: this.#clock.monotonic() };
+    const before = this.#energy.get(id);
+    if (before !== undefined && elapsed(before.at, sample.at) < LEAST_ENERGY_GAP) return undefined;
+    this.#energy.set(id, sample);
+    return before === undefined ? undefined : powerBetween(before, sample, { ratedPower }).power;
+  }
+}
+
+type Found = { readonly index: number } & (
+  | { readonly known: Known; readonly error?: never }
+  | { readonly known?: never; readonly error: unknown }
+);
+
+const LONG_AGO = milliseconds(Number.NEGATIVE_INFINITY) as MonotonicInstant;
+
+const GONE =
+  "the driver no longer lists it: it fell off the bus or was taken out; if it is to stay away, restart the agent";
+
+/** A board that has not said who it is since this program started. */
+const nameless = (index: number, lost: string): GpuBoard => ({
+  id: `nvidia-${index}`,
+  vendor: "nvidia",
+  device: {},
+  lost,
+});
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
