@@ -1,0 +1,34 @@
+import type { Trace } from "../trace/trace.ts";
+
+/** What a scheduler sees of a job. Traces have few kinds: nodes are compared once for all jobs of one. */
+export interface Kind {
+  readonly cores: number;
+  readonly gpus: number;
+  readonly performance: boolean;
+}
+
+export interface Kinds {
+  readonly kinds: readonly Kind[];
+  /** The kind of each job. */
+  readonly kindOf: Int32Array;
+}
+
+export function kindsOf({ length, cores, gpus, performance }: Trace): Kinds {
+  const kinds: Kind[] = [];
+  const kindOf = new Int32Array(length);
+  const byCores = new Map<number, Map<number, number>>();
+  for (let job = 0; job < length; job++) {
+    const jobCores = cores[job] as number;
+    const jobGpus = gpus[job] as number;
+    let others = byCores.get(jobCores);
+    if (others === undefined) byCores.set(jobCores, (others = new Map<number, number>()));
+    const rest = jobGpus * 2 + (performance[job] as number);
+    let kind = others.get(rest);
+    if (kind === undefined) {
+      others.set(rest, (kind = kinds.length));
+      kinds.push({ cores: jobCores, gpus: jobGpus, performance: performance[job] === 1 });
+    }
+    kindOf[job] = kind;
+  }
+  return { kinds, kindOf };
+}

@@ -1,0 +1,105 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../platform/random/index.ts";
+import { generateTrace } from "../trace/generate.ts";
+import { type Arrivals, publishedArrivals, publishedMix } from "../trace/mix.ts";
+import { type Job, type Trace, TraceBuilder } from "../trace/trace.ts";
+import { dropArms } from "./arms.ts";
+import { type Cluster, exp04Cluster, shape } from "./cluster.ts";
+import { referenceReplay } from "./reference.ts";
+import { type ReplayOptions, replay } from "./replay.ts";
+
+/** The first difference, placement by placement and then of the power to its last bit. */
+function difference(options: Omit<ReplayOptions, "random">, seed: number): string | undefined {
+  const fast = replay({ ...options, random: seededRandom(seed) });
+  const plain = referenceReplay({ ...options, random: seededRandom(seed) });
+  const job = fast.placedOn.findIndex((node, index) => node !== plain.placedOn[index]);
+  if (job !== -1) return `job ${job} is on node ${fast.placedOn[job]}, not on ${plain.placedOn[job]}`;
+  const step = fast.watts.findIndex((power, index) => power !== plain.watts[index]);
+  if (step !== -1) return `${fast.watts[step]} W at step ${step}, not ${plain.watts[step]}`;
+  return fast.submitted === plain.submitted ? undefined : `${fast.submitted} jobs, not ${plain.submitted}`;
+}
+
+const traceOf = (jobs: readonly Job[]): Trace => {
+  const builder = new TraceBuilder();
+  for (const job of jobs) builder.add(job);
+  return builder.build();
+};
+
+/** The published mix at a rate that fills a cluster within minutes: most steps then have nodes that fit and nodes that do not. */
+const busy: Arrivals = { ...publishedArrivals, perHour: 3000 };
+
+describe.each(dropArms)("the fast replay of %s", (arm) => {
+  it("SCH-58 places every job where looking at every one of 2,500 nodes places it, on 8 seeds", () => {
+    const cluster = exp04Cluster();
+    for (let seed = 1; seed <= 8; seed++) {
+      const trace = generateTrace({ mix: publishedMix, arrivals: publishedArrivals, hours: 0.02 }, seededRandom(seed));
+      expect(trace.length).toBeGreaterThan(20);
+      expect(difference({ trace, cluster, arm, steps: 3 }, seed)).toBeUndefined();
+    }
+  });
+
+  it("places the same jobs through hours in which the cluster is full", () => {
+    const cluster = exp04Cluster(60);
+    const trace = generateTrace({ mix: publishedMix, arrivals: busy, hours: 1.5 }, seededRandom(9));
+    expect(difference({ trace, cluster, arm, steps: 100 }, 9)).toBeUndefined();
+    const { placedOn, submitted } = replay({ trace, cluster, arm, steps: 100, random: seededRandom(9) });
+    const placed = placedOn.filter((node) => node !== -1).length;
+    expect(placed).toBeGreaterThan(500);
+    expect(submitted - placed).toBeGreaterThan(500);
+  });
+
+  it("does so for any jobs and machines: ties, idle GPUs that get cheaper by work, fractions of cores, nothing at all", () => {
+    const job = fc.record({
+      submitSec: fc.integer({ min: 0, max: 900 }),
+      cores: fc.constantFrom(0, 0.5, 1, 3, 8, 16, 500),
+      gpus: fc.constantFrom(0, 0, 1, 2, 4),
+      performance: fc.boolean(),
+      cpuUtil: fc.constantFrom(0, 0.3, 1),
+      gpuUtil: fc.constantFrom(0, 0.05, 1),
+      durationSec: fc.constantFrom(0, 1, 60, 60.000000000000007, 119.99999999999999, 120, 600, 1e9),
+    });
+    const cluster = fc.array(fc.nat(2), { minLength: 0, maxLength: 9 }).map(
+      (shapes): Cluster => ({
+        shapes: [shape(16, 200, 0), shape(8, 120, 4), shape(16, 150, 2)],
+        shapeOf: Uint8Array.from(shapes),
+      }),
+    );
+    fc.assert(
+      fc.property(fc.array(job, { maxLength: 80 }), cluster, fc.integer(), (jobs, nodes, seed) => {
+        const trace = traceOf(jobs.toSorted((one, other) => one.submitSec - other.submitSec));
+        expect(difference({ trace, cluster: nodes, arm, steps: 20 }, seed)).toBeUndefined();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("the fast replay", () => {
+  it("keeps to its memory when a trace has more kinds of jobs than it keeps fields", () => {
+    const jobs = Array.from({ length: 1500 }, (_, index): Job => {
+      const cores = ((index * 7919) % 1200) / 100;
+      return { submitSec: index, cores, gpus: 0, performance: false, cpuUtil: 0.5, gpuUtil: 0, durationSec: 90 };
+    });
+    expect(
+      difference({ trace: traceOf(jobs), cluster: exp04Cluster(5), arm: "shipped", steps: 30 }, 1),
+    ).toBeUndefined();
+  });
+
+  it("leaves alone what is submitted after its last step", () => {
+    const job = { cores: 1, gpus: 0, performance: false, cpuUtil: 1, gpuUtil: 0, durationSec: 60 };
+    const trace = traceOf([
+      { ...job, submitSec: 60 },
+      { ...job, submitSec: 61 },
+    ]);
+    const { submitted, placedOn } = replay({
+      trace,
+      cluster: exp04Cluster(5),
+      arm: "most",
+      steps: 2,
+      random: seededRandom(1),
+    });
+    expect(submitted).toBe(1);
+    expect([...placedOn]).toEqual([0, -1]);
+  });
+});

@@ -1,0 +1,63 @@
+import type { RandomSource } from "../../../core/units/index.ts";
+import type { Arrivals, JobClass } from "./mix.ts";
+import { type Job, type Trace, TraceBuilder } from "./trace.ts";
+
+export interface Workload {
+  readonly mix: readonly JobClass[];
+  readonly arrivals: Arrivals;
+  readonly hours: number;
+}
+
+/** Hours times jobs an hour may ask for more than memory holds. */
+const MOST_JOBS = 10_000_000;
+
+/** A trace of that workload: the same random source gives the same jobs. */
+export function generateTrace({ mix, arrivals, hours }: Workload, random: RandomSource): Trace {
+  const jobs = new TraceBuilder();
+  const { perHour, swing, periodSec, burstShare, burstSize } = arrivals;
+  const expected = hours * perHour * jobsPerArrival(arrivals);
+  if (!(expected <= MOST_JOBS))
+    throw new RangeError(`about ${expected} jobs are above ${MOST_JOBS}; ask for fewer hours`);
+  // Thinning: arrivals at the highest rate there is, of which each is kept as often as its moment's rate is of the highest.
+  const highest = (perHour / 3600) * (1 + Math.abs(swing));
+  const end = hours * 3600;
+  for (let at = gap(highest, random); at < end; at += gap(highest, random)) {
+    const rate = (perHour / 3600) * (1 + swing * Math.cos((2 * Math.PI * at) / periodSec));
+    if (random.next() * highest >= rate) continue;
+    const size = random.next() < burstShare ? wholeBetween(burstSize, random) : 1;
+    for (let i = 0; i < size; i++) jobs.add(jobOf(chosen(mix, random), at, random));
+  }
+  return jobs.build();
+}
+
+/** How many jobs an arrival brings on average. */
+export const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
+  1 - burstShare + (burstShare * (least + most)) / 2;
+
+const gap = (rate: number, random: RandomSource): number => -Math.log(1 - random.next()) / rate;
+
+function chosen(mix: readonly JobClass[], random: RandomSource): JobClass {
+  let left = random.next() * mix.reduce((sum, { share }) => sum + share, 0);
+  const found = mix.find(({ share }) => (left -= share) < 0) ?? mix.at(-1);
+  if (found === undefined) throw new RangeError("a workload needs at least one class of jobs");
+  return found;
+}
+
+function jobOf(jobClass: JobClass, submitSec: number, random: RandomSource): Job {
+  return {
+    submitSec,
+    cores: oneOf(jobClass.cores, random),
+    gpus: oneOf(jobClass.gpus, random),
+    performance: random.next() < jobClass.performance,
+    cpuUtil: between(jobClass.cpuUtil, random),
+    gpuUtil: between(jobClass.gpuUtil, random),
+    durationSec: between(jobClass.durationSec, random),
+  };
+}
+
+const between = ([low, high]: readonly [number, number], random: RandomSource): number =>
+  low + (high - low) * random.next();
+const wholeBetween = ([low, high]: readonly [number, number], random: RandomSource): number =>
+  low + Math.floor((high - low + 1) * random.next());
+const oneOf = (values: readonly number[], random: RandomSource): number =>
+  values[Math.floor(random.next() * values.length)] ?? 0;

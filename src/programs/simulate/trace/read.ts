@@ -1,0 +1,119 @@
+import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
+import { type Job, type Trace, TraceBuilder } from "./trace.ts";
+
+/** A trace above this is a mistake, or a bomb in a compressed file: 10 million jobs are 500 MB of columns. */
+const MOST_JOBS = 10_000_000;
+const LONGEST_LINE = 4096;
+
+interface Column {
+  readonly name: keyof Job;
+  readonly allowed: string;
+  readonly holds: (value: number) => boolean;
+}
+
+const isShare = (value: number): boolean => value >= 0 && value <= 1;
+const columns: readonly Column[] = [
+  { name: "submitSec", allowed: "seconds from the start, 0 or more", holds: (value) => value >= 0 },
+  { name: "cores", allowed: "cores, 0 to 100000", holds: (value) => value >= 0 && value <= 100_000 },
+  {
+    name: "gpus",
+    allowed: "whole GPUs, 0 to 1000",
+    holds: (value) => Number.isInteger(value) && value >= 0 && value <= 1000,
+  },
+  { name: "performance", allowed: "1 (performance) or 0 (standard)", holds: (value) => value === 0 || value === 1 },
+  { name: "cpuUtil", allowed: "a share from 0 to 1", holds: isShare },
+  { name: "gpuUtil", allowed: "a share from 0 to 1", holds: isShare },
+  { name: "durationSec", allowed: "seconds, 0 to 1e9", holds: (value) => value >= 0 && value <= 1e9 },
+];
+
+export interface ReadLimits {
+  readonly mostJobs: number;
+}
+
+/** Reads a trace as it comes. A failure names the line, what is wrong with it and what is expected. */
+export async function readTrace(
+  texts: AsyncIterable<string>,
+  { mostJobs }: ReadLimits = { mostJobs: MOST_JOBS },
+): Promise<Result<Trace, string>> {
+  const reader = new TraceReader(mostJobs);
+  let rest = "";
+  for await (const text of texts) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const problem = reader.line(line);
+      if (problem !== undefined) return fail(problem);
+    }
+    if (rest.length > LONGEST_LINE) return fail(`line ${reader.read + 1}: longer than ${LONGEST_LINE} characters`);
+  }
+  const problem = rest === "" ? undefined : reader.line(rest);
+  return problem === undefined ? reader.end() : fail(problem);
+}
+
+class TraceReader {
+  readonly #jobs = new TraceBuilder();
+  readonly #mostJobs: number;
+  #places: readonly number[] | undefined;
+  #width = 0;
+  #lastSubmit = 0;
+  read = 0;
+
+  constructor(mostJobs: number) {
+    this.#mostJobs = mostJobs;
+  }
+
+  /** What is wrong with the line, if anything. */
+  line(text: string): string | undefined {
+    this.read++;
+    const line = text.trim();
+    if (line === "") return undefined;
+    if (line.length > LONGEST_LINE) return this.#wrong(`longer than ${LONGEST_LINE} characters`);
+    const cells = line.split(",");
+    return this.#places === undefined ? this.#header(cells) : this.#job(cells, this.#places);
+  }
+
+  end(): Result<Trace, string> {
+    if (this.#places === undefined) return fail(`it is empty; expected a header line with ${names()}`);
+    return ok(this.#jobs.build());
+  }
+
+  #header(cells: readonly string[]): string | undefined {
+    const found = cells.map((cell) => cell.trim());
+    const missing = columns.filter(({ name }) => !found.includes(name)).map(({ name }) => name);
+    if (missing.length > 0) return this.#wrong(`the header has no ${missing.join(", ")}; expected ${names()}`);
+    this.#places = columns.map(({ name }) => found.indexOf(name));
+    this.#width = found.length;
+    return undefined;
+  }
+
+  #job(cells: readonly string[], places: readonly number[]): string | undefined {
+    if (cells.length !== this.#width) {
+      return this.#wrong(`${cells.length} columns where the header has ${this.#width}`);
+    }
+    if (this.#jobs.length === this.#mostJobs) return this.#wrong(`more than ${this.#mostJobs} jobs`);
+    const values: Record<string, number> = {};
+    for (const [index, { name, allowed, holds }] of columns.entries()) {
+      const cell = cells[places[index] ?? -1] ?? "";
+      const parsed = parseNumber(cell.trim());
+      if (!parsed.ok || !holds(parsed.value)) {
+        return this.#wrong(`${name} is ${JSON.stringify(cell.slice(0, 40))}; expected ${allowed}`);
+      }
+      values[name] = parsed.value;
+    }
+    const { submitSec = 0, cores = 0, gpus = 0, performance, cpuUtil = 0, gpuUtil = 0, durationSec = 0 } = values;
+    if (submitSec < this.#lastSubmit) {
+      return this.#wrong(
+        `submitSec ${submitSec} is before ${this.#lastSubmit} of an earlier job; sort the trace by it`,
+      );
+    }
+    this.#lastSubmit = submitSec;
+    this.#jobs.add({ submitSec, cores, gpus, performance: performance === 1, cpuUtil, gpuUtil, durationSec });
+    return undefined;
+  }
+
+  #wrong(what: string): string {
+    return `line ${this.read}: ${what}`;
+  }
+}
+
+const names = (): string => columns.map(({ name }) => name).join(",");

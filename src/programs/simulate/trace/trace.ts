@@ -1,0 +1,77 @@
+/** A workload as columns, one row per job, in order of submission. */
+export interface Trace {
+  readonly length: number;
+  readonly submitSec: Float64Array;
+  readonly cores: Float64Array;
+  readonly gpus: Float64Array;
+  /** 1 = performance, 0 = standard. */
+  readonly performance: Uint8Array;
+  /** How much of the cores and GPUs it asked for a job keeps busy, 0–1. */
+  readonly cpuUtil: Float64Array;
+  readonly gpuUtil: Float64Array;
+  readonly durationSec: Float64Array;
+}
+
+export interface Job {
+  readonly submitSec: number;
+  readonly cores: number;
+  readonly gpus: number;
+  readonly performance: boolean;
+  readonly cpuUtil: number;
+  readonly gpuUtil: number;
+  readonly durationSec: number;
+}
+
+/** Collects jobs one by one and gives them as columns of just their number. */
+export class TraceBuilder {
+  #room = 1024;
+  #length = 0;
+  #columns = columnsOf(this.#room);
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(job: Job): void {
+    if (this.#length === this.#room) {
+      this.#room *= 2;
+      this.#columns = copied(this.#columns, this.#length, this.#room);
+    }
+    const at = this.#length++;
+    this.#columns.submitSec[at] = job.submitSec;
+    this.#columns.cores[at] = job.cores;
+    this.#columns.gpus[at] = job.gpus;
+    this.#columns.performance[at] = job.performance ? 1 : 0;
+    this.#columns.cpuUtil[at] = job.cpuUtil;
+    this.#columns.gpuUtil[at] = job.gpuUtil;
+    this.#columns.durationSec[at] = job.durationSec;
+  }
+
+  build(): Trace {
+    return { length: this.#length, ...copied(this.#columns, this.#length, this.#length) };
+  }
+}
+
+type Columns = Omit<Trace, "length">;
+
+const columnsOf = (room: number): Columns => ({
+  submitSec: new Float64Array(room),
+  cores: new Float64Array(room),
+  gpus: new Float64Array(room),
+  performance: new Uint8Array(room),
+  cpuUtil: new Float64Array(room),
+  gpuUtil: new Float64Array(room),
+  durationSec: new Float64Array(room),
+});
+
+function copied(columns: Columns, length: number, room: number): Columns {
+  const next = columnsOf(room);
+  next.submitSec.set(columns.submitSec.subarray(0, length));
+  next.cores.set(columns.cores.subarray(0, length));
+  next.gpus.set(columns.gpus.subarray(0, length));
+  next.performance.set(columns.performance.subarray(0, length));
+  next.cpuUtil.set(columns.cpuUtil.subarray(0, length));
+  next.gpuUtil.set(columns.gpuUtil.subarray(0, length));
+  next.durationSec.set(columns.durationSec.subarray(0, length));
+  return next;
+}
