@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { loadShape } from "./load-shape.ts";
+
+describe("the shape of load points", () => {
+  const shape = loadShape([
+    [0, 50],
+    [0.5, 150],
+    [1, 250],
+  ]);
+
+  it("goes from 0 to 1, through the points, straight between them", () => {
+    expect([0, 0.25, 0.5, 0.75, 1].map(shape)).toEqual([0, 0.25, 0.5, 0.75, 1]);
+    const bent = loadShape([
+      [0, 100],
+      [0.1, 180],
+      [1, 200],
+    ]);
+    expect(bent(0.05)).toBeCloseTo(0.4, 12);
+    expect(bent(0.1)).toBeCloseTo(0.8, 12);
+    expect(bent(0.55)).toBeCloseTo(0.9, 12);
+  });
+
+  it("is defined for loads that are none", () => {
+    expect([Number.NaN, -1, 2, Number.POSITIVE_INFINITY].map(shape)).toEqual([0, 0, 1, 1]);
+  });
+
+  it("of points that say nothing is a straight line", () => {
+    for (const points of [
+      [],
+      [[0, 5]],
+      [
+        [0, 5],
+        [1, 5],
+      ],
+    ] as const) {
+      expect([0, 0.3, 1, 7].map(loadShape(points))).toEqual([0, 0.3, 1, 1]);
+    }
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { seconds } from "../units/index.ts";
+import { demandOf, type Job, progressRate } from "./work.ts";
+
+const job: Job = {
+  id: "a",
+  cores: 4,
+  cpuUtil: 0.5,
+  cpuShare: 0.4,
+  gpus: 2,
+  gpuUtil: 0.9,
+  gpuShare: 0.3,
+  work: seconds(60),
+};
+
+describe("a job's demand", () => {
+  it("is what it says", () => {
+    expect(demandOf(job)).toEqual({ cpuLoad: 2, cpuShare: 0.4, gpus: 2, gpuUtil: 0.9, gpuShare: 0.3, work: 60 });
+  });
+
+  it("has no share of a GPU it does not hold", () => {
+    expect(demandOf({ ...job, gpus: undefined })).toMatchObject({ gpus: 0, gpuShare: 0 });
+    expect(demandOf({ ...job, gpus: 1, gpuUtil: undefined, gpuShare: undefined })).toMatchObject({
+      gpuUtil: 0,
+      gpuShare: 0,
+    });
+  });
+
+  it("scales two shares that are more than the whole", () => {
+    expect(demandOf({ ...job, cpuShare: 1, gpuShare: 1 })).toMatchObject({ cpuShare: 0.5, gpuShare: 0.5 });
+  });
+
+  it.each([Number.NaN, -1])("takes %d for nothing", (bad) => {
+    const all = { cores: bad, cpuUtil: bad, cpuShare: bad, gpus: bad, gpuUtil: bad, gpuShare: bad, work: seconds(bad) };
+    expect(demandOf({ id: "a", ...all })).toEqual({
+      cpuLoad: 0,
+      cpuShare: 0,
+      gpus: 0,
+      gpuUtil: 0,
+      gpuShare: 0,
+      work: 0,
+    });
+  });
+});
+
+describe("progress", () => {
+  const rate = (cpuShare: number, gpuShare: number, cpuClock: number, gpuClock: number) =>
+    progressRate(demandOf({ ...job, cpuShare, gpuShare }), cpuClock, gpuClock);
+
+  it("is 1/(c/f + 1 − c)", () => {
+    expect(rate(1, 0, 0.5, 1)).toBe(0.5);
+    expect(rate(0.5, 0, 0.5, 1)).toBeCloseTo(1 / 1.5, 12);
+    expect(rate(0, 0.25, 1, 0.5)).toBeCloseTo(0.8, 12);
+    expect(rate(0, 0, 0.1, 0.1)).toBe(1);
+  });
+
+  it("adds what both clocks cost", () => {
+    expect(rate(0.5, 0.25, 0.5, 0.5)).toBeCloseTo(1 / (0.5 / 0.5 + 0.25 / 0.5 + 0.25), 12);
+  });
+
+  it("stands still with a clock it waits for, and not with one it does not", () => {
+    expect(rate(0.1, 0.1, 1, 0)).toBe(0);
+    expect(rate(0.5, 0, 1, 0)).toBe(1);
+  });
+});
