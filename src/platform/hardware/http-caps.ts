@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { CapDevice, WriteOutcome } from "../../core/control/index.ts";
+import { isPositive, milliseconds, type Watts } from "../../core/units/index.ts";
+import type { ControlCommand, HttpControl, HttpEndpoint } from "./http-control.ts";
+import type { BackendView, DeviceKind, LimitReading, OriginalReading, PowerCapBackend } from "./port.ts";
+
+/** What is known of the devices behind a control service; it tells nothing of them itself. */
+export interface HttpDevices {
+  /** Why there is nothing to cap: no GPU on this node. */
+  readonly absent?: string | undefined;
+  /** The range of one package or one GPU. */
+  readonly device: CapDevice;
+  /** What to set when nothing is to be limited any more: the most that is known of. */
+  readonly most: Watts;
+  /** The cap that telemetry reports, of one device or of all of them. */
+  readonly reported?: Watts | undefined;
+}
+
+export interface HttpCapsOptions {
+  readonly kind: DeviceKind;
+  readonly control: HttpControl;
+  readonly devices: () => HttpDevices;
+}
+
+const boards = { cpu: "packages", gpu: "gpus" } as const;
+
+/** The way back, as the journal keeps it: it must work when the route is another one or this agent was replaced. */
+const wayBack = z.object({
+  endpoint: z.string().min(1),
+  timeoutSeconds: z.number().positive().max(300),
+  watts: z.number().positive(),
+});
+
+/**
+ * Caps by a control service: one board stands for all packages, or all GPUs, of a node. A service has no notion of an original
+ * limit, so what it goes back to is the most that is known: of the device, or of what telemetry reported before.
+ */
+export class HttpCaps implements PowerCapBackend {
+  readonly name = "http";
+  readonly kind: DeviceKind;
+  readonly #options: HttpCapsOptions;
+
+  constructor(options: HttpCapsOptions) {
+    this.kind = options.kind;
+    this.#options = options;
+  }
+
+  async look(): Promise<BackendView> {
+    const { absent, device } = this.#options.devices();
+    return absent === undefined ? { boards: [{ id: boards[this.kind], device }] } : { absent };
+  }
+
+  async limit(): Promise<LimitReading> {
+    const { reported } = this.#options.devices();
+    return isPositive(reported) ? { limit: reported } : { unreadable: "telemetry reports no cap" };
+  }
+
+  async cap(_id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+    return this.#options.control.send(commandOf(this.kind, limit), signal);
+  }
+
+  async original(): Promise<OriginalReading> {
+    const { most, reported } = this.#options.devices();
+    const watts = isPositive(reported) ? Math.max(most, reported) : most;
+    return { original: JSON.stringify({ ...wayTo(this.#options.control.endpoint), watts }) };
+  }
+
+  async restore(_id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    const way = wayBackOf(original, wayBack);
+    if (way === undefined) return { result: "error", message: UNREADABLE };
+    return this.#options.control.send(commandOf(this.kind, way.watts), signal, endpointOf(way));
+  }
+}
+
+const commandOf = (kind: DeviceKind, watts: number): ControlCommand =>
+  kind === "cpu"
+    ? { action: "rapl.set_power_cap_watts", capWatts: watts }
+    : { action: "gpu.set_power_cap_watts", capWattsPerGpu: watts };
+
+export const UNREADABLE = "the journal's way back over HTTP cannot be read";
+
+export const wayTo = ({ endpoint, timeout }: HttpEndpoint) => ({ endpoint, timeoutSeconds: timeout / 1000 });
+
+export const endpointOf = (way: { readonly endpoint: string; readonly timeoutSeconds: number }): HttpEndpoint => ({
+  endpoint: way.endpoint,
+  timeout: milliseconds(way.timeoutSeconds * 1000),
+});
+
+export function wayBackOf<Way>(original: string, schema: z.ZodType<Way>): Way | undefined {
+  try {
+    return schema.safeParse(JSON.parse(original)).data;
+  } catch {
+    return undefined;
+  }
+}
