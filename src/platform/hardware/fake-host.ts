@@ -23,9 +23,9 @@ export const joinTrees = (...trees: readonly HostTree[]): HostTree => ({
 
 /** What a file does when it is read or written. Throw `errno("…")` for what the kernel would answer. */
 export interface FileBehaviour {
-  read?(stored: string): string;
+  readonly read?: (stored: string) => string;
   /** Returns what is stored; undefined = nothing is. */
-  write?(text: string, stored: string): string | undefined;
+  readonly write?: (text: string, stored: string) => string | undefined;
 }
 
 export const errno = (code: string): HostFileError => new HostFileError(code, "", "as the kernel would say");
@@ -102,8 +102,12 @@ export class FakeHost implements HostFiles {
   }
 
   exists(path: string): boolean {
-    const at = this.real(path);
-    return this.#files.has(at) || this.#folders.has(at);
+    try {
+      const at = this.real(path);
+      return this.#files.has(at) || this.#folders.has(at);
+    } catch {
+      return false;
+    }
   }
 
   real(path: string): string {

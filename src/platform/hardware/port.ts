@@ -1,5 +1,5 @@
 import type { CapDevice, EnergyCounter, EnergySample, WriteOutcome } from "../../core/control/index.ts";
-import type { Percent, Watts } from "../../core/units/index.ts";
+import type { Milliseconds, Percent, Watts } from "../../core/units/index.ts";
 
 /** Which of a node's caps a backend enforces. */
 export type DeviceKind = "cpu" | "gpu";
@@ -41,6 +41,8 @@ export interface CapBoard {
   readonly lost?: string | undefined;
   /** Why it can be read and not capped: a BIOS lock, a virtual function. */
   readonly locked?: string | undefined;
+  /** The time the board itself averages power over: a cap has to hold only after that. */
+  readonly averagesOver?: Milliseconds | undefined;
   /** What a person should know: a range that makes no sense, a slice mode. */
   readonly warnings?: readonly string[] | undefined;
 }

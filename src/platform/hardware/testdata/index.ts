@@ -5,3 +5,5 @@ export { scratchTree } from "../scratch-tree.ts";
 export * from "./cpufreq.ts";
 export * from "./hsmp.ts";
 export * from "./powercap.ts";
+export * from "./fake-kernel.ts";
+export * from "./hasty-clock.ts";

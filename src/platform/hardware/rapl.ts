@@ -1,0 +1,171 @@
+import type { WriteOutcome } from "../../core/control/index.ts";
+import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import { errorWords } from "./host-error.ts";
+import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "./port.ts";
+import { packageZones } from "./powercap-zones.ts";
+import { type RaplOriginal, readRaplOriginal } from "./rapl-original.ts";
+import { RaplPackage } from "./rapl-package.ts";
+import { refusal } from "./refusal.ts";
+import { shownWatts } from "./shown.ts";
+
+export interface RaplOptions {
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  /** What the catalogue says a package is rated for, where the part itself does not. */
+  readonly ratedPower?: () => Watts | undefined;
+}
+
+/** What a locked register answers: ENODATA for the limit, ENOSYS for `enabled`. */
+const LOCKED = {
+  ENODATA: "locked by firmware: unlock package power limits in the BIOS",
+  ENOSYS: "locked by firmware: unlock package power limits in the BIOS",
+};
+
+/** A lock goes at the next boot at the earliest: trying at every tick would only fill the kernel's log. */
+const TRY_AGAIN_AFTER = milliseconds(15 * 60_000);
+
+interface Refused {
+  readonly outcome: WriteOutcome;
+  /** How the package read then: once it reads otherwise, somebody could write it. */
+  readonly seen: string;
+  readonly until: MonotonicInstant;
+}
+
+/** Intel's package limits through powercap. Only zones called `package-N` are ever written, and of those only the long-term limit. */
+export class RaplBackend implements PowerCapBackend {
+  readonly name = "rapl";
+  readonly kind = "cpu";
+  readonly #files: HostFiles;
+  readonly #clock: Clock;
+  readonly #ratedPower: () => Watts | undefined;
+  readonly #refused = new Map<string, Refused>();
+  /** Packages seen before: one that goes is lost and is told so. */
+  readonly #known = new Set<string>();
+
+  constructor({ files, clock, ratedPower = () => undefined }: RaplOptions) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#ratedPower = ratedPower;
+  }
+
+  async look(): Promise<BackendView> {
+    const { zones, absent } = packageZones(this.#files);
+    if (absent !== undefined) return { absent };
+    const packages = RaplPackage.all(this.#files, zones);
+    if (packages.length === 0) {
+      return { absent: zones.some(({ isLimited }) => isLimited) ? NO_LONG_TERM : ENERGY_ONLY };
+    }
+    for (const { id } of packages) this.#known.add(id);
+    const lost = [...this.#known].filter((known) => !packages.some(({ id }) => id === known));
+    return {
+      boards: [
+        ...packages.map((found) => this.#board(found)),
+        ...lost.map((id) => ({ id, device: {}, lost: `${id} is gone: are all its CPUs offline?` })),
+      ],
+    };
+  }
+
+  async limit(id: string): Promise<LimitReading> {
+    try {
+      return { limit: this.#package(id).inForce };
+    } catch (error) {
+      return { unreadable: `${id}: ${errorWords(error)}` };
+    }
+  }
+
+  async original(id: string): Promise<OriginalReading> {
+    try {
+      return { original: JSON.stringify(this.#package(id).settings) };
+    } catch (error) {
+      return { unreadable: `${id}: ${errorWords(error)}` };
+    }
+  }
+
+  async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+    try {
+      const found = this.#package(id);
+      const { max = Infinity, registerMost = 0, step } = found.device(this.#ratedPower());
+      const most = Math.min(max, registerMost);
+      const settings = found.settingsFor(limit);
+      // Beyond its 15 bits the register keeps only the lower ones: 4096 W would be 0 W.
+      if (settings === undefined || limit > most) {
+        return { result: "error", message: `${id}: ${limit} W is not between ${step} W and ${shownWatts(most)}` };
+      }
+      return this.#stillRefused(found) ?? (await this.#write(found, settings, limit, signal));
+    } catch (error) {
+      return refusal(error, id, LOCKED);
+    }
+  }
+
+  async restore(id: string, text: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    const original = readRaplOriginal(text);
+    if (original === undefined) return { result: "error", message: `${id}: no limits are in ${text.slice(0, 80)}` };
+    try {
+      const failed = await this.#package(id).write(original, this.#clock, signal);
+      return failed === undefined ? { result: "applied" } : { result: "error", message: `${id}: ${failed}` };
+    } catch (error) {
+      return refusal(error, id, LOCKED);
+    }
+  }
+
+  async #write(
+    found: RaplPackage,
+    settings: RaplOriginal,
+    limit: Watts,
+    signal: AbortSignal | undefined,
+  ): Promise<WriteOutcome> {
+    const { id, signature: seen, isSwitchedOff: wasOff } = found;
+    try {
+      const failed = await found.write(settings, this.#clock, signal);
+      if (failed !== undefined) return { result: "error", message: `${id}: ${failed}` };
+      const words = [...(wasOff ? [SWITCHED_ON] : []), ...lowerMmio(found, limit)];
+      return words.length === 0 ? { result: "applied" } : { result: "applied", message: `${id}: ${words.join("; ")}` };
+    } catch (error) {
+      const outcome = refusal(error, id, LOCKED);
+      const until = monotonicInstant(this.#clock.monotonic() + TRY_AGAIN_AFTER);
+      if (outcome.result === "blocked") this.#refused.set(id, { outcome, seen, until });
+      return outcome;
+    }
+  }
+
+  #board(found: RaplPackage): CapBoard {
+    const { id, averagesOver } = found;
+    const device = found.device(this.#ratedPower());
+    try {
+      const warnings = [...(found.isSwitchedOff ? [SWITCHED_OFF] : []), ...lowerMmio(found, found.inForce)];
+      return { id, device, averagesOver, locked: this.#stillRefused(found)?.message, warnings };
+    } catch (error) {
+      return { id, device, lost: `${id}: ${errorWords(error)}` };
+    }
+  }
+
+  #package(id: string): RaplPackage {
+    const packages = RaplPackage.all(this.#files, packageZones(this.#files).zones);
+    const found = packages.find((known) => known.id === id);
+    if (found === undefined) throw new Error("no such CPU package with a power limit");
+    return found;
+  }
+
+  /** A refusal is remembered until the package reads otherwise or a while has passed. */
+  #stillRefused(found: RaplPackage): WriteOutcome | undefined {
+    const refused = this.#refused.get(found.id);
+    if (refused === undefined) return undefined;
+    if (this.#clock.monotonic() < refused.until && found.signature === refused.seen) return refused.outcome;
+    this.#refused.delete(found.id);
+    return undefined;
+  }
+}
+
+const ENERGY_ONLY = "RAPL has energy only here, as on AMD: an EPYC is capped through HSMP, anything else by DVFS";
+const NO_LONG_TERM = "RAPL has no long-term limit behind model-specific registers here, and no other is written";
+const SWITCHED_OFF =
+  "its limit is switched off: a cap switches it on, with its clamp and the short-term limit, unless locked";
+const SWITCHED_ON = "the limit was off and was switched on, with its clamp and the short-term limit";
+
+function lowerMmio(found: RaplPackage, limit: Watts): readonly string[] {
+  const lower = found.mmioBelow(limit);
+  return lower === undefined
+    ? []
+    : [`the memory-mapped limit of ${shownWatts(lower)} is lower, and the lower one wins`];
+}
