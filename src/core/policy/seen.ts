@@ -40,8 +40,13 @@ export function seenOn(
  * caps included, says nothing of the new one. A twin that belongs to no Node is anybody's word for the name.
  */
 export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTwin, "metadata">): boolean {
-  const owners = metadata.ownerReferences?.filter(({ kind }) => kind === "Node") ?? [];
-  return owners.length === 0 || owners.some(({ uid }) => uid === node.metadata.uid);
+  let ownedByNode = false;
+  for (const { kind, uid } of metadata.ownerReferences ?? []) {
+    if (kind !== "Node") continue;
+    if (uid === node.metadata.uid) return true;
+    ownedByNode = true;
+  }
+  return !ownedByNode;
 }
 
 /** Where every node starts. */

@@ -39,7 +39,11 @@ const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings
 };
 
 export function choosePower(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
-  return preference[mode].map((way) => readings[way]).find((reading) => isNonNegative(reading?.power));
+  for (const way of preference[mode]) {
+    const reading = readings[way];
+    if (isNonNegative(reading?.power)) return reading;
+  }
+  return undefined;
 }
 
 /**

@@ -22,32 +22,29 @@ export interface RackedNode {
 }
 
 /**
- * The power drawn from each node's supply, one figure for all nodes of a rack. Nodes without a rack label share one more
- * group: with no label anywhere that is the whole cluster, and beside labelled racks it leaves out the power that is
- * known to come from elsewhere (docs/design/0005 has the other reading). A node of which nothing is known adds nothing,
- * and a group of such nodes has no figure.
+ * The power drawn from a supply, one figure for all nodes of a rack, by the value of their joulie.io/rack. Nodes without a
+ * rack label share one more group: with no label anywhere that is the whole cluster, and beside labelled racks it leaves out
+ * the power that is known to come from elsewhere (docs/design/0005 has the other reading). A node of which nothing is known
+ * adds nothing, and a group of such nodes has no figure.
  *
  * `rackReadings` is what the racks' own meters say; it replaces the sum. 0 W with nodes running is a dead meter.
  */
 export function supplyTotals(
   nodes: Iterable<RackedNode>,
   rackReadings: ReadonlyMap<string, Watts> = new Map(),
-): ReadonlyMap<string, Watts> {
-  const sums = new Map<string | undefined, Watts>();
-  const racks = new Map<string, string | undefined>();
-  for (const node of nodes) {
-    const rack = node.rack === "" ? undefined : node.rack;
+): (rack: string | undefined) => Watts | undefined {
+  const sums = new Map<string, number>();
+  const names = new Set<string>();
+  for (const { name, rack = "", measured, capEstimate } of nodes) {
     // A name seen twice is one node.
-    if (racks.has(node.name)) continue;
-    racks.set(node.name, rack);
-    const power = [node.measured, node.capEstimate].find(isNonNegative);
-    if (power !== undefined) sums.set(rack, watts((sums.get(rack) ?? 0) + power));
+    if (names.has(name)) continue;
+    names.add(name);
+    const power = isNonNegative(measured) ? measured : capEstimate;
+    if (isNonNegative(power)) sums.set(rack, (sums.get(rack) ?? 0) + power);
   }
-  const totals = new Map<string, Watts>();
-  for (const [name, rack] of racks) {
-    const reading = rack === undefined ? undefined : rackReadings.get(rack);
-    const total = isPositive(reading) ? reading : sums.get(rack);
-    if (total !== undefined) totals.set(name, total);
-  }
-  return totals;
+  return (rack = "") => {
+    const reading = rack === "" ? undefined : rackReadings.get(rack);
+    const sum = sums.get(rack);
+    return isPositive(reading) ? reading : sum === undefined ? undefined : watts(sum);
+  };
 }

@@ -9,52 +9,66 @@ export interface PowerSample {
   readonly source: PowerSource;
 }
 
-/** The samples of the last five minutes, oldest first, all from one source. */
-export type TrendWindow = readonly PowerSample[];
-
-export const noTrend: TrendWindow = [];
-
 const MINUTE = 60_000;
 const WINDOW = 5 * MINUTE;
 /** Two samples a second; past that the oldest leaves early, so that a node's memory stays bounded. */
 const MOST_SAMPLES = 600;
 
 /**
- * The window with one more sample. Samples may come late, out of order or twice (the last word on an instant counts). A
- * newest sample ahead of `now` was taken before the clock was set back, or by one that was ahead for a moment: the window
- * starts over rather than waiting for time to catch up. What is no power, or not of these five minutes, is a missing sample.
+ * Where a node's power is going, by the samples of the last five minutes. They are kept in place and not copied with each one
+ * that comes: a cluster has thousands of such windows, and all of them move in every pass.
  */
-export function withSample(window: TrendWindow, sample: PowerSample, now: Instant): TrendWindow {
-  const newest = window.at(-1);
-  const believed = newest !== undefined && isAhead(newest.at, now) ? noTrend : window;
-  if (!isNonNegative(sample.power) || !isRecent(sample, now)) return believed;
-  if (newest?.source !== sample.source) return [sample];
-  const kept = believed.filter((other) => isRecent(other, now) && other.at !== sample.at);
-  const place = kept.findLastIndex(({ at }) => at < sample.at) + 1;
-  return kept.toSpliced(place, 0, sample).slice(-MOST_SAMPLES);
+export class PowerTrend {
+  /** Oldest first, all from one source. */
+  readonly #samples: PowerSample[] = [];
+
+  get samples(): readonly PowerSample[] {
+    return this.#samples;
+  }
+
+  /**
+   * Samples may come late, out of order or twice (the last word on an instant counts). A newest sample ahead of `now` was
+   * taken before the clock was set back, or by one that was ahead for a moment: the window starts over rather than waiting
+   * for time to catch up. What is no power, or not of these five minutes, is a missing sample.
+   */
+  add(sample: PowerSample, now: Instant): void {
+    const samples = this.#samples;
+    const newest = samples.at(-1);
+    if (newest !== undefined && isAhead(newest.at, now)) samples.length = 0;
+    if (!isNonNegative(sample.power) || !isRecent(sample, now)) return;
+    if (newest?.source !== sample.source) samples.length = 0;
+    while (samples[0] !== undefined && !isRecent(samples[0], now)) samples.shift();
+    const place = samples.findLastIndex(({ at }) => at < sample.at) + 1;
+    samples.splice(place, samples[place]?.at === sample.at ? 1 : 0, sample);
+    if (samples.length > MOST_SAMPLES) samples.shift();
+  }
+
+  /** Least-squares slope of the samples that are at most five minutes old; 0 with fewer than two. Positive is rising. */
+  slope(now: Instant): WattsPerMinute {
+    // Minutes since the first sample and not since 1970, and both axes about their means: the sums stay small and exact.
+    let first: Instant | undefined;
+    let count = 0;
+    let minutes = 0;
+    let power = 0;
+    for (const sample of this.#samples) {
+      if (!isRecent(sample, now)) continue;
+      first ??= sample.at;
+      count++;
+      minutes += ((sample.at - first) / MINUTE - minutes) / count;
+      power += (sample.power - power) / count;
+    }
+    if (first === undefined) return wattsPerMinute(0);
+    let covariance = 0;
+    let variance = 0;
+    for (const sample of this.#samples) {
+      if (!isRecent(sample, now)) continue;
+      const deviation = (sample.at - first) / MINUTE - minutes;
+      covariance += deviation * (sample.power - power);
+      variance += deviation * deviation;
+    }
+    const slope = covariance / variance;
+    return wattsPerMinute(Number.isFinite(slope) ? slope : 0);
+  }
 }
 
 const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isAhead(at, now);
-
-/** Least-squares slope of the samples that are at most five minutes old; 0 with fewer than two. Positive is rising. */
-export function powerTrend(window: TrendWindow, now: Instant): WattsPerMinute {
-  const samples = window.filter((sample) => isRecent(sample, now));
-  const [first] = samples;
-  if (first === undefined) return wattsPerMinute(0);
-  // Minutes since the first sample and not since 1970, and both axes about their means: the sums stay small and exact.
-  let minutes = 0;
-  let power = 0;
-  samples.forEach((sample, index) => {
-    minutes += ((sample.at - first.at) / MINUTE - minutes) / (index + 1);
-    power += (sample.power - power) / (index + 1);
-  });
-  let covariance = 0;
-  let variance = 0;
-  for (const sample of samples) {
-    const deviation = (sample.at - first.at) / MINUTE - minutes;
-    covariance += deviation * (sample.power - power);
-    variance += deviation * deviation;
-  }
-  const slope = covariance / variance;
-  return wattsPerMinute(Number.isFinite(slope) ? slope : 0);
-}
