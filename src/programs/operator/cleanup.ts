@@ -16,15 +16,15 @@ export const isMirror = (profile: NodePowerProfile | undefined): profile is Node
   profile?.metadata.labels?.[labels.managedBy] === managedByOperator;
 
 /** Nothing while the nodes are not surely known: a node that is not in an old list may well be there. */
-export function leftoversIn(view: ClusterView, settings: OperatorSettings): ReadonlyMap<string, Leftovers> {
+export function leftoversIn(
+  view: ClusterView,
+  settings: OperatorSettings,
+  managed: { has(name: string): boolean },
+): ReadonlyMap<string, Leftovers> {
   const found = new Map<string, Leftovers>();
   if (!view.nodesCurrent) return found;
-  const managed = new Set<string>();
   const candidates = new Set<string>();
-  for (const node of view.nodes()) {
-    if (eligibilityOf(node, settings.eligibility) === "unmanaged") candidates.add(node.metadata.name);
-    else managed.add(node.metadata.name);
-  }
+  for (const { metadata } of view.nodes()) if (!managed.has(metadata.name)) candidates.add(metadata.name);
   for (const name of view.recorded()) if (!managed.has(name)) candidates.add(name);
   for (const name of candidates) {
     const left = leftoversOf(view, name, settings);

@@ -20,7 +20,9 @@ export interface ClusterView {
   podsOn(node: string): Iterable<PodSummary>;
   /** Another number whenever the pods of the node are others. */
   podsVersion(node: string): number;
-  /** Names of all objects that are kept per node, whether the node is there or not. */
+  /** Another number whenever any pod is another. */
+  readonly allPodsVersion: number;
+  /** Names of all objects that are kept per node, whether the node is there or not; a name may come more than once. */
   recorded(): Iterable<string>;
   /** Whether a name that has no Node had one, or has waited for one long enough: an agent may be heard of before its Node. */
   isGone(name: string): boolean;

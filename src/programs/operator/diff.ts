@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../core/api/index.ts";
 import { seenOn } from "../../core/policy/index.ts";
 import { publishWorthy } from "../../core/twin/index.ts";
-import { type Instant, instant } from "../../core/units/index.ts";
+import type { Instant } from "../../core/units/index.ts";
 import { isMirror } from "./cleanup.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { conditionOf, isSameCondition } from "./condition.ts";
 import type { NodePlan } from "./pass.ts";
 import type { OperatorSettings } from "./settings.ts";
+import { asOf } from "./twins.ts";
 
 /** One write. A node's steps are taken in order, and one that fails ends them. */
 export type Step =
@@ -38,8 +39,8 @@ export interface Job {
 export interface DiffContext {
   readonly now: Instant;
   readonly settings: OperatorSettings;
-  /** When the unchanged twin is refreshed, as a share of the heartbeat. */
-  readonly jitter: number;
+  /** Whether the twin is to be refreshed, even unchanged. */
+  readonly heartbeatDue: boolean;
   /** What of this node could not be written the last time, and why. */
   readonly failure: { readonly step: string; readonly message: string } | undefined;
 }
@@ -102,12 +103,16 @@ function refusalStep(there: NodeTwinStatus | undefined, { failure, now }: DiffCo
 
 function statusStep(plan: NodePlan, there: NodeTwinStatus | undefined, context: DiffContext): Step[] {
   const condition = conditionOf(there?.conditions, context.failure?.message, context.now);
-  const heartbeat = there !== undefined && isDue(there.lastUpdated, context);
+  const heartbeat = there !== undefined && context.heartbeatDue;
   const news = there === undefined || isNews(there, plan.status) || !isSameCondition(there.conditions, condition);
   if (!news && !heartbeat) return [];
   const lastUpdated = new Date(context.now).toISOString();
   return [
-    { kind: "status", status: { ...plan.status, conditions: [condition], lastUpdated }, heartbeat: !news && heartbeat },
+    {
+      kind: "status",
+      status: { ...asOf(plan.status, context.now), conditions: [condition], lastUpdated },
+      heartbeat: !news && heartbeat,
+    },
   ];
 }
 
@@ -130,15 +135,6 @@ const isNews = (there: NodeTwinStatus, next: NodePlan["status"]): boolean =>
 
 const hasMoved = (from: number | undefined, to: number | undefined, by: number): boolean =>
   from === undefined || to === undefined ? from !== to : Math.abs(to - from) >= by;
-
-/** A time ahead of ours was written by a clock that is wrong: it would keep the twin from being refreshed. */
-export function isDue(
-  lastUpdated: string | undefined,
-  { now, settings, jitter }: Pick<DiffContext, "now" | "settings" | "jitter">,
-): boolean {
-  const at = instant(Date.parse(lastUpdated ?? ""));
-  return !(now - at < settings.heartbeat * jitter && at - now < settings.heartbeat);
-}
 
 /** What a person pinned is never touched; a mirror nobody wants any more goes. */
 function mirrorStep(plan: NodePlan, view: ClusterView, nodeUid: string, settings: OperatorSettings): Step[] {

@@ -36,10 +36,10 @@ export class Latest<Value extends Versioned> {
     return shown;
   }
 
-  names(): Set<string> {
-    const names = new Set(this.#answers.keys());
-    for (const [name] of this.#shown.entries()) names.add(name);
-    return names;
+  /** One may come twice: from the watch and from an answer. */
+  *names(): Iterable<string> {
+    yield* this.#answers.keys();
+    for (const [name] of this.#shown.entries()) yield name;
   }
 
   answered(name: string, value: Value): void {

@@ -118,9 +118,10 @@ export class Loop {
     const { state, settings, telemetry, clock, ioClock, log, figures } = this.#options;
     const started = ioClock.monotonic();
     try {
-      this.#plan = plan({ view: state, settings, telemetry: telemetry(), memory: this.#memory, now: clock.now() });
-      this.#tell(this.#plan);
-      writer.submit(this.#plan);
+      const next = plan({ view: state, settings, telemetry: telemetry(), memory: this.#memory, now: clock.now() });
+      this.#tell(next, this.#plan);
+      this.#plan = next;
+      writer.submit(next);
     } catch (err) {
       // One that cannot be planned must not be the last: what is wrong with the state may pass.
       log.error({ err }, "a pass failed; the next one tries again");
@@ -131,20 +132,22 @@ export class Loop {
     return took;
   }
 
-  #tell({ nodes, current }: ClusterPlan): void {
+  /** What is the same as in the pass before was told then; only the log wants to hear of every node, or it forgets it. */
+  #tell({ nodes, current }: ClusterPlan, before: ClusterPlan | undefined): void {
     const { state, settings, changes, figures, news } = this.#options;
     const names = new Set(nodes.keys());
     figures.keepOnly(names);
     news.keepOnly(names);
     for (const node of nodes.values()) {
       const { name, seen, decision, performancePods } = node;
+      changes.observe("state", name, seen.state);
+      changes.observe("planned profile", name, node.planned);
+      if (before?.nodes.get(name) === node) continue;
       const intruders = performancePods === undefined ? undefined : (decision.intruders ?? 0);
       figures.planned(node, intruders);
       const shown = state.node(name);
       if (shown !== undefined) figures.shown(shown, seen.state, settings);
       if (intruders !== undefined) news.intruders(shown, name, intruders);
-      changes.observe("state", name, seen.state);
-      changes.observe("planned profile", name, node.planned);
     }
     changes.observe("pods", "cluster", current ? "readable" : "not readable: no node goes down");
     changes.flush();

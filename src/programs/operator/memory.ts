@@ -1,11 +1,20 @@
-import type { NodeHardware } from "../../core/api/index.ts";
-import { boundWattsOn, type MarginalWatts } from "../../core/demand/index.ts";
+import type { NodeHardware, NodePowerProfile, NodePowerProfileSpec } from "../../core/api/index.ts";
+import { boundWattsOn, type DemandView, demandViewOf, type MarginalWatts } from "../../core/demand/index.ts";
 import { type Density, densityOf, type HardwareView, hardwareView } from "../../core/inventory/index.ts";
-import type { ProfileCaps } from "../../core/policy/index.ts";
-import { noTrend, type PowerReading, powerTrend, type TrendWindow, withSample } from "../../core/twin/index.ts";
-import type { Instant, WattsPerMinute } from "../../core/units/index.ts";
+import {
+  type Eligibility,
+  eligibilityOf,
+  type PlannedNode,
+  type ProfileCaps,
+  pinFrom,
+  planProfiles,
+} from "../../core/policy/index.ts";
+import { PowerTrend } from "../../core/twin/index.ts";
+import type { Instant } from "../../core/units/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import type { OperatorSettings } from "./settings.ts";
+import type { Target } from "./target.ts";
+import type { Twinned } from "./twins.ts";
 
 /** What follows from a node's hardware alone. */
 export interface NodeShape {
@@ -14,57 +23,121 @@ export interface NodeShape {
   readonly caps: ProfileCaps;
 }
 
-interface KnownShape {
+/** A node that is ours to manage, with what follows from its own objects. */
+export interface ManagedNode {
+  readonly name: string;
   readonly node: ClusterNode;
   readonly hardware: NodeHardware | undefined;
+  readonly profile: NodePowerProfile | undefined;
+  readonly eligibility: Eligibility;
   readonly shape: NodeShape;
+  readonly pin: NodePowerProfileSpec | undefined;
+}
+
+/** The policy's word on every eligible node. */
+interface Planned {
+  readonly hpCount: number;
+  readonly byName: ReadonlyMap<string, PlannedNode>;
 }
 
 /** The share of its request's power a pod is expected to draw: what the extender reckons with unless told otherwise. */
 const COEFFICIENTS = { cpu: 0.7, gpuStandard: 0.65, gpuPerformance: 0.85 };
 
-/** What is worth keeping from pass to pass. Nothing is decided by it: without it a pass is slower, and trends start anew. */
-export class Memory {
-  readonly #shapes = new Map<string, KnownShape>();
-  readonly #podWatts = new Map<
-    string,
-    { readonly version: number; readonly shape: NodeShape; readonly sum: MarginalWatts }
-  >();
-  readonly #trends = new Map<string, TrendWindow>();
+/** What is kept of one node. */
+export class NodeMemory {
+  readonly trend = new PowerTrend();
+  managed: ManagedNode | undefined;
+  target: Target | undefined;
+  twinned: Twinned | undefined;
+  #podWatts: { readonly version: number; readonly shape: NodeShape; readonly sum: MarginalWatts } | undefined;
 
-  /** Worked out once for each version of the node and its hardware. */
-  shapeOf(node: ClusterNode, hardware: NodeHardware | undefined, settings: OperatorSettings): NodeShape {
-    const { name } = node.metadata;
-    const known = this.#shapes.get(name);
-    if (known !== undefined && known.node === node && known.hardware === hardware) return known.shape;
-    const view = hardwareView(node, hardware?.status, { productLabelKeys: settings.gpuProductLabels });
-    const shape = { view, density: densityOf(view), caps: settings.capsOf(view) };
-    this.#shapes.set(name, { node, hardware, shape });
-    return shape;
-  }
-
-  /** What the pods on a node add, worked out anew when one of them changed. */
-  podWattsOn(node: ClusterNode, shape: NodeShape, view: Pick<ClusterView, "podsOn" | "podsVersion">): MarginalWatts {
-    const { name, labels } = node.metadata;
+  /** What the pods on the node add, worked out anew when one of them changed. */
+  podWatts({ name, node, shape }: ManagedNode, view: Pick<ClusterView, "podsOn" | "podsVersion">): MarginalWatts {
     const version = view.podsVersion(name);
-    const known = this.#podWatts.get(name);
-    if (known !== undefined && known.version === version && known.shape === shape) return known.sum;
-    const sum = boundWattsOn(view.podsOn(name), { hardware: shape.view, labels }, COEFFICIENTS);
-    this.#podWatts.set(name, { version, shape, sum });
-    return sum;
-  }
-
-  /** The node's trend with this pass's reading in it; a missing reading makes no jump. */
-  trendWith(name: string, reading: PowerReading | undefined, now: Instant): WattsPerMinute {
-    const before = this.#trends.get(name) ?? noTrend;
-    const window = reading === undefined ? before : withSample(before, reading, now);
-    this.#trends.set(name, window);
-    return powerTrend(window, now);
-  }
-
-  keepOnly(names: ReadonlyMap<string, unknown>): void {
-    for (const known of [this.#shapes, this.#podWatts, this.#trends]) {
-      for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+    if (this.#podWatts?.version !== version || this.#podWatts.shape !== shape) {
+      const on = { hardware: shape.view, labels: node.metadata.labels };
+      this.#podWatts = { version, shape, sum: boundWattsOn(view.podsOn(name), on, COEFFICIENTS) };
     }
+    return this.#podWatts.sum;
   }
+}
+
+/**
+ * What is worth keeping from pass to pass, under one and the same settings. Nothing is decided by it: each piece is what a pass
+ * would work out again from inputs that are the very same objects as before. Without it a pass is slower, and trends start anew.
+ */
+export class Memory {
+  readonly #nodes = new Map<string, NodeMemory>();
+  #demand: { readonly version: number; readonly view: DemandView } | undefined;
+  #planned:
+    | { readonly nodes: readonly ManagedNode[]; readonly performancePods: number; readonly planned: Planned }
+    | undefined;
+
+  /** Whether the node was managed in the last pass. */
+  has(name: string): boolean {
+    return this.#nodes.has(name);
+  }
+
+  of(name: string): NodeMemory {
+    let known = this.#nodes.get(name);
+    if (known === undefined) this.#nodes.set(name, (known = new NodeMemory()));
+    return known;
+  }
+
+  demandOf(view: Pick<ClusterView, "pods" | "allPodsVersion">): DemandView {
+    const version = view.allPodsVersion;
+    if (this.#demand?.version !== version) this.#demand = { version, view: demandViewOf(view.pods()) };
+    return this.#demand.view;
+  }
+
+  /** Undefined for a node that is not ours. */
+  managed(node: ClusterNode, view: ClusterView, settings: OperatorSettings): ManagedNode | undefined {
+    const { name } = node.metadata;
+    const [hardware, profile] = [view.hardware(name), view.profile(name)];
+    const known = this.#nodes.get(name)?.managed;
+    if (known?.node === node && known.hardware === hardware && known.profile === profile) return known;
+    const eligibility = eligibilityOf(node, settings.eligibility);
+    if (eligibility === "unmanaged") return undefined;
+    const shape = known?.node === node && known.hardware === hardware ? known.shape : shapeOf(node, hardware, settings);
+    const managed = { name, node, hardware, profile, eligibility, shape, pin: pinFrom(profile) };
+    this.of(name).managed = managed;
+    return managed;
+  }
+
+  /** What the policy makes of these nodes. One that goes by the time of day is asked each time. */
+  plannedFor(
+    nodes: readonly ManagedNode[],
+    performancePods: number,
+    { policy }: OperatorSettings,
+    now: Instant,
+  ): Planned {
+    const known = this.#planned;
+    const isSame =
+      known !== undefined &&
+      policy.type !== "rule_swap_v1" &&
+      known.performancePods === performancePods &&
+      known.nodes.length === nodes.length &&
+      known.nodes.every((node, index) => node === nodes[index]);
+    if (isSame) return known.planned;
+    const eligible = nodes
+      .filter(({ eligibility }) => eligibility === "eligible")
+      .map(({ name, shape, pin }) => ({ name, density: shape.density, family: shape.view.family, pin: pin?.profile }));
+    const plan = planProfiles(eligible, policy, { performancePods, now });
+    const planned = { hpCount: plan.hpCount, byName: new Map(plan.nodes.map((node) => [node.name, node])) };
+    this.#planned = { nodes, performancePods, planned };
+    return planned;
+  }
+
+  /** Everyone else is forgotten. */
+  keepOnly(nodes: readonly ManagedNode[]): void {
+    // Each of them is known, so as many as known are all.
+    if (this.#nodes.size === nodes.length) return;
+    const names = new Set(nodes.map(({ name }) => name));
+    for (const name of this.#nodes.keys()) if (!names.has(name)) this.#nodes.delete(name);
+  }
+}
+
+function shapeOf(node: ClusterNode, hardware: NodeHardware | undefined, settings: OperatorSettings): NodeShape {
+  const view = hardwareView(node, hardware?.status, { productLabelKeys: settings.gpuProductLabels });
+  return { view, density: densityOf(view), caps: settings.capsOf(view) };
 }

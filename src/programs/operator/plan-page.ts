@@ -1,4 +1,6 @@
+import type { Instant } from "../../core/units/index.ts";
 import type { ClusterPlan, NodePlan } from "./pass.ts";
+import { asOf } from "./twins.ts";
 
 /** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
 export function planPage(
@@ -9,7 +11,7 @@ export function planPage(
   const name = query.get("node");
   if (name !== null) {
     const own = plan.nodes.get(name);
-    return own && nodeEntry(own, failureOf(name));
+    return own && nodeEntry(own, plan.at, failureOf(name));
   }
   return {
     at: new Date(plan.at).toISOString(),
@@ -17,12 +19,12 @@ export function planPage(
     performancePods: plan.demand.performancePods,
     constraints: plan.demand.constraints,
     podsReadable: plan.current,
-    nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, failureOf(node.name))),
+    nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, plan.at, failureOf(node.name))),
     leftovers: Object.fromEntries(plan.leftovers),
   };
 }
 
-const nodeEntry = (node: NodePlan, failure: string | undefined) => ({
+const nodeEntry = (node: NodePlan, at: Instant, failure: string | undefined) => ({
   name: node.name,
   eligibility: node.eligibility,
   profile: node.planned,
@@ -35,6 +37,6 @@ const nodeEntry = (node: NodePlan, failure: string | undefined) => ({
   family: node.shape.view.family,
   density: node.shape.density,
   spec: node.spec,
-  status: node.status,
+  status: asOf(node.status, at),
   failure,
 });

@@ -61,6 +61,7 @@ export class ClusterState implements ClusterView {
   readonly #twins: Latest<NodeTwin>;
   readonly #profiles: Latest<NodePowerProfile>;
   readonly #podsVersions = new Map<string, number>();
+  #allPodsVersion = 0;
   /** Names with objects but no Node, and since when; undefined where the Node was seen to go. */
   readonly #nodeless = new Map<string, MonotonicInstant | undefined>();
   /** A pod as the server sent it, as the plan sees it. */
@@ -105,6 +106,7 @@ export class ClusterState implements ClusterView {
           indexes: { node: (pod) => pod.node },
         },
         (change) => {
+          this.#allPodsVersion++;
           if (change.type !== "added") this.#podsChanged(change.old.node);
           if (change.type !== "deleted") this.#podsChanged(change.new.node);
           return podChangeMatters(change);
@@ -211,11 +213,14 @@ export class ClusterState implements ClusterView {
     return this.#podsVersions.get(node) ?? 0;
   }
 
-  recorded(): Iterable<string> {
-    const names = this.#twins.names();
-    for (const [name] of this.#reflected.hardware.store.entries()) names.add(name);
-    for (const name of this.#profiles.names()) names.add(name);
-    return names;
+  get allPodsVersion(): number {
+    return this.#allPodsVersion;
+  }
+
+  *recorded(): Iterable<string> {
+    yield* this.#twins.names();
+    for (const [name] of this.#reflected.hardware.store.entries()) yield name;
+    yield* this.#profiles.names();
   }
 
   isGone(name: string): boolean {
@@ -249,9 +254,15 @@ export class ClusterState implements ClusterView {
     if (nodeChangeMatters({ type: "updated", key: node.metadata.name, old: expected, new: node })) this.#onNews();
   }
 
-  twinAnswered(object: KubeObject): void {
+  twinAnswered(object: KubeObject, written: "spec" | "status"): void {
     const twin = readAs(nodeTwinKind)(object);
-    this.#twins.answered(twin.metadata.name, twin);
+    const { name } = twin.metadata;
+    const before = this.twin(name);
+    this.#twins.answered(name, twin);
+    if (before === undefined) return;
+    // The half that we did not write is as it was, or somebody else has changed it.
+    const expected = written === "spec" ? { ...twin, status: before.status } : { ...twin, spec: before.spec };
+    if (twinChangeMatters({ type: "updated", key: name, old: expected, new: twin })) this.#onNews();
   }
 
   profileAnswered(object: KubeObject): void {

@@ -20,6 +20,8 @@ export interface TakeOptions {
   readonly signal: AbortSignal;
   /** Asked when nothing is left to wait for; what it throws keeps the write from being sent. */
   readonly beforeSending: () => void;
+  /** The same for what only takes away what others have added: no caps go down by that. */
+  readonly mayMend: () => void;
 }
 
 /** The writes of a step, one by one; each object goes through the strict check first, and each answer into the state. */
@@ -33,7 +35,7 @@ export class Writes {
   }
 
   async take(name: string, step: Step, own: TakeOptions): Promise<void> {
-    const options = { ...CALL, ...own };
+    const options = callOf(own);
     switch (step.kind) {
       case "spec": {
         const twin = checked(nodeTwinKind, { metadata: { name, ownerReferences: owner(name, step) }, spec: step.spec });
@@ -43,9 +45,9 @@ export class Writes {
           { ...twin },
           { ...options, force: true },
         );
-        this.#state.twinAnswered(answer);
+        this.#state.twinAnswered(answer, "spec");
         const exact = await this.#withoutSurplus(answer, twin.spec, own);
-        if (exact !== answer) this.#state.twinAnswered(exact);
+        if (exact !== answer) this.#state.twinAnswered(exact, "spec");
         return;
       }
       case "status": {
@@ -57,6 +59,7 @@ export class Writes {
             force: true,
             subresource: "status",
           }),
+          "status",
         );
         return;
       }
@@ -77,7 +80,8 @@ export class Writes {
     if (spec === undefined) return answer;
     const { name, resourceVersion } = answer.metadata;
     const patch = { metadata: { resourceVersion }, spec };
-    const exact = await this.#client.mergePatch(resources.nodeTwins, { name }, patch, { ...CALL, ...own });
+    const call = { ...callOf(own), beforeSending: own.mayMend };
+    const exact = await this.#client.mergePatch(resources.nodeTwins, { name }, patch, call);
     if (surplusOf(specIn(exact), sent) === undefined) return exact;
     throw new Error(`NodeTwin ${name}: what others added to its spec comes back: ${JSON.stringify(spec)}`);
   }
@@ -112,7 +116,7 @@ export class Writes {
       resources.nodes,
       { name },
       { metadata: { labels: wanted } },
-      { ...CALL, ...own },
+      callOf(own),
     );
   }
 
@@ -126,7 +130,7 @@ export class Writes {
       ...(resourceVersion !== undefined && { resourceVersion }),
     };
     const profile = checked(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
-    const options = { ...CALL, ...own };
+    const options = callOf(own);
     const answer =
       resourceVersion === undefined
         ? await this.#client.create(resources.nodePowerProfiles, profile, options)
@@ -137,13 +141,15 @@ export class Writes {
   async #delete(resource: Resource, name: string, uid: string | undefined, own: TakeOptions): Promise<void> {
     if (uid === undefined) return;
     try {
-      await this.#client.delete(resource, { name }, { ...CALL, ...own, preconditions: { uid } });
+      await this.#client.delete(resource, { name }, { ...callOf(own), preconditions: { uid } });
     } catch (error) {
       // Gone already, or another object of the same name by now.
       if (!isApiError(error, "notFound", "conflict")) throw error;
     }
   }
 }
+
+const callOf = ({ signal, beforeSending }: TakeOptions) => ({ ...CALL, signal, beforeSending });
 
 const specIn = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec;
 

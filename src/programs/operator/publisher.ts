@@ -1,0 +1,194 @@
+import { capsUnder, seenOn } from "../../core/policy/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { isApiError } from "../../platform/kube/index.ts";
+import { performancePodsOn } from "./cluster-view.ts";
+import { Contest } from "./contest.ts";
+import type { Job, Step } from "./diff.ts";
+import { mayHaveHappened } from "./failures.ts";
+import type { Figures } from "./figures.ts";
+import type { News } from "./news-events.ts";
+import type { ClusterPlan, NodePlan } from "./pass.ts";
+import type { OperatorSettings } from "./settings.ts";
+import type { ClusterState } from "./state.ts";
+import type { Writes } from "./writes.ts";
+
+export interface PublisherOptions {
+  readonly writes: Writes;
+  readonly clock: Clock;
+  readonly state: ClusterState;
+  readonly settings: OperatorSettings;
+  readonly figures: Figures;
+  readonly news: News;
+  /** What has to be written for a plan, as things are at this moment. */
+  readonly jobFor: (plan: NodePlan) => Job;
+  /** Looked at right before each write: whoever lost the lease writes nothing more. */
+  readonly mayWrite: () => boolean;
+  /** A write leaves more to decide: eco caps follow once the node shows eco. */
+  readonly onMore: () => void;
+  readonly onFailure: (name: string, step: string, error: unknown, signal: AbortSignal) => void;
+  /** Asks to be called for this node again. */
+  readonly comeBack: (name: string, after: Milliseconds) => void;
+}
+
+/** When a node is looked at again whose pods the watch has not shown yet. */
+const UNSEEN_PODS_RETRY = milliseconds(5000);
+/** A label that was set back so often is fought for by a program. */
+const TOLD_AFTER = 2;
+
+/** Makes the cluster show the plan of one node, step by step, and stops where a step is not wanted any more. */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  /** Nodes whose eco caps were sent and not confirmed: they may be in force although nothing shows them. */
+  readonly #lowered = new Set<string>();
+  readonly #contest = new Contest();
+  /** Changes of state whose answer was lost: whether they have happened is seen later. */
+  readonly #untold = new Map<string, NodePlan>();
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /** Caps may be in force that a pod has overtaken: the node is to be looked at even if it shows its plan. */
+  isUnsure(name: string): boolean {
+    return this.#lowered.has(name);
+  }
+
+  /** A new plan: tells of what has happened since the last one, and forgets the nodes that left. */
+  follow({ nodes }: ClusterPlan): void {
+    for (const [name, plan] of this.#untold) {
+      const seen = nodes.get(name)?.seen.state;
+      const { from, to } = plan.decision.transition ?? {};
+      if (seen === from) continue;
+      if (seen === to) this.#moved(plan);
+      this.#untold.delete(name);
+    }
+    this.#contest.keepOnly(nodes);
+    for (const name of this.#lowered) if (!nodes.has(name)) this.#lowered.delete(name);
+  }
+
+  /** Throws Overtaken where it is not wanted any more, and whatever a write throws. */
+  async publish(plan: NodePlan, signal: AbortSignal): Promise<void> {
+    const { figures, jobFor, onMore } = this.#options;
+    await this.#takeBack(plan, signal);
+    const job = jobFor(plan);
+    for (const step of job.steps) {
+      await this.#take(plan, job, step, signal);
+      figures.wrote(step.kind === "status" && step.heartbeat ? "heartbeat" : step.kind);
+      if (step.kind !== "spec") continue;
+      if (job.moves) this.#moved(plan);
+      // One that was bound while the caps were on their way was there first.
+      await this.#takeBack(plan, signal);
+      this.#lowered.delete(plan.name);
+    }
+    this.#show(plan);
+    if (job.leavesMore) onMore();
+  }
+
+  async #take(plan: NodePlan, job: Job, step: Step, signal: AbortSignal): Promise<void> {
+    const { state, writes, onFailure } = this.#options;
+    const { name } = plan;
+    const lowers = step.kind === "spec" && job.lowers && job.needsNoPerformancePods;
+    // At the last moment: a pod bound since the plan was made keeps its node from going down.
+    const mustBeWanted = () => {
+      this.#mustLead();
+      if (job.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0)) throw new Overtaken();
+    };
+    const beforeSending = () => {
+      mustBeWanted();
+      if (lowers) this.#lowered.add(name);
+    };
+    try {
+      if (lowers) {
+        mustBeWanted();
+        await this.#mustBeFree(name, signal);
+      }
+      if (step.kind === "labels") this.#mustBeUncontested(name, step.labels);
+      await writes.take(name, step, { signal, beforeSending, mayMend: () => this.#mustLead() });
+    } catch (error) {
+      if (error instanceof Overtaken) throw error;
+      if (step.kind === "labels" && isApiError(error, "notFound")) throw new Overtaken();
+      if (step.kind === "status" && isApiError(error, "notFound")) state.twinGone(name);
+      if (step.kind === "spec" && job.moves && (mayHaveHappened(error) || this.#isThere(plan)))
+        this.#untold.set(name, plan);
+      onFailure(name, step.kind, error, signal);
+      throw error;
+    }
+    if (step.kind === "labels") this.#labelled(name, step.labels);
+  }
+
+  #mustBeUncontested(name: string, labels: Readonly<Record<string, string>>): void {
+    const rest = this.#contest.restOf(name, labels, this.#options.clock.monotonic());
+    if (rest === 0) return;
+    this.#options.comeBack(name, rest);
+    throw new Overtaken();
+  }
+
+  #labelled(name: string, labels: Readonly<Record<string, string>>): void {
+    const { clock, state, news } = this.#options;
+    const repeated = this.#contest.wrote(name, labels, clock.monotonic());
+    if (repeated === TOLD_AFTER) news.contested(state.node(name), Object.keys(labels));
+  }
+
+  /** A watch may be silent for a while before that is noticed: so nothing is lowered without asking the server itself. */
+  async #mustBeFree(name: string, signal: AbortSignal): Promise<void> {
+    const { writes, comeBack } = this.#options;
+    if ((await writes.performancePodsOn(name, signal)) === 0) return;
+    comeBack(name, UNSEEN_PODS_RETRY);
+    throw new Overtaken();
+  }
+
+  #mustLead(): void {
+    if (!this.#options.mayWrite()) throw new Overtaken();
+  }
+
+  /** Eco caps that came over a performance pod after all go again; the guard would call the pod an intruder and keep them. */
+  async #takeBack(plan: NodePlan, signal: AbortSignal): Promise<void> {
+    const { state, figures, writes, onFailure, onMore } = this.#options;
+    const { name, spec, pin, shape } = plan;
+    const node = state.node(name);
+    if (!this.#lowered.has(name) || node === undefined || performancePodsOn(state, name) === 0) return;
+    const { cpu: _cpu, gpu: _gpu, ...rest } = spec;
+    const raised = { ...rest, ...capsUnder(pin, shape.caps).performance };
+    const mustLead = () => this.#mustLead();
+    try {
+      const step = { kind: "spec", spec: raised, nodeUid: node.metadata.uid } as const;
+      await writes.take(name, step, { signal, beforeSending: mustLead, mayMend: mustLead });
+    } catch (error) {
+      if (!(error instanceof Overtaken)) onFailure(name, "spec", error, signal);
+      throw error;
+    }
+    figures.wrote("spec");
+    this.#lowered.delete(name);
+    onMore();
+  }
+
+  #moved(plan: NodePlan): void {
+    const { state, figures, news } = this.#options;
+    const { transition } = plan.decision;
+    this.#untold.delete(plan.name);
+    if (transition === undefined) return;
+    figures.moved(plan.name, transition);
+    news.moved(state.node(plan.name), plan, transition);
+  }
+
+  #show(plan: NodePlan): void {
+    const { state, settings, figures } = this.#options;
+    const node = state.node(plan.name);
+    if (node !== undefined) figures.shown(node, this.#seen(plan) ?? plan.seen.state, settings);
+  }
+
+  #isThere(plan: NodePlan): boolean {
+    return this.#seen(plan) === plan.next.state;
+  }
+
+  #seen({ name, shape, pin }: NodePlan) {
+    const { state, settings } = this.#options;
+    const node = state.node(name);
+    const powerProfileLabel = settings.labels.powerProfile;
+    return node && seenOn(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel }).state;
+  }
+}
+
+/** What was to be written is not wanted any more. */
+export class Overtaken extends Error {}

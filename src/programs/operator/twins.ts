@@ -1,0 +1,105 @@
+import { labels } from "../../core/api/index.ts";
+import { published } from "../../core/policy/index.ts";
+import {
+  ambientOf,
+  compute,
+  estimatedPue,
+  type PowerReading,
+  supplyTotals,
+  type TwinOutput,
+} from "../../core/twin/index.ts";
+import type { Celsius, Instant, Watts, WattsPerMinute } from "../../core/units/index.ts";
+import type { NodePlan, PassInput } from "./pass.ts";
+import { readingOf, type Telemetry } from "./readings.ts";
+import type { Target } from "./target.ts";
+
+/** What surrounds a node: the air it breathes, and what cooling costs there. */
+interface Surroundings {
+  readonly ambient: Celsius;
+  readonly pue: number;
+}
+
+/** The figures a twin is computed from, beside its target. */
+interface TwinFigures extends Surroundings {
+  readonly reading: PowerReading | undefined;
+  readonly trend: WattsPerMinute;
+  readonly supplyTotal: Watts | undefined;
+}
+
+/** A plan, and what it was made from. */
+export interface Twinned {
+  readonly plan: NodePlan;
+  readonly target: Target;
+  readonly figures: TwinFigures;
+}
+
+/** Every target with its twin. In two rounds, because the supply of a rack is the sum of its nodes. */
+export function withTwins(targets: readonly Target[], input: PassInput): Map<string, NodePlan> {
+  const { memory, telemetry, now } = input;
+  const readings = targets.map((target) => readingOf(target, input));
+  const totalOf = supplyTotals(drawnBy(targets, readings), telemetry.facility.racks);
+  const surroundings = new Map<string, Surroundings>();
+  const plans = new Map<string, NodePlan>();
+  targets.forEach((target, index) => {
+    const { name, managed } = target;
+    const known = memory.of(name);
+    const reading = readings[index];
+    if (reading !== undefined) known.trend.add(reading, now);
+    const zone = managed.node.metadata.labels?.[labels.coolingZone] ?? "";
+    let around = surroundings.get(zone);
+    if (around === undefined) surroundings.set(zone, (around = surroundingsOf(zone, telemetry)));
+    const { ambient, pue } = around;
+    const trend = known.trend.slope(now);
+    const supplyTotal = totalOf(managed.node.metadata.labels?.[labels.rack]);
+    const before = known.twinned;
+    const isSame =
+      before !== undefined &&
+      before.target === target &&
+      before.figures.ambient === ambient &&
+      before.figures.pue === pue &&
+      before.figures.trend === trend &&
+      before.figures.supplyTotal === supplyTotal &&
+      saysTheSame(before.figures.reading, reading);
+    if (!isSame) known.twinned = twinned(target, { ambient, pue, trend, supplyTotal, reading }, input);
+    if (known.twinned !== undefined) plans.set(name, known.twinned.plan);
+  });
+  return plans;
+}
+
+function* drawnBy(targets: readonly Target[], readings: readonly (PowerReading | undefined)[]) {
+  for (const [index, { name, managed, budget }] of targets.entries()) {
+    const rack = managed.node.metadata.labels?.[labels.rack];
+    yield { name, rack, measured: readings[index]?.power, capEstimate: budget };
+  }
+}
+
+function twinned(target: Target, figures: TwinFigures, { settings }: PassInput): Twinned {
+  const { shape, caps, next } = target;
+  const status = compute(
+    {
+      hardware: shape.view,
+      caps,
+      schedulableClass: published(next).schedulableClass,
+      density: shape.density.total,
+      ...figures,
+    },
+    settings.twin,
+  );
+  return { plan: { ...target, status }, target, figures };
+}
+
+function surroundingsOf(zone: string, { facility: { site, zones } }: Telemetry): Surroundings {
+  const own = zones.get(zone);
+  return { ambient: ambientOf(own?.ambient, site.ambient), pue: estimatedPue(own, site) };
+}
+
+/** An estimate from the pods that are there has no age of its own: it is as of whenever it is told (see `asOf`). */
+const saysTheSame = (one: PowerReading | undefined, other: PowerReading | undefined): boolean =>
+  one?.power === other?.power && one?.source === other?.source && (one?.at === other?.at || one?.source === "static");
+
+/** What a plan says of a node at a moment. */
+export function asOf({ powerMeasurement, ...rest }: TwinOutput, now: Instant): TwinOutput {
+  if (powerMeasurement?.source !== "static")
+    return powerMeasurement === undefined ? rest : { ...rest, powerMeasurement };
+  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: new Date(now).toISOString() } };
+}
