@@ -34,7 +34,9 @@ export async function readBody(request: IncomingMessage, length: number | undefi
   request.on("data", take);
   request.once("end", () => resolve(buffer.subarray(0, filled)));
   request.once("error", reject);
-  request.once("close", () => reject(new Error("the client left before its request was whole")));
+  request.once("close", () => {
+    if (!request.complete) reject(new Error("the client left before its request was whole"));
+  });
   return promise;
 }
 
