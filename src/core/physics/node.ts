@@ -11,7 +11,8 @@ import {
   watts,
 } from "../units/index.ts";
 import type { NodeModel } from "./node-model.ts";
-import { type Caps, idleOperation, type Operation, operate, type Paced, sameCaps } from "./operation.ts";
+import { type Caps, idleOperation, type Operation, operate, sameCaps } from "./operation.ts";
+import { firstDone, leftAfter, type Running, timeLeft } from "./running.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
 import { demandOf, type Job } from "./work.ts";
 
@@ -20,12 +21,6 @@ export type Happening<J extends Job = Job> =
   | { readonly kind: "finished"; readonly at: Seconds; readonly job: J }
   /** It has become too hot and slows itself down, or has cooled enough to stop doing so. */
   | { readonly kind: "throttled" | "recovered"; readonly at: Seconds };
-
-interface Running<J extends Job> extends Paced {
-  readonly job: J;
-  /** Work left when the segment began, in seconds at full speed. */
-  left: number;
-}
 
 /** Where and when a node begins. */
 export interface Beginning {
@@ -44,7 +39,8 @@ const END_OF_TIME = seconds(1e12);
  */
 export class SimulatedNode<J extends Job = Job> {
   readonly model: NodeModel;
-  readonly #running = new Map<string, Running<J>>();
+  /** In the order they started. A list: it is walked at every change, and a node runs some dozens. */
+  readonly #running: Running<J>[] = [];
   #caps: Caps = {};
   #ambient: Celsius;
   #hot = false;
@@ -94,20 +90,20 @@ export class SimulatedNode<J extends Job = Job> {
 
   /** False where a job of this id runs already: a job is started once. */
   start(job: J): boolean {
-    if (this.#running.has(job.id)) return false;
+    if (this.#find(job.id) !== undefined) return false;
     const demand = demandOf(job);
     this.#endSegment();
-    this.#running.set(job.id, { job, demand, left: demand.work, rate: 0 });
+    this.#running.push({ job, demand, left: demand.work, rate: 0 });
     this.#beginSegment();
     return true;
   }
 
   /** Takes a job away before its end, and tells the work it leaves undone. Absent where it does not run. */
   stop(id: string): Seconds | undefined {
-    const running = this.#running.get(id);
+    const running = this.#find(id);
     if (running === undefined) return undefined;
     this.#endSegment();
-    this.#running.delete(id);
+    this.#remove(running);
     this.#beginSegment();
     return seconds(running.left);
   }
@@ -169,22 +165,30 @@ export class SimulatedNode<J extends Job = Job> {
   }
 
   get jobCount(): number {
-    return this.#running.size;
+    return this.#running.length;
   }
 
   *jobs(): Generator<J> {
-    for (const { job } of this.#running.values()) yield job;
+    for (const { job } of this.#running) yield job;
   }
 
   /** Work left of a job, in seconds at full speed; absent where it does not run. */
   leftOf(id: string): Seconds | undefined {
-    const running = this.#running.get(id);
-    return running && seconds(leftAfter(running, this.#elapsed()));
+    const running = this.#find(id);
+    return running && leftAfter(running, this.#elapsed());
   }
 
   /** Work a job does per second, 1 at full speed; absent where it does not run. */
   rateOf(id: string): number | undefined {
-    return this.#running.get(id)?.rate;
+    return this.#find(id)?.rate;
+  }
+
+  #find(id: string): Running<J> | undefined {
+    return this.#running.find(({ job }) => job.id === id);
+  }
+
+  #remove(running: Running<J>): void {
+    this.#running.splice(this.#running.indexOf(running), 1);
   }
 
   #elapsed(): Seconds {
@@ -196,7 +200,7 @@ export class SimulatedNode<J extends Job = Job> {
     this.#now = at;
     this.#endSegment();
     if (ending === undefined) this.#turn();
-    else this.#running.delete(ending.job.id);
+    else this.#remove(ending);
     this.#beginSegment();
     if (ending !== undefined) return { kind: "finished", at, job: ending.job };
     return { kind: this.#hot ? "throttled" : "recovered", at };
@@ -216,7 +220,7 @@ export class SimulatedNode<J extends Job = Job> {
     this.#cpuJoules = this.cpuJoules;
     this.#gpuJoules = this.gpuJoules;
     this.#temperature = this.temperature;
-    for (const running of this.#running.values()) running.left = leftAfter(running, elapsed);
+    for (const running of this.#running) running.left = leftAfter(running, elapsed);
     this.#since = this.#now;
   }
 
@@ -226,28 +230,14 @@ export class SimulatedNode<J extends Job = Job> {
     operate(this.#operation, model, this.#running, this.#caps, this.#hot ? model.thermal.hotClock : 1);
     this.#settled = settledAt(model.thermal, this.watts, this.#ambient);
     const { throttleAt, resumeAt } = model.thermal;
-    let soonest: number = timeToReach(
-      model.thermal,
-      this.#temperature,
-      this.#settled,
-      this.#hot ? resumeAt : throttleAt,
-      !this.#hot,
-    );
-    this.#ending = undefined;
-    for (const running of this.#running.values()) {
-      const time = running.left > 0 ? running.left / running.rate : 0;
-      if (time > soonest || time === Number.POSITIVE_INFINITY) continue;
-      // Of two that are done at the same time, the one that started first.
-      if (time === soonest && this.#ending !== undefined) continue;
-      soonest = time;
-      this.#ending = running;
-    }
-    this.#endsAt = seconds(this.#since + soonest);
+    const mark = this.#hot ? resumeAt : throttleAt;
+    const turn = timeToReach(model.thermal, this.#temperature, this.#settled, mark, !this.#hot);
+    const done = firstDone(this.#running);
+    const doneAfter = done === undefined ? turn : timeLeft(done);
+    this.#ending = doneAfter <= turn ? done : undefined;
+    this.#endsAt = seconds(this.#since + Math.min(doneAfter, turn));
   }
 }
 
 /** Anything else is no temperature a computer has ever breathed. */
 const isAir = (ambient: Celsius | undefined): ambient is Celsius => ambient !== undefined && Math.abs(ambient) < 1000;
-
-/** A service has no end: infinity less what was done stays infinity. */
-const leftAfter = ({ left, rate }: Running<Job>, time: Seconds): number => Math.max(0, left - rate * time);

@@ -62,13 +62,13 @@ export const idleOperation = (): Operation => ({
 export function operate(
   operation: Operation,
   model: NodeModel,
-  jobs: ReadonlyMap<string, Paced>,
+  jobs: readonly Paced[],
   caps: Caps,
   ceiling: number,
 ): void {
   let busy = 0;
   let asked = 0;
-  for (const { demand } of jobs.values()) {
+  for (const { demand } of jobs) {
     busy += demand.cpuLoad;
     asked += demand.gpus;
   }
@@ -101,7 +101,7 @@ function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Ca
 function powerGpu(
   operation: Operation,
   { gpu, boards }: NodeModel,
-  jobs: ReadonlyMap<string, Paced>,
+  jobs: readonly Paced[],
   cap: Watts | undefined,
   ceiling: number,
   cpuClock: number,
@@ -112,7 +112,7 @@ function powerGpu(
   let working = 0;
   let clocks = 0;
   let saturated = gpu !== undefined && exceeds(gpu.idle, cap);
-  for (const job of jobs.values()) {
+  for (const job of jobs) {
     const { demand } = job;
     const share = demand.gpus * granted;
     let clock = 1;
