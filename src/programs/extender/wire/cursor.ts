@@ -86,6 +86,14 @@ export class Cursor {
     return true;
   }
 
+  /** As keyIs, in any case; `name` is of lower-case letters. */
+  keyFoldsTo(name: Uint8Array): boolean {
+    const { bytes, keyStart } = this;
+    if (this.keyEnd - keyStart !== name.length) return false;
+    for (let i = 0; i < name.length; i++) if (((bytes[keyStart + i] as number) | 0x20) !== name[i]) return false;
+    return true;
+  }
+
   /** Over a string, from its opening quote. */
   skipString(): void {
     const { bytes, at } = this;

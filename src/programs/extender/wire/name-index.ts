@@ -15,8 +15,9 @@ export class NameIndex {
   #poolEnd = 0;
   #size = 0;
 
-  get size(): number {
-    return this.#size;
+  /** How much memory its names take. */
+  get bytes(): number {
+    return this.#pool.length;
   }
 
   /** A name that is known moves to the new slot. */

@@ -1,15 +1,143 @@
+import { Worker } from "node:worker_threads";
+import { labels } from "../../../core/api/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import type { ExtenderRequest } from "./request.ts";
+import { type Parsed, readParsed } from "./parsed.ts";
+import { type ExtenderRequest, requestOf } from "./request.ts";
+import { WireError } from "./wire-error.ts";
 
-/** Reads what the fast reader left: JSON.parse in a thread of its own, one request at a time. */
-export class RequestWorker {
-  constructor(_clock: Clock) {
-    throw new Error("not there yet");
-  }
+/**
+ * A document can be written so that JSON.parse needs thirty times its size. A heap limit for the worker does not help: V8 ends the
+ * whole process when a thread reaches it inside JSON.parse. So the size is what is limited; kube-scheduler's own requests never
+ * come here, and a person's are small.
+ */
+const MAX_BYTES = 4 * 1024 * 1024;
 
-  async readRequestInWorker(_body: Buffer): Promise<ExtenderRequest> {
-    throw new Error("not there yet");
-  }
-
-  async close(): Promise<void> {}
+export interface WorkerLimits {
+  readonly timeout?: Milliseconds;
+  /** How many requests may wait for the worker, the one it reads included. */
+  readonly waiting?: number;
 }
+
+type Answer = { readonly parsed: Parsed } | { readonly fault: string };
+
+/** CommonJS, as a worker made from text is. */
+const source = `
+const { parentPort } = require("node:worker_threads");
+const readParsed = ${readParsed.toString()};
+parentPort.on("message", (bytes) => {
+  let answer;
+  try {
+    answer = { parsed: readParsed(Buffer.from(bytes).toString("utf8"), ${JSON.stringify(labels.powerProfile)}) };
+  } catch (error) {
+    answer = { fault: String(error) };
+  }
+  parentPort.postMessage(answer);
+});`;
+
+/**
+ * Reads what surprised the fast reader: a key that comes twice, a key written with escapes. The bytes are walked by JSON.parse's
+ * rules, JSON.parse itself reads them in a thread of its own, and only what both say alike is answered.
+ */
+export class RequestWorker {
+  readonly #clock: Clock;
+  readonly #timeout: Milliseconds;
+  readonly #places: number;
+  #worker: Worker | undefined;
+  /** The request that is with the worker. */
+  #asked: PromiseWithResolvers<Answer> | undefined;
+  #waiting = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  /** `clock` is real time: it bounds what a thread does. */
+  constructor(clock: Clock, { timeout = milliseconds(2000), waiting = 8 }: WorkerLimits = {}) {
+    this.#clock = clock;
+    this.#timeout = timeout;
+    this.#places = waiting;
+  }
+
+  /** Rejects with a WireError; never with a Surprise. */
+  async readRequestInWorker(body: Buffer): Promise<ExtenderRequest> {
+    if (body.length > MAX_BYTES) {
+      throw new WireError(
+        `a body of ${body.length} bytes has a key twice or with escapes; that is read up to ${MAX_BYTES} bytes`,
+        413,
+      );
+    }
+    if (this.#waiting >= this.#places) throw new WireError("too many unusual requests wait to be read", 503);
+    const request = requestOf(body, "last");
+    this.#waiting++;
+    try {
+      const turn = this.#turn.then(async () => this.#ask(body));
+      this.#turn = turn.catch(() => {});
+      expectSame(request, await turn);
+      return request;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** What waits is refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#worker?.terminate();
+  }
+
+  async #ask(body: Buffer): Promise<Parsed> {
+    if (this.#closed) throw new WireError("the extender stops", 503);
+    this.#worker ??= this.#start();
+    const asked = Promise.withResolvers<Answer>();
+    this.#asked = asked;
+    const timer = this.#clock.after(
+      this.#timeout,
+      () => this.#giveUp(`JSON.parse took more than ${this.#timeout} ms`),
+      { background: true },
+    );
+    try {
+      // A copy goes: the Nodes of the answer are slices of the body, which therefore stays.
+      const copy = new Uint8Array(body);
+      this.#worker.postMessage(copy, [copy.buffer]);
+      const answer = await asked.promise;
+      if ("fault" in answer) throw new WireError(`the body is not JSON: ${answer.fault}`);
+      return answer.parsed;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #start(): Worker {
+    const worker = new Worker(source, { eval: true, name: "joulie-requests" });
+    // What a thread says that was given up concerns nobody.
+    const whileOurs = (act: () => void) => {
+      if (this.#worker === worker) act();
+    };
+    worker.on("message", (answer: Answer) => whileOurs(() => this.#asked?.resolve(answer)));
+    worker.on("error", (error) => whileOurs(() => this.#giveUp(String(error))));
+    worker.on("exit", () => whileOurs(() => this.#giveUp("its thread ended")));
+    worker.unref();
+    return worker;
+  }
+
+  /** The request that is being read fails; the next one gets a new thread. */
+  #giveUp(why: string): void {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#asked?.reject(new WireError(`an unusual request could not be read: ${why}`, 503));
+    void worker?.terminate();
+  }
+}
+
+function expectSame({ candidates }: ExtenderRequest, { names, profiles }: Parsed): void {
+  const differs = (i: number) =>
+    candidates.name(i) !== names[i] || candidates.powerProfile(i) !== profileOf(profiles[i]);
+  let i = 0;
+  while (i < candidates.count && !differs(i)) i++;
+  if (i === candidates.count && i === names.length) return;
+  throw new WireError(
+    `an unusual request reads in two ways at candidate ${i}: send each key once, without escapes`,
+    500,
+  );
+}
+
+const profileOf = (value: unknown) => (typeof value === "string" ? value : undefined);

@@ -4,8 +4,8 @@ import type { Rows } from "./rows.ts";
 import { type Found, RequestScan, type Unusual } from "./scan.ts";
 import { WireError } from "./wire-error.ts";
 
-/** kube-apiserver takes no larger object. It also bounds how long JSON.parse may hold the loop. */
-const MAX_POD_BYTES = 3 * 1024 * 1024;
+/** etcd stores no larger object. It also bounds how long JSON.parse may hold the loop. */
+const MAX_POD_BYTES = 1.5 * 1024 * 1024;
 
 const NULL = 0x6e;
 
@@ -31,7 +31,7 @@ function podOf(body: Buffer, { shape, start, end }: Found): unknown {
   if (shape === NULL) throw new WireError("the request has no Pod");
   if (shape !== OPEN_OBJECT) throw new WireError(`Pod is no object at byte ${start}`);
   if (end - start > MAX_POD_BYTES) {
-    throw new WireError(`Pod has ${end - start} bytes, more than the ${MAX_POD_BYTES} that Kubernetes takes`, 413);
+    throw new WireError(`Pod has ${end - start} bytes, more than the ${MAX_POD_BYTES} that Kubernetes stores`, 413);
   }
   return JSON.parse(body.toString("utf8", start, end)) as unknown;
 }

@@ -26,6 +26,11 @@ export interface Found {
 const absent: Found = { shape: NULL, start: 0, end: 0 };
 const fields = ["pod", "nodes", "nodenames"] as const;
 type Field = (typeof fields)[number];
+const FOLDED: Readonly<Record<Field, Buffer>> = {
+  pod: Buffer.from("pod"),
+  nodes: Buffer.from("nodes"),
+  nodenames: Buffer.from("nodenames"),
+};
 
 /**
  * A key that comes twice, or that is written with escapes, is where readers of JSON differ. `surprise` leaves it to the worker;
@@ -61,10 +66,11 @@ export class RequestScan {
 
   /** Go's names have no tags and are found in any case: Pod, pod, POD. */
   #field(): Field | undefined {
-    const key = this.#cursor.keyEnd - this.#cursor.keyStart <= 64 || this.#cursor.escaped ? this.#key() : "";
-    const folded = key.toLowerCase();
-    const field = fields.find((name) => name === folded);
+    const cursor = this.#cursor;
+    const folded = cursor.escaped ? this.#key().toLowerCase() : undefined;
+    const field = fields.find((name) => (folded === undefined ? cursor.keyFoldsTo(FOLDED[name]) : folded === name));
     if (field === undefined) return undefined;
+    const key = this.#key();
     const before = this.#spellings[field];
     this.#once(before !== "", key);
     if (before !== "" && before !== key)

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { agree } from "./agree.ts";
+import { dice, mutated, randomRequest, spelled } from "./test-documents.ts";
+
+const TOTAL = 10_000_000;
+
+describe("ten million bytes of bodies", () => {
+  it("X-19 are read as JSON.parse reads them, or refused where it refuses", () => {
+    const roll = dice(7);
+    const ways = { read: 0, refused: 0, surprise: 0 };
+    let bytes = 0;
+    let bodies = 0;
+    while (bytes < TOTAL) {
+      const whole = Buffer.from(spelled(randomRequest(roll), roll, roll(4) === 0 ? 10 : 0));
+      for (const body of [
+        whole,
+        mutated(whole, roll),
+        mutated(whole, roll),
+        mutated(whole, roll),
+        mutated(whole, roll),
+      ]) {
+        ways[agree(body)]++;
+        bytes += body.length;
+        bodies++;
+      }
+    }
+    expect(bytes).toBeGreaterThanOrEqual(TOTAL);
+    // Each way was taken often: a generator whose documents are all broken, or all whole, would prove little.
+    for (const times of Object.values(ways)) expect(times).toBeGreaterThan(bodies / 100);
+    process.stdout.write(`fuzz: ${bytes} bytes in ${bodies} bodies: ${JSON.stringify(ways)}\n`);
+  });
+});

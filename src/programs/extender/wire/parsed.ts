@@ -1,0 +1,34 @@
+/** What JSON.parse says of a request, as far as it is compared with what the bytes say. */
+export interface Parsed {
+  readonly names: readonly unknown[];
+  readonly profiles: readonly unknown[];
+}
+
+type Keyed = Readonly<Record<string, unknown>>;
+
+/**
+ * The plain way to read a request: everything becomes objects. The worker runs this function from its source text, so that one
+ * bundled file is enough: it may use nothing from outside itself, and name no function inside.
+ */
+export function readParsed(text: string, label: string): Parsed {
+  const body = JSON.parse(text) as Keyed;
+  let items: readonly unknown[] = [];
+  let given: readonly unknown[] = [];
+  for (const key of Object.keys(body)) {
+    const value = body[key];
+    if (key.toLowerCase() === "nodenames" && Array.isArray(value)) given = value;
+    if (key.toLowerCase() === "nodes" && typeof value === "object" && value !== null) {
+      const list = (value as Keyed)["items"];
+      if (Array.isArray(list)) items = list;
+    }
+  }
+  if (items.length === 0) return { names: given, profiles: [] };
+  const names: unknown[] = [];
+  const profiles: unknown[] = [];
+  for (const item of items) {
+    const metadata = ((item ?? {}) as Keyed)["metadata"] ?? {};
+    names.push((metadata as Keyed)["name"]);
+    profiles.push((((metadata as Keyed)["labels"] ?? {}) as Keyed)[label]);
+  }
+  return { names, profiles };
+}

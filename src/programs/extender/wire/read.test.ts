@@ -1,0 +1,209 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { agree } from "./agree.ts";
+import { NameIndex } from "./name-index.ts";
+import { readRequest } from "./request.ts";
+import { dice, mutated, randomRequest, spelled } from "./test-documents.ts";
+import { Surprise, WireError } from "./wire-error.ts";
+
+const read = (text: string | Buffer) => readRequest(Buffer.from(text));
+const namesOf = (text: string) => {
+  const { candidates } = read(text);
+  return Array.from({ length: candidates.count }, (_, i) => candidates.name(i));
+};
+
+/** What a request is refused with. */
+function refusal(text: string | Buffer): string {
+  try {
+    read(text);
+  } catch (error) {
+    if (error instanceof WireError && error.status === 400) return error.message;
+    throw error;
+  }
+  throw new Error(`read ${text.toString()}`);
+}
+
+describe("readRequest", () => {
+  it("X-19 reads names and Nodes, in kube-scheduler's spelling and in any other case", () => {
+    expect(namesOf('{"Pod":{},"Nodes":null,"NodeNames":["a","b"]}')).toEqual(["a", "b"]);
+    expect(namesOf('{"pod":{},"nodenames":["a","b"]}')).toEqual(["a", "b"]);
+    expect(namesOf('{"pod":{},"nodeNames":["a"],"nodes":null}')).toEqual(["a"]);
+    expect(namesOf('{"Pod":{},"Nodes":{"metadata":{},"items":[{"metadata":{"name":"a"}}]},"NodeNames":null}')).toEqual([
+      "a",
+    ]);
+    expect(namesOf('{"POD":{},"NODES":{"items":[{"metadata":{"name":"a"}}]}}')).toEqual(["a"]);
+  });
+
+  it("SCH-52 accepts the request people send by hand", () => {
+    const { pod, candidates } = read(`{
+      "pod": {"metadata": {"name": "p", "annotations": {"joulie.io/workload-class": "performance"}}},
+      "nodes": {"items": [
+        {"status": {"a": ["]}"]}, "metadata": {"labels": {"joulie.io/power-profile": "eco"}, "name": "one"}},
+        {"metadata": {"name": "two", "annotations": {"name": "not me", "joulie.io/power-profile": "eco"}}}
+      ]}
+    }`);
+    expect(pod).toEqual({ metadata: { name: "p", annotations: { "joulie.io/workload-class": "performance" } } });
+    expect(candidates).toMatchObject({ kind: "nodes", count: 2 });
+    expect([candidates.name(0), candidates.powerProfile(0)]).toEqual(["one", "eco"]);
+    expect([candidates.name(1), candidates.powerProfile(1)]).toEqual(["two", undefined]);
+    expect(candidates.raw(1).toString()).toBe(
+      '{"metadata": {"name": "two", "annotations": {"name": "not me", "joulie.io/power-profile": "eco"}}}',
+    );
+  });
+
+  it("X-19 SCH-52 reads any spelling of any request as JSON.parse does, and refuses what it refuses", () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.boolean(), fc.nat(30), (seed, breaks, unusual) => {
+        const roll = dice(seed);
+        const body = Buffer.from(spelled(randomRequest(roll), roll, unusual));
+        expect(agree(breaks ? mutated(body, roll) : body)).toBeDefined();
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("reads any JSON at all in the places nobody asks for", () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: "binary" }), fc.nat(), (json, seed) => {
+        const text = `{"x":${json},"Pod":{"y":${json}},"nodes":{"z":${json},"items":[{"w":${json},"metadata":{"v":${json},"name":"a"}}]}}`;
+        expect(agree(Buffer.from(text))).toBe("read");
+        expect(agree(Buffer.from(spelled(JSON.parse(text), dice(seed))))).toBe("read");
+      }),
+    );
+  });
+
+  it("refuses every number, word and string that JSON.parse refuses, also where it is skipped", () => {
+    const good =
+      '0 -0 1 -1.5 1e5 1E+5 1e-5 0.0 1.0E10 true false null "" "\\u00e9" "\\/" [] {} [[]] [{}] {"":[]}'.split(" ");
+    const bad = [
+      ..."01 -01 00 +1 .5 1. -. - 1e 1e+ 0x1 1_0 NaN Infinity -Infinity tru truee nul fals undefined 'a' \"a".split(
+        " ",
+      ),
+      ...'"\\x" "\\u12g4" "\\u12" "\t" "\n" "\\" [1,] [,1] {,} {"a"} {"a":} {"a":1,} {a:1} [1} {"a":1] {1:2}'.split(
+        " ",
+      ),
+      ...'/*c*/1| |1 2|[1 2]|{"a" 1}|{"a":1 "b":2}|[|{|{"a|"\\|\u00a0|\ufeff1|}|]|,|:'.split("|"),
+    ];
+    const around = (value: string) => [
+      `{"pod":{},"nodenames":["a"],"x":${value}}`,
+      `{"pod":{},"nodes":{"items":[{"metadata":{"name":"a"},"x":${value}}]}}`,
+      `{"pod":{"x":${value}},"nodenames":["a"]}`,
+    ];
+    const notSo = (values: readonly string[], way: string) =>
+      values.flatMap(around).filter((body) => agree(Buffer.from(body)) !== way);
+    expect(notSo(good, "read")).toEqual([]);
+    expect(notSo(bad, "refused")).toEqual([]);
+  });
+
+  it("refuses each truncation of a request, and says so", () => {
+    const whole = Buffer.from(
+      '{"Pod":{"a":[1,true]},"Nodes":{"items":[{"metadata":{"name":"é\\n","labels":{"k":"v"}}}]}}',
+    );
+    expect(agree(whole)).toBe("read");
+    for (let length = 0; length < whole.length; length++) refusal(whole.subarray(0, length));
+  });
+
+  it("names the place and what was expected there", () => {
+    expect(refusal("")).toBe("the body is not as expected at byte 0: expected {, found the end");
+    expect(refusal('\ufeff{"pod":{}}')).toMatch(/byte 0: expected {, found a byte order mark/);
+    expect(refusal('{"pod":{"a":01}}')).toMatch(/byte 13: expected , or }, found 1/);
+    expect(refusal('{"pod":{}} x')).toMatch(/byte 11: expected nothing more, found x/);
+    expect(refusal(Buffer.from([...Buffer.from('{"pod":{},"x":"'.padEnd(200, "é")), 0xff, 0x22, 0x7d]))).toMatch(
+      /not UTF-8 at byte \d+/,
+    );
+    expect(refusal('{"nodenames":[]}')).toBe("the request has no Pod");
+    expect(refusal('{"pod":[],"nodenames":[]}')).toBe("Pod is no object at byte 7");
+    expect(refusal('{"pod":{}}')).toBe("the request has neither Nodes nor NodeNames");
+    expect(refusal('{"pod":{},"nodes":[]}')).toBe("Nodes is not an object at byte 18");
+    expect(refusal('{"pod":{},"nodes":{"items":{}}}')).toBe("Nodes.items is not a list at byte 27");
+    expect(refusal('{"pod":{},"nodenames":["a", 5]}')).toBe("NodeNames[1] is missing or no text, at byte 28");
+    expect(refusal('{"pod":{},"nodenames":["a",""]}')).toBe("NodeNames[1] is empty, at byte 28");
+    expect(refusal('{"pod":{},"nodenames":["\\ud800"]}')).toBe("NodeNames[0] is not Unicode, at byte 24");
+    const noName = '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"labels":{}}}]}}';
+    expect(refusal(noName)).toBe("Nodes.items[1].metadata.name is missing or no text, at byte 54");
+  });
+
+  it("says where the UTF-8 breaks, wherever that is", () => {
+    fc.assert(
+      fc.property(fc.nat(400), fc.nat(400), (before, after) => {
+        const good = Buffer.from("aé日🙂".repeat(100)).subarray(0, 1000);
+        const bytes = Buffer.concat([
+          Buffer.alloc(before, 0x61),
+          Buffer.from([0xff]),
+          good.subarray(0, 10 * (after % 100)),
+        ]);
+        const at = Number(/byte (\d+)/.exec(refusal(bytes))?.[1]);
+        expect(Math.abs(at - before)).toBeLessThanOrEqual(4);
+      }),
+    );
+  });
+
+  it("takes Nodes where both lists came, and NodeNames where Nodes has no items", () => {
+    expect(read('{"pod":{},"nodenames":["n"],"nodes":{"items":[{"metadata":{"name":"a"}}]}}').candidates.kind).toBe(
+      "nodes",
+    );
+    expect(read('{"pod":{},"nodenames":["n"],"nodes":{"items":[]}}').candidates.kind).toBe("names");
+    expect(read('{"pod":{},"nodes":{"metadata":{},"items":null}}').candidates).toMatchObject({
+      kind: "nodes",
+      count: 0,
+    });
+  });
+
+  it("leaves a key that comes twice, or that is written with escapes, to the worker, but only where it is read", () => {
+    const surprises = [
+      '{"pod":{},"pod":{},"nodenames":["a"]}',
+      '{"pod":{},"Pod":{},"nodenames":["a"]}',
+      '{"p\\u006fd":{},"nodenames":["a"]}',
+      '{"pod":{},"nodes":{"items":[],"items":[]}}',
+      '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a"},"metadata":{"name":"a"}}]}}',
+      '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","name":"b"}}]}}',
+      '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{},"labels":{}}}]}}',
+      '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{"joulie.io/power-profile":"x","joulie.io/power-profile":"y"}}}]}}',
+    ];
+    for (const text of surprises) expect(() => read(text)).toThrow(Surprise);
+    const usual = [
+      '{"pod":{"a":1,"a":2,"\\u0061":3},"x":{"a":1,"a":2},"nodenames":["a"]}',
+      '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{"x":"","x":""}},"spec":{"a":1,"\\u0061":2}}]}}',
+    ];
+    for (const text of usual) expect(agree(Buffer.from(text))).toBe("read");
+  });
+
+  it("a deep document is read to a depth of 10,000 and refused beyond, in no time either way", () => {
+    const deep = (levels: number) => `{"pod":{},"nodenames":["a"],"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    expect(namesOf(deep(9999))).toEqual(["a"]);
+    expect(refusal(deep(10_000))).toMatch(/expected no more than 10000 levels/);
+    expect(refusal(`{"pod":${'{"a":'.repeat(1_000_000)}`)).toMatch(/expected no more than 10000 levels/);
+    expect(refusal("[".repeat(1_000_000))).toMatch(/byte 0: expected {/);
+  });
+
+  it("refuses more nodes than any cluster has, and a pod that no cluster stores", () => {
+    expect(() => read(`{"pod":{},"nodenames":[${'"a",'.repeat(500_000)}"a"]}`)).toThrow(
+      expect.objectContaining({ status: 413 }),
+    );
+    expect(() => read(`{"pod":{"a":"${"x".repeat(1_600_000)}"},"nodenames":[]}`)).toThrow(
+      expect.objectContaining({ status: 413 }),
+    );
+  });
+
+  it("looks names up by their bytes, and by their characters where the request escapes them", () => {
+    const index = new NameIndex();
+    ["worker-1", "größe", 'q"uote', "gone"].forEach((name, slot) => index.set(name, slot));
+    index.delete("gone");
+    const names = '["worker-1","gr\\u00f6\\u00DFe","größe","q\\"uote","gone","worker\\u002d1","worker-11","w"]';
+    const expected = [0, 1, 1, 2, -1, 0, -1, -1];
+    const slots = new Int32Array(8);
+    read(`{"pod":{},"nodenames":${names}}`).candidates.slots(index, slots);
+    expect([...slots]).toEqual(expected);
+    const items = (JSON.parse(names) as string[]).map((name) => ({ metadata: { name } }));
+    slots.fill(9);
+    read(JSON.stringify({ pod: {}, nodes: { items } })).candidates.slots(index, slots);
+    expect([...slots]).toEqual(expected);
+  });
+
+  it("has no Node to give back, and no label, where only names came", () => {
+    const { candidates } = read('{"pod":{},"nodenames":["a"]}');
+    expect(candidates.powerProfile(0)).toBeUndefined();
+    expect(() => candidates.raw(0)).toThrow(/only names came/);
+    expect(() => candidates.name(1)).toThrow(RangeError);
+  });
+});
