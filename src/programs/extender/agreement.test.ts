@@ -21,7 +21,8 @@ import { answerTo, type Extender, type FilterResult, type HostScores, Trial } fr
 
 const CLUSTERS = 2000;
 const SIZE = 6;
-const { next } = seededRandom(20_300_101);
+const random = seededRandom(20_300_101);
+const next = () => random.next();
 const below = (limit: number) => Math.floor(next() * limit);
 const pick = <Item>(...items: readonly Item[]): Item => items[below(items.length)] as Item;
 

@@ -13,8 +13,8 @@ export interface DeciderOptions {
   readonly figures: Figures;
   /** The time twins are judged by. */
   readonly clock: Clock;
-  /** A pod's class annotation says neither performance nor standard. */
-  readonly onUnknownClass: (text: string) => void;
+  /** A pod's class annotation says neither performance nor standard, and need not even be text. */
+  readonly onUnknownClass: (text: unknown) => void;
 }
 
 export interface Decided {
@@ -66,7 +66,7 @@ export class Decider {
     // An object; its readers take any that JSON can hold.
     const pod = given as Pod;
     const { workloadClass, unrecognised } = workloadClassOf(pod);
-    if (unrecognised !== undefined) this.#options.onUnknownClass(String(unrecognised as unknown));
+    if (unrecognised !== undefined) this.#options.onUnknownClass(unrecognised);
     return { workloadClass, demand: demandOf(pod) };
   }
 

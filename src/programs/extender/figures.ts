@@ -35,7 +35,10 @@ export class Figures {
   constructor(
     metrics: ProgramMetrics,
     clock: Clock,
-    facts: { readonly silence: () => Milliseconds | undefined; readonly held: () => number },
+    facts: {
+      readonly silence: () => Milliseconds | undefined;
+      readonly budget: { readonly held: number; readonly waiting: number };
+    },
   ) {
     this.#metrics = metrics;
     this.#clock = clock;
@@ -63,7 +66,8 @@ export class Figures {
       const silence = facts.silence();
       return silence && inSeconds(silence);
     });
-    metrics.reading(definitions.held, facts.held);
+    metrics.reading(definitions.waiting, () => facts.budget.waiting);
+    metrics.reading(definitions.held, () => facts.budget.held);
   }
 
   answered(verb: Verb, workloadClass: WorkloadClass, took: Milliseconds): void {

@@ -60,6 +60,12 @@ export const definitions = {
     type: "gauge",
     labels: [],
   }),
+  waiting: metric({
+    name: "joulie_scheduler_waiting_requests",
+    help: "Requests that wait for room in memory.",
+    type: "gauge",
+    labels: [],
+  }),
   held: metric({
     name: "joulie_scheduler_request_bytes",
     help: "Bytes of requests that are being read or answered.",

@@ -64,7 +64,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
   const budget = new ByteBudget(2 * maxBodyBytes, LONGEST_LINE);
   const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics, ioClock, { silence: () => state.silence, held: () => budget.held });
+  const figures = new Figures(metrics, ioClock, { silence: () => state.silence, budget });
   const state: ClusterState = new ClusterState({
     client: new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME }),
     clock: ioClock,

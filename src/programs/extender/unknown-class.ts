@@ -4,10 +4,11 @@ const MOST_TOLD = 100;
 const LONGEST = 63;
 
 /** Tells each text once, up to a number of them: texts come from pods, which anybody may write. */
-export function onceEach(tell: (text: string) => void): (text: string) => void {
+export function onceEach(tell: (text: string) => void): (given: unknown) => void {
   const told = new Set<string>();
-  return (text) => {
+  return (given) => {
     if (told.size >= MOST_TOLD) return;
+    const text = String(given);
     // A copy, since a slice would keep the whole text.
     const shown = text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString();
     if (told.has(shown)) return;

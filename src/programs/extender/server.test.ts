@@ -1,0 +1,250 @@
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
+import { answerTo, type Extender, type ExtenderOptions, type HostScores, pod, Trial } from "./trial.ts";
+
+let trial: Trial;
+let extender: Extender;
+const start = async (variables: Readonly<Record<string, string>> = {}, options: ExtenderOptions = {}) => {
+  extender = await trial.start(variables, options);
+};
+beforeEach(() => {
+  trial = new Trial();
+});
+afterEach(async () => trial.end());
+
+const asked = JSON.stringify({ Pod: pod("standard"), NodeNames: ["a", "b"] });
+const answer = [
+  { Host: "a", Score: 50 },
+  { Host: "b", Score: 50 },
+];
+
+/** A request that is under way: its headers and as much of its body as given are on the wire. */
+function begun(
+  body: string,
+  {
+    length = Buffer.byteLength(asked),
+    agent = false,
+  }: { readonly length?: number; readonly agent?: Agent | false } = {},
+) {
+  const { hostname, port } = new URL(String(extender.url));
+  const headers = { "content-length": length };
+  const one = request({ host: hostname, port, path: "/prioritize", method: "POST", headers, agent });
+  one.on("error", () => undefined);
+  one.flushHeaders();
+  if (body !== "") one.write(body);
+  return one;
+}
+
+/** Until the server holds so many bytes of requests. */
+const holds = async (bytes: number) =>
+  trial.until(async () => (await extender.series("request_bytes"))[0] === `joulie_scheduler_request_bytes ${bytes}`);
+
+describe("pages", () => {
+  it("SCH-51 /healthz answers, and /readyz says what was read", async () => {
+    await start();
+    expect(await extender.get("/healthz")).toMatchObject({ status: 200, text: "live\n" });
+    expect(await extender.get("/readyz")).toMatchObject({ status: 200, text: "[+] synced\nready\n" });
+    for (const page of ["/livez", "/readyz", "/metrics"]) {
+      expect((await fetch(`${extender.metricsUrl}${page}`)).status).toBe(200);
+    }
+  });
+
+  it.each([
+    ["GET", "/filter", 405, "POST"],
+    ["PUT", "/prioritize", 405, "POST"],
+    ["POST", "/healthz", 405, "GET, HEAD"],
+    ["GET", "/", 404, undefined],
+    ["POST", "/bind", 404, undefined],
+    ["GET", "/__proto__", 404, undefined],
+    ["GET", "/debug/scoring?node=nobody", 404, undefined],
+  ])("%s %s is refused with %i, in JSON", async (method, path, status, allow) => {
+    await start();
+    const refused = await extender.ask<{ error: string }>(method, path);
+    expect(refused).toMatchObject({ status, headers: { "content-type": "application/json" } });
+    expect(refused.headers.allow).toBe(allow);
+    expect(refused.body.error).not.toBe("");
+    expect(await extender.series("refused_requests_total")).toEqual([
+      `joulie_scheduler_refused_requests_total{status="${status}"} 1`,
+    ]);
+  });
+});
+
+describe("X-62 bodies", () => {
+  it.each([
+    ["", /byte 0/],
+    ["{", /byte 1/],
+    ["[]", /byte 0/],
+    ['{"Pod":{},"NodeNames":["a",]}', /byte 27/],
+    ['{"Pod":{}}', /neither Nodes nor NodeNames/],
+    ['{"NodeNames":[]}', /no Pod/],
+    ['{"Pod":{},"Nodes":{"items":[{}]}}', /Nodes\.items\[0\]\.metadata\.name/],
+  ])("malformed is 400 and names the place: %s", async (body, place) => {
+    await start();
+    const refused = await extender.post<{ error: string }>("/filter", body);
+    expect(refused.status).toBe(400);
+    expect(refused.body.error).toMatch(place);
+    expect((await extender.get("/debug/decisions")).body).toEqual({ decisions: [] });
+  });
+
+  it("what the scan does not judge is read all the same", async () => {
+    await start();
+    const twice = '{"Pod":{"metadata":{"name":"p"}},"NodeNames":["a"],"NodeNames":["b"]}';
+    expect((await extender.post("/prioritize", twice)).body).toEqual([{ Host: "b", Score: 50 }]);
+  });
+
+  it("a larger one is refused with 413 before it is read, and its connection goes on", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const large = begun("", { length: 1001, agent });
+    const [refused] = (await once(large, "response")) as [IncomingMessage];
+    expect(refused.resume().statusCode).toBe(413);
+    large.end("x".repeat(1001));
+    const next = begun(asked, { agent });
+    next.end();
+    expect((await answerTo<HostScores>(next)).body).toEqual(answer);
+    agent.destroy();
+  });
+
+  it("in chunks of unknown length it is read up to the limit", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "200000" });
+    const { hostname, port } = new URL(String(extender.url));
+    const chunked = async (text: string) => {
+      const one = request({ host: hostname, port, path: "/prioritize", method: "POST", agent: false });
+      for (let at = 0; at < text.length; at += 30_000) one.write(text.slice(at, at + 30_000));
+      one.end();
+      return answerTo<HostScores>(one);
+    };
+    const padded = asked.replace("{", `{"x":"${"y".repeat(150_000)}",`);
+    expect((await chunked(padded)).body).toEqual(answer);
+    expect((await chunked(padded.replace("y", "y".repeat(50_001)))).status).toBe(413);
+    await holds(0);
+  });
+
+  it("connections are kept for the next request", async () => {
+    await start();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    for (let i = 0; i < 3; i++) {
+      const one = begun(asked, { agent });
+      one.on("socket", (socket) => socket.once("connect", () => ports.add(socket.localPort)));
+      one.end();
+      expect((await answerTo<HostScores>(one)).body).toEqual(answer);
+    }
+    expect(ports.size).toBe(1);
+    agent.destroy();
+  });
+});
+
+describe("X-62 clients that take their time", () => {
+  const limits = { request: milliseconds(200), response: milliseconds(400) };
+
+  it("a request that does not come to its end is cut off, and its bytes are free again", async () => {
+    await start({}, { ioClock: systemClock, limits });
+    const slow = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
+    slow.write("POST /filter HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{");
+    slow.on("error", () => undefined).resume();
+    const slowHeaders = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
+    slowHeaders.write("POST /filter HTTP/1.1\r\nhos");
+    slowHeaders.on("error", () => undefined).resume();
+    await Promise.all([once(slow, "close"), once(slowHeaders, "close")]);
+    await holds(0);
+    expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
+  });
+
+  it("an answer that is not taken is dropped", async () => {
+    await start({}, { ioClock: systemClock, limits });
+    const names = Array.from({ length: 300_000 }, (_, i) => `node-${i}`);
+    const text = JSON.stringify({ Pod: pod("standard"), NodeNames: names });
+    const lazy = connect(Number(new URL(String(extender.url)).port), "127.0.0.1").pause();
+    lazy.on("error", () => undefined);
+    const body = `POST /prioritize HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+    lazy.write(body);
+    await holds(text.length);
+    await holds(0);
+    expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
+    lazy.destroy();
+  });
+});
+
+describe("X-62 many at once", () => {
+  it("more bytes than the budget has wait in line, and go on when others are done", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
+    const first = begun("{", { length: 1000 });
+    const second = begun("{", { length: 1000 });
+    await holds(2000);
+    const third = begun(asked);
+    third.end();
+    const answered = answerTo<HostScores>(third);
+    await trial.pass(1);
+    await holds(2000);
+    first.destroy();
+    expect((await answered).body).toEqual(answer);
+    second.destroy();
+    await holds(0);
+  });
+
+  it("one that leaves the line holds nobody up, and beyond the line it is 503", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
+    const holders = [begun("{", { length: 1000 }), begun("{", { length: 1000 })];
+    await holds(2000);
+    const waiting = Array.from({ length: 64 }, () => begun("{", { length: 10 }));
+    await trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(" 64") === true);
+    const refused = await extender.post<{ error: string }>("/filter", asked);
+    expect(refused).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    for (const one of waiting) one.destroy();
+    await trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(" 0") === true);
+    for (const one of holders) one.destroy();
+    await holds(0);
+    expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
+  });
+});
+
+describe("SIGTERM", () => {
+  it("what is under way is answered, nobody new is let in, and then it ends", async () => {
+    await start();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const idle = begun(asked, { agent });
+    idle.end();
+    await answerTo(idle);
+    const underWay = begun(asked.slice(0, 10));
+    await holds(asked.length);
+    extender.terminate();
+    await trial.until(async () =>
+      extender.get("/healthz").then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(extender.ended).toBe(false);
+    underWay.end(asked.slice(10));
+    expect((await answerTo<HostScores>(underWay)).body).toEqual(answer);
+    await extender.done;
+    agent.destroy();
+  });
+
+  it("nobody is waited for for ever", async () => {
+    await start({}, { limits: { close: milliseconds(5000) } });
+    const stuck = begun("{");
+    await holds(asked.length);
+    const gone = new Promise((resolve) => stuck.once("close", resolve));
+    extender.terminate();
+    await trial.pass(4);
+    expect(extender.ended).toBe(false);
+    await trial.pass(2);
+    await gone;
+    await extender.done;
+  });
+});
+
+it("an address that is taken ends it with one clear line, and leaves no page open", async () => {
+  await start();
+  const { port } = new URL(String(extender.url));
+  const second = await trial.start({ EXTENDER_ADDR: `127.0.0.1:${port}` }, { synced: false });
+  await expect(second.done).rejects.toThrow(
+    `cannot listen on EXTENDER_ADDR 127.0.0.1:${port}: another program listens`,
+  );
+});
