@@ -43,7 +43,8 @@ export const programs: readonly Program[] = [
   program({
     name: "simulate",
     summary: "Replays a trace or a seeded workload on a described cluster and reports energy, waits and peaks.",
-    config: async () => (await import("./simulator/config.ts")).simulatorConfig,
+    config: async () => (await import("./simulate/config.ts")).simulateConfig,
+    start: async (config) => (await import("./simulate/start.ts")).start(config),
   }),
   program({
     name: "simulator",

@@ -1,0 +1,44 @@
+import { seededRandom } from "../../../platform/random/index.ts";
+import type { Contender } from "../contenders.ts";
+import { DEFAULT_HOURS, type Experiment, type ExperimentOptions } from "../experiment.ts";
+import { generateTrace } from "../trace/generate.ts";
+import type { Trace } from "../trace/trace.ts";
+import { publishedWorkload, workloadOfLoad } from "../workload.ts";
+import type { Arm } from "./arms.ts";
+import { exp04Cluster } from "./cluster.ts";
+import { dropFigures, runDrop } from "./run.ts";
+import { STEP_SEC } from "./step.ts";
+
+const stepsIn = (hours: number): number => Math.max(1, Math.ceil((hours * 3600) / STEP_SEC));
+
+/** The published experiment: nothing waits, and what finds no room is lost. */
+export function dropExperiment({ trace, nodes = 2500, hours, load }: ExperimentOptions): Experiment {
+  const cluster = exp04Cluster(nodes);
+  const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
+  const steps = stepsIn(lasts);
+  const capacity = { nodes, ...capacityOf(cluster) };
+  const workload = load === undefined ? publishedWorkload(nodes, lasts) : workloadOfLoad(load, capacity, lasts);
+  return {
+    figures: dropFigures,
+    conditions: { nodes, hours: (steps * STEP_SEC) / 3600, ...(load !== undefined && { load }) },
+    traceOf: (seed) => trace ?? generateTrace(workload, seededRandom(seed)),
+    run: (jobs, contender, seed, onProgress) =>
+      runDrop({ trace: jobs, cluster, steps, seed }, contender as Contender & { arm: Arm }, onProgress),
+  };
+}
+
+function capacityOf({ shapes, shapeOf }: ReturnType<typeof exp04Cluster>): { cores: number; gpus: number } {
+  let cores = 0;
+  let gpus = 0;
+  for (const index of shapeOf) {
+    const shape = shapes[index];
+    if (shape === undefined) continue;
+    gpus += shape.gpus;
+    if (shape.gpus === 0) cores += shape.cores;
+  }
+  return { cores, gpus };
+}
+
+/** Until the last job is submitted, in whole steps. */
+const lengthOf = ({ length, submitSec }: Trace): number =>
+  Math.ceil((submitSec[length - 1] ?? 0) / STEP_SEC) * STEP_SEC;

@@ -1,0 +1,60 @@
+import { seededRandom } from "../../../platform/random/index.ts";
+import { nameOf } from "../contenders.ts";
+import type { Figure, Run } from "../run.ts";
+import { type Estimate, estimateOf } from "./bootstrap.ts";
+
+export interface ComparedArm {
+  readonly arm: string;
+  readonly figures: Readonly<Record<string, Estimate>>;
+  /** Percent of the first arm's figure, seed by seed; absent for itself and where it would mislead. */
+  readonly difference: Readonly<Record<string, Estimate>>;
+}
+
+export interface Comparison {
+  readonly baseline: string;
+  readonly seeds: readonly number[];
+  /** Whether every arm did the same jobs on every seed. Energy is compared only then. */
+  readonly sameWork: boolean;
+  readonly note: string;
+  readonly arms: readonly ComparedArm[];
+}
+
+const SAME =
+  "Every arm did the same jobs on every seed. Intervals: 95 %, bootstrap over the seeds; differences are of pairs, seed by seed.";
+const DIFFERENT =
+  "The arms did DIFFERENT WORK: not the same jobs were done. Energy is not compared, for doing less is no saving; energy for each job done is, but the jobs differ in size.";
+
+/** Runs of the same seeds, arm by arm. Seeded as the runs were: the same seeds give the same intervals. */
+export function compare(runs: readonly Run[], figures: readonly Figure[]): Comparison {
+  const byArm = new Map<string, Run[]>();
+  for (const run of runs) byArm.set(nameOf(run.contender), [...(byArm.get(nameOf(run.contender)) ?? []), run]);
+  const [first] = byArm;
+  if (first === undefined) throw new RangeError("there is nothing to compare");
+  const [baseline, baseRuns] = first;
+  const sameWork = [...byArm.values()].every((own) => own.every((run, index) => sameJobs(run, baseRuns[index])));
+  const seeds = baseRuns.map(({ seed }) => seed);
+  const random = () => seededRandom(seeds[0] ?? 0);
+  const arms = [...byArm].map(([arm, own]): ComparedArm => {
+    const shown: Record<string, Estimate> = {};
+    const difference: Record<string, Estimate> = {};
+    for (const { key, compared } of figures) {
+      shown[key] = estimateOf(
+        own.map((run) => run.figures[key] ?? Number.NaN),
+        random(),
+      );
+      if (own === baseRuns || compared === undefined || (compared === "same work" && !sameWork)) continue;
+      const pairs = own.map((run, index) => percentOff(run.figures[key], baseRuns[index]?.figures[key]));
+      if (pairs.every(Number.isFinite)) difference[key] = estimateOf(pairs, random());
+    }
+    return { arm, figures: shown, difference };
+  });
+  return { baseline, seeds, sameWork, note: sameWork ? SAME : DIFFERENT, arms };
+}
+
+const sameJobs = (run: Run, other: Run | undefined): boolean =>
+  other !== undefined &&
+  run.done.length === other.done.length &&
+  run.done.every((done, index) => done === other.done[index]);
+
+const percentOff = (value: number | undefined, base: number | undefined): number =>
+  ((value ?? Number.NaN) / (base ?? Number.NaN) - 1) * 100;

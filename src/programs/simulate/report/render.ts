@@ -1,0 +1,45 @@
+import { nameOf } from "../contenders.ts";
+import type { Figure, Run } from "../run.ts";
+import type { Estimate } from "./bootstrap.ts";
+import type { Comparison } from "./compare.ts";
+import { shown, signed, table } from "./table.ts";
+
+/** One run for each line. */
+export function renderRuns(runs: readonly Run[], figures: readonly Figure[]): string {
+  const head = ["arm", "seed", ...figures.map(({ title }) => title)];
+  const rows = runs.map((run) => [
+    nameOf(run.contender),
+    String(run.seed),
+    ...figures.map(({ key, digits }) => shown(run.figures[key] ?? Number.NaN, digits)),
+  ]);
+  return table([head, ...rows]);
+}
+
+/** Means over the seeds, then differences with their intervals, then in words what they may be taken for. */
+export function renderComparison(comparison: Comparison, figures: readonly Figure[]): string {
+  const { baseline, seeds, sameWork, note, arms } = comparison;
+  const means = table([
+    ["arm", ...figures.map(({ title }) => title)],
+    ...arms.map(({ arm, figures: own }) => [
+      arm,
+      ...figures.map(({ key, digits }) => shown(own[key]?.mean ?? Number.NaN, digits)),
+    ]),
+  ]);
+  const compared = figures.filter(({ compared }) => compared === "always" || (compared !== undefined && sameWork));
+  const differences = table([
+    [`against ${baseline}, %`, ...compared.map(({ title }) => title)],
+    ...arms
+      .filter(({ arm }) => arm !== baseline)
+      .map(({ arm, difference }) => [arm, ...compared.map(({ key }) => interval(difference[key]))]),
+  ]);
+  const seedText =
+    seeds.length === 1 ? `seed ${seeds[0]}, one seed has no interval` : `seeds ${seeds[0]}–${seeds.at(-1)}`;
+  return `${means}\n${differences}\n${note}\n(${seedText})\n`;
+}
+
+function interval(estimate: Estimate | undefined): string {
+  if (estimate === undefined) return "–";
+  const { mean, low, high } = estimate;
+  const range = low === undefined || high === undefined ? "" : ` [${signed(low, 2)}, ${signed(high, 2)}]`;
+  return `${signed(mean, 2)}${range}`;
+}

@@ -1,0 +1,17 @@
+/** Aligned columns: the first to the left, figures to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+/** With thousands apart, as people read them; the locale of the machine does not matter. */
+export const shown = (value: number, digits: number): string =>
+  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+export const signed = (value: number, digits: number): string => `${value > 0 ? "+" : ""}${shown(value, digits)}`;

@@ -1,0 +1,19 @@
+import type { Contender } from "./contenders.ts";
+
+/** One arm on one seed's jobs: what is reported, and which jobs were done, so that runs are compared like with like. */
+export interface Run {
+  readonly contender: Contender;
+  readonly seed: number;
+  readonly figures: Readonly<Record<string, number>>;
+  /** 1 for each job that was done (in `drop` mode: taken). */
+  readonly done: Uint8Array;
+}
+
+/** How a figure is shown, and whether a difference in it means something. */
+export interface Figure {
+  readonly key: string;
+  readonly title: string;
+  readonly digits: number;
+  /** `always`: a rate or a share, whatever was done; `same work`: only between runs that did the same. */
+  readonly compared?: "always" | "same work";
+}

@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, describe, expect, it } from "vitest";
+import { VirtualClock } from "../../platform/clock/index.ts";
+import { parseConfig, type Texts } from "../../platform/config/index.ts";
+import { simulateConfig } from "./config.ts";
+import { simulate } from "./simulate.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "joulie-simulate-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const HEADER = "submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec";
+const file = (name: string, lines: readonly string[]): string => {
+  const path = join(folder, name);
+  writeFileSync(path, gzipSync([HEADER, ...lines, ""].join("\n")));
+  return path;
+};
+
+const read = (flags: Texts) =>
+  parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+
+async function run(flags: Texts, terminal = false) {
+  const parsed = read(flags);
+  if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
+  const texts = { out: "", err: "", progress: "" };
+  const code = await simulate(parsed.value.values, {
+    clock: new VirtualClock(),
+    out: (text) => (texts.out += text),
+    err: (text) => (texts.err += text),
+    progress: terminal ? (text) => (texts.progress += text) : undefined,
+  });
+  return { code, ...texts };
+}
+
+const json = async (flags: Texts): Promise<Record<string, unknown>> =>
+  JSON.parse((await run({ ...flags, JSON: "true" })).out) as Record<string, unknown>;
+
+const problemsOf = (flags: Texts): string[] => {
+  const parsed = read(flags);
+  return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
+};
+
+describe("joulie simulate in drop mode", () => {
+  it("replays a file and reports what was lost and what it drew, by hand", async () => {
+    // One GPU node beside four CPU nodes: the second job finds no GPU left.
+    const TRACE = file("two.csv.gz", ["0,64,8,1,0.5,1,600", "30,1,1,0,0.5,1,600", "60,96,0,0,1,0,60"]);
+    const report = await json({ TRACE, MODE: "drop", ARM: "most", NODES: "5", HOURS: "0.05", CLUSTER: "exp04" });
+    expect(report).toMatchObject({
+      mode: "drop",
+      arm: "most",
+      cluster: "exp04",
+      nodes: 5,
+      trace: "two.csv.gz",
+      seed: 1,
+    });
+    expect(report).toMatchObject({ submitted: 3, accepted: 2, dropped: 1, seconds: 0 });
+    const idle = 4 * 35;
+    const gpuNode = 50 + 500 * 0.7 * 0.5 * 0.5 + 8 * 700 * 0.85;
+    const steps = [idle + gpuNode, 3 * 35 + 70 + 490 + gpuNode, idle + gpuNode];
+    expect(report["itKWh"]).toBeCloseTo(steps.reduce((sum, watts) => sum + watts, 0) / 60_000, 9);
+    expect(report["peakKW"]).toBeCloseTo(Math.max(...steps) / 1000, 9);
+    expect(report["p99RampKW"]).toBeCloseTo(0.525, 9);
+    expect(report["coreHours"]).toBeCloseTo((64 * 180 + 96 * 60) / 3600, 9);
+    expect(report["gpuHours"]).toBeCloseTo((8 * 180) / 3600, 9);
+  });
+
+  it("gives the same bytes for the same seed and others for another, the wall time aside", async () => {
+    const flags = { MODE: "drop", ARM: "random", NODES: "20", HOURS: "1" };
+    const first = await run(flags);
+    expect(await run(flags)).toEqual(first);
+    expect((await run({ ...flags, SEED: "2" })).out).not.toBe(first.out);
+    expect(first.out).toContain("mode drop, cluster exp04, nodes 20, hours 1");
+  });
+
+  it("says in words and in a field that runs did different work, and then compares no energy", async () => {
+    const flags = { MODE: "drop", COMPARE: "most,least,shipped", NODES: "20", HOURS: "1", SEEDS: "3", LOAD: "3" };
+    const report = await json(flags);
+    expect(report).toMatchObject({ baseline: "most", seeds: [1, 2, 3], sameWork: false });
+    expect(report["note"]).toContain("DIFFERENT WORK");
+    expect(report["runs"]).toHaveLength(9);
+    const [, least] = report["arms"] as { difference: Record<string, object> }[];
+    expect(Object.keys(least?.difference ?? {})).toEqual(["kWhPerJob", "whPerCoreHour"]);
+    const text = (await run(flags)).out;
+    expect(text).toContain("DIFFERENT WORK");
+    expect(text).toMatch(/^against most, % +kWh\/job +Wh\/core-h$/m);
+  });
+
+  it("compares energy where the same jobs were done, with an interval over pairs of seeds", async () => {
+    const flags = { MODE: "drop", COMPARE: "most,least", NODES: "20", HOURS: "1", SEEDS: "4", LOAD: "0.1" };
+    const report = await json(flags);
+    expect(report).toMatchObject({ sameWork: true });
+    const [most, least] = report["arms"] as Record<string, Record<string, Record<string, number>>>[];
+    expect(most?.["difference"]).toEqual({});
+    const { mean = 0, low = 0, high = 0 } = least?.["difference"]?.["itKWh"] ?? {};
+    expect(mean).toBeGreaterThan(0);
+    expect(low).toBeLessThan(mean);
+    expect(high).toBeGreaterThan(mean);
+    expect((await run(flags)).out).toMatch(/least +\+\d+\.\d\d \[/);
+  });
+
+  it("draws a bar on a terminal, and cleans up after itself", async () => {
+    const { progress, err, out } = await run({ MODE: "drop", NODES: "5", HOURS: "0.1" }, true);
+    expect(progress.replace("\r\x1b[K", "")).toMatch(/^[█░]{24} +\d+ % {2}\d+:\d\d left {2}shipped, seed 1/);
+    expect(progress).toContain("\r\x1b[K0.0 s\n");
+    expect(err).toBe("");
+    expect(out).not.toContain("\x1b");
+  });
+
+  it("names the file and the line it cannot read", async () => {
+    const TRACE = file("bad.csv.gz", ["0,4,0,0,0.5,0,60", "1,?,0,0,0.5,0,60"]);
+    const { code, err, out } = await run({ TRACE, MODE: "drop" });
+    expect(code).toBe(1);
+    expect(out).toBe("");
+    expect(err).toMatch(/^joulie simulate: .*bad\.csv\.gz: line 3: cores is "\?"; expected cores, 0 to 100000\n$/);
+  });
+
+  it("runs a trace of no jobs at all", async () => {
+    const report = await json({ TRACE: file("none.csv.gz", []), MODE: "drop", NODES: "1" });
+    expect(report).toMatchObject({
+      submitted: 0,
+      accepted: 0,
+      dropped: 0,
+      hours: 1 / 60,
+      kWhPerJob: expect.any(Number),
+    });
+  });
+});
+
+describe("what the flags of joulie simulate have to agree on", () => {
+  it.each<[Texts, string]>([
+    [{ ARM: "best" }, '--arm="best" names no arm; allowed: ARM or ARM:POLICY'],
+    [{ ARM: "least,most" }, "names no arm"],
+    [{ COMPARE: "least,,most" }, "names something that is no arm, or one twice"],
+    [{ COMPARE: "least,least:none" }, "names something that is no arm, or one twice"],
+    [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" has not'],
+    [{ COMPARE: "most,least:static_partition", MODE: "drop" }, "needs nodes with caps and twins"],
+    [{ ARM: "least", COMPARE: "most" }, '--arm="least" is asked for beside --compare="most"'],
+    [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are what they are"],
+    [{ CLUSTER: "mixed", MODE: "drop" }, 'is not known to --mode="drop"'],
+    [{ SEEDS: "0" }, "--seeds"],
+    [{ NODES: "0" }, "--nodes"],
+  ])("refuses %j", (flags, problem) => {
+    expect(problemsOf(flags)).toHaveLength(1);
+    expect(problemsOf(flags)[0]).toContain(problem);
+  });
+
+  it.each<Texts>([
+    { ARM: "least:static_partition" },
+    { COMPARE: "least,joulie,joulie:none" },
+    { MODE: "drop", ARM: "shipped" },
+  ])("takes %j", (flags) => {
+    expect(problemsOf(flags)).toEqual([]);
+  });
+});

@@ -1,0 +1,92 @@
+import { basename } from "node:path";
+import type { Clock } from "../../platform/clock/index.ts";
+import { contendersOf, type SimulateConfig } from "./config.ts";
+import { type Contender, nameOf } from "./contenders.ts";
+import { dropExperiment } from "./drop/experiment.ts";
+import type { Experiment } from "./experiment.ts";
+import { compare } from "./report/compare.ts";
+import { Progress } from "./report/progress.ts";
+import { renderComparison, renderRuns } from "./report/render.ts";
+import type { Run } from "./run.ts";
+import { openTrace } from "./trace/open.ts";
+import type { Trace } from "./trace/trace.ts";
+
+/** What a simulation is told of the world. */
+export interface SimulateWorld {
+  /** For the wall time and the progress bar alone: nothing simulated depends on it. */
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Where a progress bar may be drawn; absent = nowhere. */
+  readonly progress?: ((text: string) => void) | undefined;
+}
+
+/** `joulie simulate`: reads or makes the jobs, runs every arm on every seed, prints. Gives the exit code. */
+export async function simulate(config: SimulateConfig, world: SimulateWorld): Promise<number> {
+  const { TRACE, CLUSTER, NODES, HOURS, LOAD, MODE } = config;
+  if (MODE === "queue") {
+    world.err("joulie simulate: this version knows only --mode drop\n");
+    return 1;
+  }
+  let trace: Trace | undefined;
+  if (TRACE !== undefined) {
+    const opened = await openTrace(TRACE);
+    if (!opened.ok) {
+      world.err(`joulie simulate: ${opened.error}\n`);
+      return 1;
+    }
+    trace = opened.value;
+  }
+  const experiment = dropExperiment({ trace, nodes: NODES, hours: HOURS, load: LOAD });
+  const started = world.clock.monotonic();
+  const runs = runAll(config, experiment, new Progress(world.clock, world.progress));
+  const seconds = (world.clock.monotonic() - started) / 1000;
+  const conditions = {
+    mode: MODE,
+    cluster: CLUSTER,
+    ...experiment.conditions,
+    ...(TRACE === undefined ? {} : { trace: basename(TRACE) }),
+  };
+  const comparison = config.COMPARE === undefined ? undefined : compare(runs, experiment.figures);
+  if (config.JSON) {
+    // `seconds` is wall time: the one figure that differs from run to run.
+    world.out(
+      `${JSON.stringify({ ...conditions, ...comparison, ...reported(runs, comparison !== undefined), seconds })}\n`,
+    );
+    return 0;
+  }
+  const facts = Object.entries(conditions).map(([name, value]) => `${name} ${value}`);
+  world.out(`${facts.join(", ")}\n\n`);
+  world.out(
+    comparison === undefined ? renderRuns(runs, experiment.figures) : renderComparison(comparison, experiment.figures),
+  );
+  world.progress?.(`${seconds.toFixed(1)} s\n`);
+  return 0;
+}
+
+function contendersIn({ COMPARE, ARM, MODE, POLICY }: SimulateConfig): readonly Contender[] {
+  return contendersOf(COMPARE ?? ARM ?? (MODE === "drop" ? "shipped" : "joulie"), POLICY) ?? [];
+}
+
+/** Seed by seed, so that an arm's run and the one it is held against follow each other. */
+function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): Run[] {
+  const contenders = contendersIn(config);
+  const runs: Run[] = [];
+  const all = contenders.length * config.SEEDS;
+  for (let index = 0; index < config.SEEDS; index++) {
+    const seed = config.SEED + index;
+    const trace = experiment.traceOf(seed);
+    for (const contender of contenders) {
+      const what = `${nameOf(contender)}, seed ${seed}`;
+      runs.push(experiment.run(trace, contender, seed, (share) => progress.at((runs.length + share) / all, what)));
+    }
+  }
+  progress.end();
+  return runs;
+}
+
+/** One run is told flat; several as a list. */
+function reported(runs: readonly Run[], compared: boolean): object {
+  const told = runs.map(({ contender, seed, figures }) => ({ ...contender, seed, ...figures }));
+  return told.length === 1 && !compared ? { ...told[0] } : { runs: told };
+}

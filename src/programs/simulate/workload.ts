@@ -1,0 +1,55 @@
+import { jobsPerArrival, type Workload } from "./trace/generate.ts";
+import { type Arrivals, type JobClass, publishedArrivals, publishedMix } from "./trace/mix.ts";
+
+/** What jobs share: cores are those of nodes without GPUs, for a job with GPUs brings its own node's cores along. */
+export interface Capacity {
+  readonly nodes: number;
+  readonly cores: number;
+  readonly gpus: number;
+}
+
+const PUBLISHED_NODES = 2500;
+
+/** The published experiment's own rate, for as many nodes as there are. It is far more than the GPUs can take. */
+export const publishedWorkload = (nodes: number, hours: number): Workload => ({
+  mix: publishedMix,
+  arrivals: { ...publishedArrivals, perHour: (publishedArrivals.perHour * nodes) / PUBLISHED_NODES },
+  hours,
+});
+
+/**
+ * The published kinds of jobs at a rate that keeps this share of the cores and of the GPUs taken on average: jobs without and
+ * with GPUs each keep their own mix. Bursts are as large against the cluster as the published ones are against theirs.
+ */
+export function workloadOfLoad(load: number, { nodes, cores, gpus }: Capacity, hours: number): Workload {
+  const cpuJobs = publishedMix.filter((job) => meanOf(job.gpus) === 0);
+  const gpuJobs = publishedMix.filter((job) => meanOf(job.gpus) > 0);
+  const cpuRate = (load * cores) / perJob(cpuJobs, ({ cores: asked }) => meanOf(asked));
+  const gpuRate = (load * gpus) / perJob(gpuJobs, ({ gpus: asked }) => meanOf(asked));
+  const rate = cpuRate + gpuRate;
+  const scale = nodes / PUBLISHED_NODES;
+  const [least, most] = publishedArrivals.burstSize;
+  const burstSize: Arrivals["burstSize"] = [
+    Math.max(2, Math.round(least * scale)),
+    Math.max(2, Math.round(most * scale)),
+  ];
+  const arrivals = { ...publishedArrivals, burstSize };
+  return {
+    mix: [...sharing(cpuJobs, cpuRate / rate), ...sharing(gpuJobs, gpuRate / rate)],
+    arrivals: { ...arrivals, perHour: (rate * 3600) / jobsPerArrival(arrivals) },
+    hours,
+  };
+}
+
+/** Seconds of a resource that a job of these classes takes on average. */
+function perJob(classes: readonly JobClass[], asked: (job: JobClass) => number): number {
+  const whole = classes.reduce((sum, { share }) => sum + share, 0);
+  return classes.reduce((sum, job) => sum + (job.share / whole) * asked(job) * meanOf(job.durationSec), 0);
+}
+
+function sharing(classes: readonly JobClass[], share: number): JobClass[] {
+  const whole = classes.reduce((sum, job) => sum + job.share, 0);
+  return classes.map((job) => ({ ...job, share: (job.share / whole) * share }));
+}
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
