@@ -1,9 +1,10 @@
-export type { ClockModel, DeviceModel } from "./device.ts";
-export { powerAt } from "./device.ts";
+// The simulator's truth: `SimulatedNode` is where to start, docs/guides/simulator.md says what it rests on.
+export { type ClockModel, type DeviceModel, powerAt } from "./device.ts";
 export type { DeviceClass } from "./device-class.ts";
-export { cpuClassOf, gpuClassOf } from "./device-classes.ts";
+export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
 export {
   defaultFacility,
+  FACILITY_FIGURES,
   type FacilityModel,
   type FacilityReading,
   facilityAt,
@@ -11,7 +12,14 @@ export {
   outsideAt,
 } from "./facility.ts";
 export { type Beginning, type Happening, SimulatedNode } from "./node.ts";
-export { type DeviceSpec, type NodeModel, type NodeSpec, nodeModel, nodeModelOf } from "./node-model.ts";
+export {
+  type DeviceSpec,
+  type NodeModel,
+  type NodeSpec,
+  nodeModel,
+  nodeModelOf,
+  THERMAL_FIGURES,
+} from "./node-model.ts";
 export type { Caps, Operation } from "./operation.ts";
 export type { Job } from "./work.ts";
 export { WORK_KINDS, type WorkKind } from "./work-kinds.ts";

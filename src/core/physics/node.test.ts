@@ -25,7 +25,9 @@ describe("an empty node", () => {
   it("draws idle power whatever is asked of it, and nothing happens to it", () => {
     const node = new SimulatedNode(gpuNode);
     expect(node.watts).toBe(2 * 50 + 4 * 79);
-    node.setCaps({ cpuWattsPerPackage: watts(120), gpuWattsPerBoard: watts(200), throttlePct: percent(50) });
+    const caps = { cpuWattsPerPackage: watts(120), gpuWattsPerBoard: watts(200), throttlePct: percent(50) };
+    node.setCaps(caps);
+    expect(node.caps).toEqual(caps);
     expect(node.watts).toBe(416);
     expect(node.nextAt).toBeUndefined();
     expect(node.advance(seconds(3600))).toBeUndefined();

@@ -24,17 +24,23 @@ export const PHYSICS_SOURCES = {
   estimate: source("Chosen to be plausible", "no publication"),
   milanLoad: source(
     "SPECpower_ssj2008, HPE ProLiant DL345 Gen10 Plus, EPYC 7763",
-    "spec.org/power_ssj2008, result 20210221-01065",
+    "spec.org/power_ssj2008, result 20210221-01065, as copied by OpenDC",
   ),
   genoaLoad: source(
     "SPECpower_ssj2008, ASUS RS720A-E12-RS12, two EPYC 9654",
-    "spec.org/power_ssj2008, result 20221204-01203",
+    "spec.org/power_ssj2008, result 20221204-01203, as copied by github.com/joulie-k8s/Joulie",
   ),
-  turinLoad: source("SPECpower_ssj2008, two EPYC 9655", "spec.org/power_ssj2008, result 20241007-01464"),
-  turinDenseLoad: source("SPECpower_ssj2008, two EPYC 9965", "spec.org/power_ssj2008, result 20250407-01522"),
+  turinLoad: source(
+    "SPECpower_ssj2008, two EPYC 9655",
+    "spec.org/power_ssj2008, result 20241007-01464, as copied by github.com/joulie-k8s/Joulie",
+  ),
+  turinDenseLoad: source(
+    "SPECpower_ssj2008, two EPYC 9965",
+    "spec.org/power_ssj2008, result 20250407-01522, as copied by github.com/joulie-k8s/Joulie",
+  ),
   iceLakeLoad: source(
     "SPECpower_ssj2008, HPE ProLiant DL380 Gen10 Plus, two Xeon Platinum 8380",
-    "spec.org/power_ssj2008, result 20210601-01103",
+    "spec.org/power_ssj2008, result 20210601-01103, as copied by OpenDC",
   ),
   ashrae: source("Air to servers, recommended range 18–27 °C", "ASHRAE thermal guidelines"),
 } as const satisfies Record<string, Source>;
