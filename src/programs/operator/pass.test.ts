@@ -171,6 +171,91 @@ describe("a pass", () => {
     expect([sourceAt("auto", seconds), sourceAt("auto", seconds + 1)]).toEqual(["utilization", "static"]);
   });
 
+  it.each([
+    ["auto", "utilization", 299, "utilization"],
+    ["auto", "utilization", 301, "static"],
+    ["auto", "agent", 10, "static"],
+    ["utilization", "utilization", 10, "utilization"],
+    ["utilization", "static", 10, undefined],
+    ["http", "http", 10, "http"],
+    ["http", "prometheus", 10, undefined],
+    ["prometheus", "kepler", 10, "kepler"],
+    ["prometheus", "prometheus", 301, undefined],
+    ["static", "utilization", 10, "static"],
+  ] as const)(
+    "X-31 with %s and nothing read yet, what was published from %s %d s ago makes it %s",
+    (mode, source, age, is) => {
+      const settings = configured({
+        OPERATOR_NODE_POWER_SOURCE: mode,
+        OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http://meters.example/{node}",
+        OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: "http://prometheus.example",
+      });
+      const view = new Values().add("a");
+      view.show(passOver(view));
+      const twin = view.twins.get("a") as NodeTwin;
+      const measuredAt = new Date(NOW - age * 1000).toISOString();
+      const powerMeasurement = { source, measuredNodePowerW: watts(1e6), measuredAt };
+      view.twins.set("a", { ...twin, status: { ...twin.status, powerMeasurement } });
+      const found = passOver(view, { settings }).nodes.get("a")?.status.powerMeasurement;
+      expect(found?.source).toBe(is);
+      // A meter says what it says; an estimate stays below the cap.
+      if (is === "utilization") expect(found?.measuredNodePowerW).toBe(found?.nodeCappedPowerW);
+      else if (is !== undefined && is !== "static") expect(found?.measuredNodePowerW).toBe(1e6);
+    },
+  );
+
+  it("gives the very same plan of a node while nothing about it is another, and a new one for each that is", () => {
+    const settings = configured();
+    const memory = new Memory();
+    const view = new Values().add("a").add("b").add("c");
+    const later = (minute: number, more: Partial<PassInput> = {}) =>
+      passOver(view, { settings, memory, now: instant(NOW + minute * MINUTE), ...more }).nodes;
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view, { settings, memory }));
+    const before = later(1);
+    const changed = (nodes: ClusterPlan["nodes"]) =>
+      [...nodes.keys()].filter((name) => nodes.get(name) !== before.get(name));
+    expect(changed(later(2))).toEqual([]);
+    view.add("b", { ...view.node("b")?.metadata.labels, "joulie.io/hw.cpu-cores": "60" });
+    // Without racks they share one supply, and each has a rank among all.
+    expect(changed(later(3))).toEqual(["a", "b", "c"]);
+    const site = { ambient: 40 as never };
+    const warm = later(4, { telemetry: { ...nothingRead, facility: { ...nothingRead.facility, site } } });
+    expect(warm.get("a")?.status.predictedCoolingStressScore).toBeGreaterThan(
+      before.get("a")?.status.predictedCoolingStressScore ?? 100,
+    );
+  });
+
+  it("makes of a remembered state what it makes of it unremembered, whatever happens in between", () => {
+    const settings = configured({ POLICY_TYPE: "queue_aware_v1", QUEUE_PERF_PER_HP_NODE: "1" });
+    const memory = new Memory();
+    const view = new Values();
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) view.add(name, { [labels.rack]: name < "c" ? "r1" : "r2" });
+    const same = () => {
+      const own = passOver(view, { settings, memory });
+      expect(own).toEqual(passOver(view, { settings }));
+      view.show(own);
+    };
+    const happenings = [
+      () => view.pod("a"),
+      () => view.pod(undefined),
+      () => view.add("b", { [labels.reserved]: "true" }),
+      () => view.add("c", { [labels.managed]: "false" }),
+      () => view.twins.delete("d"),
+      () => view.pod("d", false),
+      () => (view.current = false),
+      () => view.add("c"),
+      () => (view.current = true),
+      () => view.profiles.set("d", { metadata: { name: "d" }, spec: { nodeName: "d", profile: "eco" } }),
+      () => view.add("a", { [labels.rack]: "r2", "joulie.io/hw.cpu-cores": "8" }),
+      () => view.profiles.delete("d"),
+    ];
+    for (const happens of happenings) {
+      happens();
+      for (let pass = 0; pass < 3; pass++) same();
+    }
+  });
+
   it("sums a rack's power for the supply, and takes the rack's own meter where there is one", () => {
     const view = new Values()
       .add("a", { [labels.rack]: "r1" })

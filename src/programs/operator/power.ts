@@ -140,6 +140,7 @@ export class PowerMeter {
   ): void {
     const { nodes, clock, config } = this.#options;
     for (const [name, reading] of read) kept.set(name, reading);
+    if (kept.size === 0) return;
     const names = new Set(nodes());
     const [now, longest] = [clock.now(), believedFor(config)];
     for (const [name, { at }] of kept) if (!names.has(name) || isStale(at, now, longest)) kept.delete(name);

@@ -193,6 +193,23 @@ describe("what the operator publishes", () => {
     expect((await trial.twin("b")).status?.conditions).toMatchObject([{ status: "True", reason: "Written" }]);
   });
 
+  it("X-55 begins with another node in each pass, so that none is always the last", async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
+    for (const name of names) await trial.createNode(name);
+    const operator = trial.start({ TWIN_HEARTBEAT: "1h" });
+    await trial.pass(SOON);
+    const first = new Set<string | undefined>();
+    for (let round = 1; round <= 4; round++) {
+      trial.usage = Object.fromEntries(names.map((name) => [name, String(10 * round)]));
+      operator.written();
+      await trial.pass(TICK);
+      const written = operator.written();
+      expect(written.length).toBeGreaterThanOrEqual(names.length);
+      first.add(written[0]?.path);
+    }
+    expect(first.size).toBeGreaterThan(2);
+  });
+
   it("X-14 X-15 its metrics exist, and a node that leaves takes its series with it", async () => {
     for (const name of ["a", "b"]) await trial.createNode(name);
     trial.usage = { a: "much" };

@@ -69,6 +69,29 @@ describe("what must not happen, through the API", () => {
     expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
   });
 
+  it("X-22 OPR-29 eco caps that a pod and a rival's cap overtook are taken back, and the move is told", async () => {
+    let first = true;
+    between(async (request, go) => {
+      if (first && isLowering(request)) {
+        first = false;
+        await trial.hand.mergePatch(
+          resources.nodeTwins,
+          { name: "n" },
+          { spec: { cpu: { packagePowerCapWatts: 50 } } },
+        );
+        await trial.createPod("p", "n", performancePod);
+        await trial.clock.sleep(milliseconds(300));
+      }
+      return go();
+    });
+    const operator = trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(60);
+    expect(first).toBe(false);
+    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
+    expect((await trial.twin("n")).spec.cpu).toEqual({ packagePowerCapPctOfMax: 100 });
+    expect(await operator.series("state_transitions_total")).toHaveLength(1);
+  });
+
   it("X-22 eco caps whose answer was lost are taken back once a pod is there", async () => {
     let first = true;
     between(async (request, go) => {
@@ -253,6 +276,31 @@ describe("what must not happen, through the API", () => {
     held.resolve();
     await trial.pass(10);
     expect(await trial.findTwin("n")).toBeUndefined();
+  });
+
+  it("X-22 what somebody does to a target just before our own write is undone soon, though the answer tells it first", async () => {
+    const held = Promise.withResolvers<void>();
+    let armed = false;
+    let holding = false;
+    between(async ({ method, path }, go) => {
+      if (armed && method === "PATCH" && path.includes("/nodetwins/n/status")) {
+        armed = false;
+        holding = true;
+        await trial.hand.mergePatch(resources.nodeTwins, { name: "n" }, { spec: { profile: "eco" } });
+      }
+      const done = await go();
+      if (!/nodetwins\?.*watch=1/.test(path)) return done;
+      return { ...done, body: heldWhile(done.body, async () => (holding ? held.promise : undefined)) };
+    });
+    trial.start({ STATIC_HP_FRAC: "1", RECONCILE_INTERVAL: "10m", TWIN_HEARTBEAT: "20s" });
+    await trial.pass(5);
+    armed = true;
+    await trial.pass(20);
+    expect(holding).toBe(true);
+    holding = false;
+    held.resolve();
+    await trial.pass(5);
+    expect((await trial.shown("n")).spec).toBe("performance");
   });
 
   it("X-55 a target that is refused is tried less and less often", async () => {

@@ -80,6 +80,23 @@ describe("a term of an operator", () => {
     expect(new Set(sourcesIn(operator.written()))).toEqual(new Set(["utilization"]));
   });
 
+  it("X-31 X-57 who takes over while metrics.k8s.io is silent goes by what was published, as long as by a reading of its own", async () => {
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    trial.usage = { a: "20", b: "30" };
+    const first = trial.start();
+    await trial.pass(SOON);
+    const second = trial.start();
+    await trial.pass(2 * TICK);
+    trial.usage = undefined;
+    await first.stop();
+    second.written();
+    await trial.pass(2 * TICK);
+    expect(await isLeading(second)).toBe(true);
+    expect(new Set(sourcesIn(second.written()))).toEqual(new Set(["utilization"]));
+    await trial.pass(5 * TICK);
+    expect(sourcesIn(second.written())).toContain("static");
+  });
+
   it("publishes no reading of an earlier term", async () => {
     await trial.createNode("a");
     trial.usage = { a: "20" };

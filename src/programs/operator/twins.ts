@@ -9,6 +9,7 @@ import {
   type TwinOutput,
 } from "../../core/twin/index.ts";
 import type { Celsius, Instant, Watts, WattsPerMinute } from "../../core/units/index.ts";
+import type { ManagedNode } from "./memory.ts";
 import type { NodePlan, PassInput } from "./pass.ts";
 import { readingOf, type Telemetry } from "./readings.ts";
 import type { Target } from "./target.ts";
@@ -37,7 +38,10 @@ export interface Twinned {
 export function withTwins(targets: readonly Target[], input: PassInput): Map<string, NodePlan> {
   const { memory, telemetry, now } = input;
   const readings = targets.map((target) => readingOf(target, input));
-  const totalOf = supplyTotals(drawnBy(targets, readings), telemetry.facility.racks);
+  const drawn = targets.map(({ name, managed, budget: capEstimate }, index) => {
+    return { name, rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
+  });
+  const totalOf = supplyTotals(drawn, telemetry.facility.racks);
   const surroundings = new Map<string, Surroundings>();
   const plans = new Map<string, NodePlan>();
   targets.forEach((target, index) => {
@@ -50,7 +54,7 @@ export function withTwins(targets: readonly Target[], input: PassInput): Map<str
     if (around === undefined) surroundings.set(zone, (around = surroundingsOf(zone, telemetry)));
     const { ambient, pue } = around;
     const trend = known.trend.slope(now);
-    const supplyTotal = totalOf(managed.node.metadata.labels?.[labels.rack]);
+    const supplyTotal = totalOf(rackOf(managed));
     const before = known.twinned;
     const isSame =
       before !== undefined &&
@@ -66,12 +70,7 @@ export function withTwins(targets: readonly Target[], input: PassInput): Map<str
   return plans;
 }
 
-function* drawnBy(targets: readonly Target[], readings: readonly (PowerReading | undefined)[]) {
-  for (const [index, { name, managed, budget }] of targets.entries()) {
-    const rack = managed.node.metadata.labels?.[labels.rack];
-    yield { name, rack, measured: readings[index]?.power, capEstimate: budget };
-  }
-}
+const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labels?.[labels.rack];
 
 function twinned(target: Target, figures: TwinFigures, { settings }: PassInput): Twinned {
   const { shape, caps, next } = target;

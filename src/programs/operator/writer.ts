@@ -1,4 +1,5 @@
-import type { RandomSource } from "../../core/units/index.ts";
+import type { NodeTwin } from "../../core/api/index.ts";
+import type { Instant, RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -100,10 +101,12 @@ export class Writer {
 
   /** Between passes: refreshes the twins whose time has come. */
   beat(): void {
-    const now = this.#options.clock.now();
+    const { state, clock } = this.#options;
+    const now = clock.now();
     for (const name of this.#plan?.nodes.keys() ?? []) {
       // One that failed comes back by itself, and each time later.
-      if (this.#heartbeats.mayBeDue(name, now) && !this.#failures.has(name) && this.#isDue(name)) this.#queue.add(name);
+      if (!this.#heartbeats.mayBeDue(name, now) || this.#failures.has(name)) continue;
+      if (this.#isDue(name, state.twin(name), now)) this.#queue.add(name);
     }
   }
 
@@ -121,16 +124,15 @@ export class Writer {
       const { transition } = own.decision;
       if (transition === undefined || transition.name === failure.transition) return false;
     } else if (this.#publisher.isUnsure(name)) return true;
-    else if (this.#settled.get(name) === own) return this.#isDue(name);
+    else if (this.#settled.get(name) === own) return this.#isDue(name, own.twin, plan.at);
     const isToDo = this.#jobFor(own).steps.length > 0;
     if (!isToDo && failure === undefined) this.#settled.set(name, own);
     return isToDo;
   }
 
-  #isDue(name: string): boolean {
-    const { state, clock } = this.#options;
-    const lastUpdated = state.twin(name)?.status?.lastUpdated;
-    return lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, clock.now());
+  #isDue(name: string, twin: NodeTwin | undefined, now: Instant): boolean {
+    const lastUpdated = twin?.status?.lastUpdated;
+    return lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, now);
   }
 
   #jobFor(plan: NodePlan): Job {
