@@ -5,14 +5,15 @@ import {
   CLOSE_OBJECT,
   COLON,
   COMMA,
+  endOfString,
   faultAt,
   MAX_DEPTH,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
   SPACE,
+  skipPlain,
   skipSpaces,
-  skipString,
   skipValue,
 } from "./json-bytes.ts";
 import { WireError } from "./wire-error.ts";
@@ -97,8 +98,9 @@ export class Cursor {
   /** Over a string, from its opening quote. */
   skipString(): void {
     const { bytes, at } = this;
-    this.at = skipString(bytes, at, this.#lastQuote);
-    this.escaped = hasBackslash(bytes, at + 1, this.at - 1);
+    const stop = skipPlain(bytes, at, this.#lastQuote);
+    this.escaped = bytes[stop] !== QUOTE;
+    this.at = this.escaped ? endOfString(bytes, stop) : stop + 1;
   }
 
   /** Over any value, with all that is in it. */
@@ -136,11 +138,6 @@ export class Cursor {
     this.#depth--;
     return false;
   }
-}
-
-function hasBackslash(bytes: Buffer, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) if (bytes[i] === 0x5c) return true;
-  return false;
 }
 
 /** For the message only: halves the body until the fault stands alone. */

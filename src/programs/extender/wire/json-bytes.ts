@@ -46,13 +46,18 @@ export function skipSpaces(bytes: Buffer, from: number, end: number): number {
 }
 
 /**
- * Over a string, from its opening quote. No string ends behind the body's last quote: one look at that spares the loop a look at
- * each byte whether the body ends.
+ * From a string's opening quote to its first byte that is not plain: its end, an escape, a control character. No string ends
+ * behind the body's last quote: one look at that spares the loop a look at each byte whether the body ends.
  */
-export function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
+export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): number {
   let p = quote + 1;
   if (p > lastQuote) throw faultAt(bytes, bytes.length, "the end of a string");
   while (stops[bytes[p] as number] === 0) p++;
+  return p;
+}
+
+function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
+  const p = skipPlain(bytes, quote, lastQuote);
   return bytes[p] === QUOTE ? p + 1 : endOfString(bytes, p);
 }
 
@@ -127,7 +132,7 @@ function skipKey(bytes: Buffer, from: number, lastQuote: number): number {
 }
 
 /** The rest of a string, from the first byte that is not plain. */
-function endOfString(bytes: Buffer, from: number): number {
+export function endOfString(bytes: Buffer, from: number): number {
   const end = bytes.length;
   let p = from;
   for (;;) {
