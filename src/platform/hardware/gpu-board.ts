@@ -1,6 +1,7 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { isPositive, type Watts, watts } from "../../core/units/index.ts";
 import type { CapBoard, PowerCapBackend } from "./port.ts";
+import { shownWatts } from "./shown.ts";
 
 /** A GPU, with what discovery publishes besides what capping needs. */
 export interface GpuBoard extends CapBoard {
@@ -59,15 +60,15 @@ export function judgeReadBack({ asked, limit, enforced }: ReadBack): WriteOutcom
   if (!same(asked, limit))
     return {
       result: "error",
-      message: `${shown(asked)} was written and ${shown(limit)} reads back: another program or the firmware sets it`,
+      message: `${shownWatts(asked)} was written and ${shownWatts(limit)} reads back: another program or the firmware sets it`,
     };
   if (enforced === undefined || same(asked, enforced)) return { result: "applied" };
   return enforced < asked
     ? {
         result: "blocked",
-        message: `enforced ${shown(enforced)}, not ${shown(asked)}: a lower limit is set out of band (BMC) or by the VBIOS`,
+        message: `enforced ${shownWatts(enforced)}, not ${shownWatts(asked)}: a lower limit is set out of band (BMC) or by the VBIOS`,
       }
-    : { result: "error", message: `${shown(asked)} reads back, yet the board enforces ${shown(enforced)}` };
+    : { result: "error", message: `${shownWatts(asked)} reads back, yet the board enforces ${shownWatts(enforced)}` };
 }
 
 /** Where a restored limit lies outside what the board accepts by now, the nearest it does accept. */
@@ -76,12 +77,28 @@ export function intoRange(limit: Watts, { min, max }: { min?: Watts | undefined;
   return isPositive(max) && raised > max ? max : raised;
 }
 
-/** Watts as people write them. */
-export const shown = (value: Watts): string => `${Number(value.toFixed(3))} W`;
+/** The outcome of putting back a limit, which says where it is not the one that was. */
+export const restored = (original: Watts, written: Watts, outcome: WriteOutcome): WriteOutcome =>
+  outcome.result === "applied" && written !== original
+    ? {
+        ...outcome,
+        message: `${shownWatts(original)} is out of range by now: restored to ${shownWatts(written)}`,
+      }
+    : outcome;
 
 /** What makes no sense about a range, in words. */
 export function rangeWarnings({ min, max }: { min?: Watts | undefined; max?: Watts | undefined }): readonly string[] {
   return isPositive(min) && isPositive(max) && min > max
-    ? [`its range makes no sense: at least ${shown(min)}, at most ${shown(max)}`]
+    ? [`its range makes no sense: at least ${shownWatts(min)}, at most ${shownWatts(max)}`]
     : [];
 }
+
+/** Those seen before that are not there now: they are lost, not forgotten, and keep their ids. */
+export const missingSince = (
+  before: Iterable<GpuBoard>,
+  now: readonly GpuBoard[],
+  lost: string,
+): readonly GpuBoard[] => {
+  const there = new Set(now.map(({ id }) => id));
+  return [...before].filter(({ id }) => !there.has(id)).map((board) => ({ ...board, lost }));
+};

@@ -1,8 +1,9 @@
 import { isPositive, type Watts, wattsFromMilliwatts } from "../../core/units/index.ts";
-import { type GpuBoard, rangeWarnings, shown } from "./gpu-board.ts";
+import { type GpuBoard, rangeWarnings } from "./gpu-board.ts";
 import { isMissingFeature } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";
+import { shownWatts } from "./shown.ts";
 
 /** All that one board says about itself. Rejects where it is lost; a feature that it lacks is only missing. */
 export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHandle): Promise<GpuBoard> {
@@ -40,7 +41,7 @@ const NO_PERSISTENCE =
   "persistence mode is off: once the last program closes the GPU its limit is back at the default; run nvidia-persistenced";
 
 const lowerElsewhere = (enforced: number, limit: number): string =>
-  `enforced ${shown(wattsFromMilliwatts(enforced))}, below its limit of ${shown(wattsFromMilliwatts(limit))}: a lower one is set out of band (BMC) or by the VBIOS`;
+  `enforced ${shownWatts(wattsFromMilliwatts(enforced))}, below its limit of ${shownWatts(wattsFromMilliwatts(limit))}: a lower one is set out of band (BMC) or by the VBIOS`;
 
 /** A figure of power that can be one; NVML says 0 where it knows none. */
 const figure = (milliwatts: number | undefined): Watts | undefined =>

@@ -16,14 +16,16 @@ import {
   judgeReadBack,
   originalText,
   parseOriginal,
-  shown,
+  restored,
   unwritable,
 } from "./gpu-board.ts";
+import { errorWords } from "./host-error.ts";
 import { describeBoard, optional } from "./nvml-boards.ts";
 import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "./port.ts";
+import { shownWatts } from "./shown.ts";
 
 /** How long what a board says of itself is believed: ranges and modes change with a driver or a reset, not by the minute. */
 const DESCRIBED_FOR = milliseconds(60_000);
@@ -59,7 +61,7 @@ export class Nvml implements GpuBackend {
       const boards = await this.#session.with(signal, async (call, again) => this.#find(call, again));
       return boards.length > 0 ? { boards } : { absent: "NVML finds no GPU on this node" };
     } catch (error) {
-      return { absent: wordsOf(error) };
+      return { absent: errorWords(error) };
     }
   }
 
@@ -71,7 +73,7 @@ export class Nvml implements GpuBackend {
         return { limit: wattsFromMilliwatts(limit) };
       });
     } catch (error) {
-      return { unreadable: wordsOf(error) };
+      return { unreadable: errorWords(error) };
     }
   }
 
@@ -94,7 +96,7 @@ export class Nvml implements GpuBackend {
       const [limit] = await this.#onBoard(id, signal, async (call, { handle }) => call(id, "limit", handle));
       return { original: originalText(wattsFromMilliwatts(limit)) };
     } catch (error) {
-      return { unreadable: wordsOf(error) };
+      return { unreadable: errorWords(error) };
     }
   }
 
@@ -106,10 +108,7 @@ export class Nvml implements GpuBackend {
         const possible = intoRange(limit, board.device);
         await call(id, "setLimit", handle, Math.round(possible * 1000));
         const [now] = await call(id, "limit", handle);
-        const outcome = judgeReadBack({ asked: possible, limit: wattsFromMilliwatts(now) });
-        return outcome.result === "applied" && possible !== limit
-          ? { ...outcome, message: `${shown(limit)} is out of range by now: restored to ${shown(possible)}` }
-          : outcome;
+        return restored(limit, possible, judgeReadBack({ asked: possible, limit: wattsFromMilliwatts(now) }));
       });
     } catch (error) {
       return this.#refused(id, error);
@@ -145,12 +144,12 @@ export class Nvml implements GpuBackend {
     const lost = silent.map(({ board, index }) => {
       const place = unnamed.findIndex((one) => one.index === index);
       const [why] = place < 0 ? [] : unnamed.splice(place, 1);
-      return { ...board, lost: why === undefined ? GONE : wordsOf(why.error) };
+      return { ...board, lost: why === undefined ? GONE : errorWords(why.error) };
     });
     return [
       ...found.flatMap(({ known }) => (known === undefined ? [] : [known.board])),
       ...lost,
-      ...unnamed.map(({ index, error }) => nameless(index, wordsOf(error))),
+      ...unnamed.map(({ index, error }) => nameless(index, errorWords(error))),
     ];
   }
 
@@ -197,14 +196,15 @@ export class Nvml implements GpuBackend {
   }
 
   #refused(id: string, error: unknown): WriteOutcome {
-    const message = wordsOf(error);
+    const message = errorWords(error);
     const code = error instanceof NvmlError ? error.code : undefined;
     if (code === NvmlCode.noPermission || isMissingFeature(error)) return { result: "blocked", message };
     if (code !== NvmlCode.invalidArgument) return { result: "error", message };
     const { min, max } = this.#known.get(id)?.board.device ?? {};
     // The range may have changed since: the next look reads it again.
     this.#forgetDescription(id);
-    const range = min === undefined || max === undefined ? "" : `; its range was ${shown(min)} to ${shown(max)}`;
+    const range =
+      min === undefined || max === undefined ? "" : `; its range was ${shownWatts(min)} to ${shownWatts(max)}`;
     return { result: "error", message: `${message}${range}` };
   }
 
@@ -224,7 +224,7 @@ export class Nvml implements GpuBackend {
         return { id, power: wattsFromMilliwatts(milliwatts) };
       });
     } catch (error) {
-      return { id, missing: wordsOf(error) };
+      return { id, missing: errorWords(error) };
     }
   }
 
@@ -254,5 +254,3 @@ const nameless = (index: number, lost: string): GpuBoard => ({
   device: {},
   lost,
 });
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,205 @@
+import type { WriteOutcome } from "../../core/control/index.ts";
+import { isPositive, type Watts, watts } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import { amdId } from "./amdgpu-id.ts";
+import {
+  type GpuBackend,
+  type GpuBoard,
+  type GpuView,
+  intoRange,
+  judgeReadBack,
+  missingSince,
+  originalText,
+  parseOriginal,
+  rangeWarnings,
+  restored,
+  unwritable,
+} from "./gpu-board.ts";
+import { asMicrowatts, findGpuHwmons, type GpuHwmon, microwattsAt, modelOf } from "./gpu-hwmon.ts";
+import { errorCode, errorWords } from "./host-error.ts";
+import { textAt, wholeNumber } from "./host-values.ts";
+import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
+import { readBack } from "./read-back.ts";
+import { refusal } from "./refusal.ts";
+import { shownWatts } from "./shown.ts";
+
+interface Card extends GpuHwmon {
+  readonly board: GpuBoard;
+}
+
+/** The driver truncates to whole watts. */
+const STEP = watts(1);
+
+const VIRTUAL =
+  "the kernel takes no limit for it: a virtual function (SR-IOV) shows the cap of its board and may not set it; cap it on the host";
+
+/** What a card in reset or asleep answers, by the age of its driver. */
+const ASLEEP: ReadonlySet<string> = new Set(["EBUSY", "EPERM"]);
+
+/** AMD's GPUs through the files of the amdgpu driver, by their unique id. */
+export class Amdgpu implements GpuBackend {
+  readonly name = "amdgpu";
+  readonly kind = "gpu";
+  readonly #files: HostFiles;
+  readonly #clock: Clock;
+  readonly #virtual = new Set<string>();
+  #seen: readonly GpuBoard[] = [];
+
+  constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  async look(): Promise<GpuView> {
+    const boards = this.#cards().map(({ board }) => board);
+    if (boards.length === 0) {
+      return { absent: "no amdgpu card tells its power in /sys/class/drm: load the amdgpu driver (modprobe amdgpu)" };
+    }
+    const gone = missingSince(this.#seen, boards, "its files are gone: the driver let go of it or it fell off the bus");
+    this.#seen = [...boards, ...gone];
+    return { boards: this.#seen };
+  }
+
+  async limit(id: string): Promise<LimitReading> {
+    try {
+      return { limit: this.#read(this.#card(id)) };
+    } catch (error) {
+      return { unreadable: failure(error) };
+    }
+  }
+
+  async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+    const refused = unwritable(limit);
+    return refused === undefined ? this.#write(id, () => limit, signal) : { result: "error", message: refused };
+  }
+
+  async original(id: string): Promise<OriginalReading> {
+    const { limit, unreadable } = await this.limit(id);
+    if (limit === undefined) return { unreadable };
+    // A limit of 0 could not be put back: it is no limit, or one the board does not tell.
+    return isPositive(limit) ? { original: originalText(limit) } : { unreadable: "its limit reads 0 W" };
+  }
+
+  async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    const limit = parseOriginal(original);
+    if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
+    let possible = limit;
+    const outcome = await this.#write(
+      id,
+      ({ board }) => {
+        possible = intoRange(limit, board.device);
+        return possible;
+      },
+      signal,
+    );
+    return restored(limit, possible, outcome);
+  }
+
+  async power(): Promise<readonly BoardPower[]> {
+    return this.#cards().map(({ hwmon, board: { id } }) => {
+      // MI300 has the one, older boards and Navi the other, and kernels differ.
+      const power =
+        microwattsAt(this.#files, `${hwmon}/power1_average`) ?? microwattsAt(this.#files, `${hwmon}/power1_input`);
+      return power === undefined
+        ? { id, missing: "neither power1_average nor power1_input can be read" }
+        : { id, power };
+    });
+  }
+
+  async #write(id: string, choose: (card: Card) => Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
+    let what = "its limit";
+    let inRange = false;
+    try {
+      const card = this.#card(id);
+      const limit = choose(card);
+      what = `a limit of ${shownWatts(limit)}`;
+      const { min, max } = card.board.device;
+      if ((isPositive(max) && limit > max) || (isPositive(min) && limit < min)) {
+        return { result: "error", message: `${shownWatts(limit)} is outside its range of ${range(min, max)}` };
+      }
+      inRange = isPositive(max);
+      this.#files.write(`${card.hwmon}/power1_cap`, asMicrowatts(limit));
+      this.#virtual.delete(id);
+      const wanted = Math.floor(limit);
+      const now = await readBack(
+        this.#clock,
+        () => this.#read(card),
+        (seen) => Math.abs(seen - wanted) < 1,
+        signal,
+      );
+      return judgeReadBack({ asked: watts(wanted), limit: now });
+    } catch (error) {
+      if (ASLEEP.has(errorCode(error))) return { result: "error", message: failure(error) };
+      // Where the range is known and was kept, the kernel has one other reason to find the value invalid.
+      const virtual = errorCode(error) === "EINVAL" && inRange;
+      if (virtual) this.#virtual.add(id);
+      return refusal(error, what, virtual ? { EINVAL: VIRTUAL } : {});
+    }
+  }
+
+  #read({ hwmon }: GpuHwmon): Watts {
+    const microwatts = wholeNumber(this.#files.read(`${hwmon}/power1_cap`));
+    if (microwatts === undefined) throw new Error("power1_cap holds no number");
+    return watts(microwatts / 1e6);
+  }
+
+  #card(id: string): Card {
+    const card = this.#cards().find(({ board }) => board.id === id);
+    if (card === undefined) throw new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
+    return card;
+  }
+
+  #cards(): readonly Card[] {
+    return findGpuHwmons(this.#files, ["amdgpu"]).flatMap((found) => {
+      const board = this.#describe(found);
+      return board === undefined ? [] : [{ ...found, board }];
+    });
+  }
+
+  /** Undefined for what is no board of its own: the second die of an MI250X says 0 of everything, its first one has the cap. */
+  #describe(found: GpuHwmon): GpuBoard | undefined {
+    const { hwmon, device, address } = found;
+    const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
+    const has = (file: string): boolean => this.#files.exists(`${hwmon}/${file}`);
+    const max = at("power1_cap_max");
+    if (max === 0) return undefined;
+    const capped = has("power1_cap");
+    if (!capped && !has("power1_average") && !has("power1_input")) return undefined;
+    const unique = textAt(this.#files, `${device}/unique_id`);
+    const id = amdId(unique) ?? `pci-${address}`;
+    // 0 says that it goes as low as it likes: no figure to clamp to.
+    const range = { min: positive(at("power1_cap_min")), max: positive(max) };
+    const lost = capped ? this.#whyUnreadable(found) : undefined;
+    const locked = capped ? this.#virtual.has(id) && VIRTUAL : "it has no power limit to set: no power1_cap";
+    const warnings = rangeWarnings(range);
+    return {
+      id,
+      vendor: "amd",
+      model: modelOf(this.#files, found, "AMD"),
+      device: { ...range, step: STEP },
+      defaultLimit: positive(at("power1_cap_default")),
+      ...(lost === undefined ? {} : { lost }),
+      ...(locked ? { locked } : {}),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
+  }
+
+  #whyUnreadable(found: GpuHwmon): string | undefined {
+    try {
+      this.#read(found);
+      return undefined;
+    } catch (error) {
+      return failure(error);
+    }
+  }
+}
+
+const positive = (figure: Watts | undefined): Watts | undefined => (isPositive(figure) ? figure : undefined);
+
+const range = (min: Watts | undefined, max: Watts | undefined): string =>
+  [min === undefined ? "" : `${shownWatts(min)} and more`, max === undefined ? "" : `up to ${shownWatts(max)}`]
+    .filter((part) => part !== "")
+    .join(", ");
+
+const failure = (error: unknown): string =>
+  ASLEEP.has(errorCode(error)) ? `it is in reset or asleep (${errorCode(error)})` : errorWords(error);
