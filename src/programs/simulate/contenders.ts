@@ -1,5 +1,5 @@
 import type { PolicyType } from "../../core/policy/index.ts";
-import { dropArms } from "./drop/arms.ts";
+import { dropArms } from "./placement/arms.ts";
 
 /** How nodes are chosen: the published experiment's arms, and the production code. */
 export const arms = [...dropArms, "joulie"] as const;

@@ -1,13 +1,4 @@
-import { type Watts, watts } from "../../../core/units/index.ts";
-
-/** One kind of machine of the published experiment. */
-export interface Shape {
-  readonly cores: number;
-  readonly cpuWatts: Watts;
-  readonly gpus: number;
-  readonly gpuWatts: Watts;
-  readonly peakWatts: Watts;
-}
+import { type Shape, shapeOf } from "../placement/shape.ts";
 
 /** Nodes by index, each of one shape. */
 export interface Cluster {
@@ -16,17 +7,11 @@ export interface Cluster {
   readonly shapeOf: Uint8Array;
 }
 
-export const shape = (cores: number, cpuWatts: number, gpus: number): Shape => ({
-  cores,
-  cpuWatts: watts(cpuWatts),
-  gpus,
-  gpuWatts: watts(700),
-  peakWatts: watts(cpuWatts + gpus * 700),
-});
+const BOARD_WATTS = 700;
 
 /** Four CPU nodes to one with eight GPUs, CPU nodes first: 2,000 and 500 in the published experiment. */
 export function exp04Cluster(nodes = 2500): Cluster {
-  const shapeOf = new Uint8Array(nodes);
-  shapeOf.fill(1, Math.round(nodes * 0.8));
-  return { shapes: [shape(96, 700, 0), shape(128, 500, 8)], shapeOf };
+  const places = new Uint8Array(nodes);
+  places.fill(1, Math.round(nodes * 0.8));
+  return { shapes: [shapeOf(96, 700, 0, BOARD_WATTS), shapeOf(128, 500, 8, BOARD_WATTS)], shapeOf: places };
 }

@@ -1,10 +1,10 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Contender } from "../contenders.ts";
 import { DEFAULT_HOURS, type Experiment, type ExperimentOptions } from "../experiment.ts";
+import type { Arm } from "../placement/arms.ts";
 import { generateTrace } from "../trace/generate.ts";
 import type { Trace } from "../trace/trace.ts";
 import { publishedWorkload, workloadOfLoad } from "../workload.ts";
-import type { Arm } from "./arms.ts";
 import { exp04Cluster } from "./cluster.ts";
 import { dropFigures, runDrop } from "./run.ts";
 import { STEP_SEC } from "./step.ts";

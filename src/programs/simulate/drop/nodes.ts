@@ -1,5 +1,7 @@
+import type { NodeFigures } from "../placement/nodes.ts";
+import type { Shape } from "../placement/shape.ts";
 import type { Trace } from "../trace/trace.ts";
-import type { Cluster, Shape } from "./cluster.ts";
+import type { Cluster } from "./cluster.ts";
 import { BUSY_SHARE, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf } from "./power.ts";
 import { STEP_SEC } from "./step.ts";
 
@@ -9,7 +11,7 @@ const NONE = -1;
  * What runs where, as columns. A node's power is a sum over its jobs in the order they came: one that comes is added to the sum,
  * after one has left the sum is taken anew, so it is the same to the last bit as if it were always taken anew.
  */
-export class NodeColumns {
+export class NodeColumns implements NodeFigures {
   readonly count: number;
   readonly shapes: readonly Shape[];
   readonly freeCores: Float64Array;
@@ -125,12 +127,6 @@ export class NodeColumns {
     this.#cpu[node] = cpu;
     this.#gpu[node] = gpu;
     this.power[node] = cpu + (gpu + FREE_GPU_WATTS * (this.freeGpus[node] as number));
-  }
-
-  totalPower(): number {
-    let total = 0;
-    for (let node = 0; node < this.count; node++) total += this.power[node] as number;
-    return total;
   }
 }
 

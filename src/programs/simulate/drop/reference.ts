@@ -1,10 +1,10 @@
 // The published experiment's rules, written as they are told and with no eye on speed: what the fast replay has to equal.
 import type { RandomSource } from "../../../core/units/index.ts";
+import type { Arm } from "../placement/arms.ts";
+import type { Shape } from "../placement/shape.ts";
+import { HISTORY, slope } from "../placement/slope.ts";
 import type { Trace } from "../trace/trace.ts";
-import type { Arm } from "./arms.ts";
-import type { Shape } from "./cluster.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
-import { HISTORY, slope } from "./slope.ts";
 import { STEP_SEC } from "./step.ts";
 
 interface RunningJob {

@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../platform/random/index.ts";
+import { dropArms } from "../placement/arms.ts";
+import { shapeOf as shape } from "../placement/shape.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { type Arrivals, publishedArrivals, publishedMix } from "../trace/mix.ts";
 import { type Job, type Trace, TraceBuilder } from "../trace/trace.ts";
-import { dropArms } from "./arms.ts";
-import { type Cluster, exp04Cluster, shape } from "./cluster.ts";
+import { type Cluster, exp04Cluster } from "./cluster.ts";
 import { referenceReplay } from "./reference.ts";
 import { type ReplayOptions, replay } from "./replay.ts";
 
@@ -61,7 +62,7 @@ describe.each(dropArms)("the fast replay of %s", (arm) => {
     });
     const cluster = fc.array(fc.nat(2), { minLength: 0, maxLength: 9 }).map(
       (shapes): Cluster => ({
-        shapes: [shape(16, 200, 0), shape(8, 120, 4), shape(16, 150, 2)],
+        shapes: [shape(16, 200, 0, 700), shape(8, 120, 4, 700), shape(16, 150, 2, 300)],
         shapeOf: Uint8Array.from(shapes),
       }),
     );

@@ -1,15 +1,13 @@
 import type { RandomSource } from "../../../core/units/index.ts";
+import { type Arm, scoreParts } from "../placement/arms.ts";
+import { Fields } from "../placement/fields.ts";
+import { kindsOf } from "../placement/kinds.ts";
+import { Lottery } from "../placement/lottery.ts";
+import { Scoring, totalOf } from "../placement/scoring.ts";
 import type { Trace } from "../trace/trace.ts";
-import { type Arm, type ScoreParts, scoreParts } from "./arms.ts";
 import type { Cluster } from "./cluster.ts";
-import { Fields } from "./fields.ts";
-import { kindsOf } from "./kinds.ts";
-import { Lottery } from "./lottery.ts";
 import { NodeColumns } from "./nodes.ts";
-import { type ScoreColumns, ScoredField } from "./scored-field.ts";
-import { HISTORY, slope } from "./slope.ts";
 import { STEP_SEC } from "./step.ts";
-import { Trends } from "./trends.ts";
 
 export interface Replay {
   /** How many jobs were submitted before the last step began; those after it were never looked at. */
@@ -46,8 +44,7 @@ export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOpt
   let next = 0;
   for (let step = 0; step < steps; step++) {
     nodes.release(step, placedOn, changed);
-    // Drawing lots counts on nodes that only ever fill up; trends move every node at once.
-    if (scoring === undefined || scoring.beginStep()) fields.startAnew();
+    if (scoring?.beginStep() === true) fields.startAnew();
     for (; next < trace.length && (trace.submitSec[next] as number) <= step * STEP_SEC; next++) {
       const node = fields.pick(kindOf[next] as number);
       if (node === -1) continue;
@@ -56,65 +53,8 @@ export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOpt
       changed(node);
     }
     scoring?.endStep();
-    watts[step] = nodes.totalPower();
+    watts[step] = totalOf(nodes.power);
     onStep?.(step);
   }
   return { submitted: next, placedOn, watts };
-}
-
-/** The parts of every node's score, kept as the nodes change. */
-class Scoring {
-  readonly #nodes: NodeColumns;
-  readonly #parts: ScoreParts;
-  readonly #columns: ScoreColumns;
-  readonly #trends: Trends;
-  readonly #totals: number[] = [];
-
-  constructor(nodes: NodeColumns, parts: ScoreParts) {
-    this.#nodes = nodes;
-    this.#parts = parts;
-    this.#columns = {
-      peakWatts: Float64Array.from({ length: nodes.count }, (_, node) => nodes.shape(node).peakWatts),
-      ofNode: new Float64Array(nodes.count),
-      ofStrandedGpus: new Float64Array(nodes.count),
-      ofTrend: new Float64Array(nodes.count),
-    };
-    this.#trends = new Trends(nodes.count);
-    for (let node = 0; node < nodes.count; node++) this.look(node);
-  }
-
-  field(kind: ConstructorParameters<typeof ScoredField>[0]): ScoredField {
-    return new ScoredField(kind, this.#nodes, this.#columns, this.#parts);
-  }
-
-  look(node: number): void {
-    const freeGpus = this.#nodes.freeGpus[node] as number;
-    this.#columns.ofStrandedGpus[node] = this.#parts.ofStrandedGpus(freeGpus);
-    this.#columns.ofNode[node] = this.#parts.ofNode({
-      shape: this.#nodes.shape(node),
-      freeCores: this.#nodes.freeCores[node] as number,
-      freeGpus,
-      power: this.#nodes.power[node] as number,
-    });
-  }
-
-  /** Fixes the trends of this step; true where that moved scores. */
-  beginStep(): boolean {
-    const { ofTrend } = this.#parts;
-    if (ofTrend === undefined) return false;
-    this.#trends.push(this.#nodes.power);
-    this.#totals.push(this.#nodes.totalPower());
-    if (this.#totals.length > HISTORY) this.#totals.shift();
-    const clusterTrend = slope(this.#totals);
-    const { slopes } = this.#trends;
-    const { peakWatts, ofTrend: column } = this.#columns;
-    for (let node = 0; node < column.length; node++) {
-      column[node] = ofTrend(slopes[node] as number, clusterTrend, peakWatts[node] as number);
-    }
-    return true;
-  }
-
-  endStep(): void {
-    if (this.#parts.ofTrend !== undefined) this.#trends.amend(this.#nodes.power);
-  }
 }

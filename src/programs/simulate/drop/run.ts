@@ -1,8 +1,8 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Contender } from "../contenders.ts";
+import type { Arm } from "../placement/arms.ts";
 import type { Figure, Run } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
-import type { Arm } from "./arms.ts";
 import type { Cluster } from "./cluster.ts";
 import { figuresOf } from "./figures.ts";
 import { type Replay, replay } from "./replay.ts";

@@ -1,4 +1,4 @@
-import type { Shape } from "./cluster.ts";
+import type { Shape } from "./shape.ts";
 
 /** How a job's node is chosen in the published experiment, and at random beside it. */
 export const dropArms = ["most", "least", "random", "shipped", "redesign", "legacy"] as const;

@@ -1,17 +1,17 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Field } from "./fields.ts";
 import type { Kind } from "./kinds.ts";
-import type { NodeColumns } from "./nodes.ts";
+import type { NodeFigures } from "./nodes.ts";
 
 /** The nodes that fit one kind of job, in order, any of them as likely as the other. */
 export class Lottery implements Field {
-  readonly #nodes: NodeColumns;
+  readonly #nodes: NodeFigures;
   readonly #kind: Kind;
   readonly #random: RandomSource;
   readonly #fitting: Int32Array;
   #count = 0;
 
-  constructor(kind: Kind, nodes: NodeColumns, random: RandomSource) {
+  constructor(kind: Kind, nodes: NodeFigures, random: RandomSource) {
     this.#kind = kind;
     this.#nodes = nodes;
     this.#random = random;
@@ -23,19 +23,24 @@ export class Lottery implements Field {
     for (let node = 0; node < this.#nodes.count; node++) if (this.#fits(node)) this.#fitting[this.#count++] = node;
   }
 
-  /** Only ever because a job was placed there: a node that did not fit still does not. */
   update(node: number): void {
-    if (this.#fits(node)) return;
-    let low = 0;
-    let high = this.#count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#fitting[middle] as number) < node) low = middle + 1;
-      else high = middle;
+    let place = 0;
+    let end = this.#count;
+    while (place < end) {
+      const middle = (place + end) >> 1;
+      if ((this.#fitting[middle] as number) < node) place = middle + 1;
+      else end = middle;
     }
-    if (low === this.#count || this.#fitting[low] !== node) return;
-    this.#fitting.copyWithin(low, low + 1, this.#count);
-    this.#count--;
+    const listed = place < this.#count && this.#fitting[place] === node;
+    if (this.#fits(node) === listed) return;
+    if (listed) {
+      this.#fitting.copyWithin(place, place + 1, this.#count);
+      this.#count--;
+    } else {
+      this.#fitting.copyWithin(place + 1, place, this.#count);
+      this.#fitting[place] = node;
+      this.#count++;
+    }
   }
 
   pick(): number {

@@ -2,7 +2,7 @@ import type { ScoreParts } from "./arms.ts";
 import { Contest } from "./contest.ts";
 import type { Field } from "./fields.ts";
 import type { Kind } from "./kinds.ts";
-import type { NodeColumns } from "./nodes.ts";
+import type { NodeFigures } from "./nodes.ts";
 import { marginalWatts } from "./power.ts";
 
 /** The parts of a score that belong to a node, a column each. */
@@ -17,7 +17,7 @@ export interface ScoreColumns {
 export class ScoredField implements Field {
   readonly #contest: Contest;
   readonly #first: number;
-  readonly #nodes: NodeColumns;
+  readonly #nodes: NodeFigures;
   readonly #columns: ScoreColumns;
   readonly #kind: Kind;
   readonly #parts: ScoreParts;
@@ -25,7 +25,7 @@ export class ScoredField implements Field {
   readonly #marginal: Float64Array;
   readonly #ofDemand: Float64Array;
 
-  constructor(kind: Kind, nodes: NodeColumns, columns: ScoreColumns, parts: ScoreParts) {
+  constructor(kind: Kind, nodes: NodeFigures, columns: ScoreColumns, parts: ScoreParts) {
     this.#kind = kind;
     this.#nodes = nodes;
     this.#columns = columns;
