@@ -43,7 +43,7 @@ interface Case {
 }
 
 /**
- * What every backend keeps, whatever it drives: for `it.each(…)("%s", async (_, check) => check())`. What the device cannot
+ * What every backend keeps, whatever it drives: for `it.each(…)("%s", async (_, check) => expect(check()).resolves.toBeUndefined())`. What the device cannot
  * do is named, so that nothing is left out in silence.
  */
 export const powerCapCases = (

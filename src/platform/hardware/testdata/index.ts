@@ -2,8 +2,9 @@
 export { type CapScene, powerCapCases } from "../contract.ts";
 export { errno, FakeHost, type HostTree, joinTrees, noData } from "../fake-host.ts";
 export { scratchTree } from "../scratch-tree.ts";
+export { type ThrottleScene, throttleCases } from "../throttle-contract.ts";
 export * from "./cpufreq.ts";
-export * from "./hsmp.ts";
-export * from "./powercap.ts";
 export * from "./fake-kernel.ts";
 export * from "./hasty-clock.ts";
+export * from "./hsmp.ts";
+export * from "./powercap.ts";

@@ -1,0 +1,193 @@
+import {
+  type FrequencyLimit,
+  type Kilohertz,
+  kilohertz,
+  spreadThrottle,
+  throttledCount,
+  type WriteOutcome,
+} from "../../core/control/index.ts";
+import { type Percent, percent } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import { type FrequencyChange, isOffline, letGo, maxOf, nameOf, slowDown, summary } from "./cpufreq-change.ts";
+import { type PolicyOriginal, readCpufreqOriginals } from "./cpufreq-original.ts";
+import { CpufreqPolicy } from "./cpufreq-policy.ts";
+import { errorWords } from "./host-error.ts";
+import type { HostFiles, OriginalReading, ThrottleBackend } from "./port.ts";
+import { readBack } from "./read-back.ts";
+import { refusal } from "./refusal.ts";
+
+export interface CpufreqOptions {
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  /** DVFS_MIN_FREQ_KHZ. */
+  readonly lowest: Kilohertz;
+}
+
+/** What a policy is at, for metrics. */
+export interface PolicyFrequency {
+  /** The first CPU of its policy. */
+  readonly cpu: number;
+  readonly current?: Kilohertz | undefined;
+  readonly max?: Kilohertz | undefined;
+}
+
+/** Throttles CPUs by their policies' `scaling_max_freq`: as many of them as a percentage says, spread over the sockets. */
+export class CpufreqBackend implements ThrottleBackend {
+  readonly name = "dvfs";
+  readonly #files: HostFiles;
+  readonly #clock: Clock;
+  readonly #lowest: Kilohertz;
+  /** What each policy was before its first throttle. One whose original nobody has asked for is not touched. */
+  readonly #originals = new Map<number, PolicyOriginal>();
+  readonly #throttled = new Set<number>();
+
+  constructor({ files, clock, lowest }: CpufreqOptions) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#lowest = lowest;
+  }
+
+  async look(): Promise<{ readonly absent?: string }> {
+    const policies = CpufreqPolicy.all(this.#files);
+    if (policies.length === 0) {
+      return { absent: "cpufreq has no policies: a virtual machine has none; on hardware load its cpufreq driver" };
+    }
+    return policies.every(({ isAsleep }) => isAsleep) ? { absent: "the CPUs of every cpufreq policy are offline" } : {};
+  }
+
+  adopt(original: string): void {
+    for (const [id, setting] of readCpufreqOriginals(original) ?? []) this.#originals.set(id, setting);
+  }
+
+  /** Policies that came since the last call are in it too: until then they are left alone. */
+  async original(): Promise<OriginalReading> {
+    let why = "there are no policies";
+    for (const policy of CpufreqPolicy.all(this.#files)) {
+      try {
+        if (!this.#originals.has(policy.id)) this.#originals.set(policy.id, policy.setting);
+      } catch (error) {
+        why = `${nameOf(policy)}: ${errorWords(error)}`;
+      }
+    }
+    return this.#originals.size === 0
+      ? { unreadable: `cpufreq has no policy that can be read: ${why}` }
+      : { original: JSON.stringify(Object.fromEntries(this.#originals)) };
+  }
+
+  async throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
+    if (this.#originals.size === 0) await this.original();
+    const known = CpufreqPolicy.all(this.#files).filter(({ id, isAsleep }) => this.#originals.has(id) && !isAsleep);
+    if (known.length === 0) return { result: "blocked", message: "cpufreq has no policy that can be throttled" };
+    const spread = known.map((policy) => policy.forSpreading(this.#originalMax(policy.id)));
+    const limits = spreadThrottle(spread, throttlePct, this.#lowest);
+    const floors = new Map(spreadThrottle(spread, percent(100), this.#lowest).map(({ id, max }) => [id, max]));
+    const hit = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
+    const changes = known.map((policy) => {
+      const limit = limits.find(({ id }) => id === policy.id);
+      const original = this.#originals.get(policy.id);
+      if (limit === undefined || original === undefined) return undefined;
+      if (hit.has(policy.id)) return slowDown(policy, limit);
+      // Neither slowed by us nor at our floor: somebody else holds it, and it is theirs to let go.
+      const isOurs = this.#throttled.has(policy.id) || maxOf(policy) === floors.get(policy.id);
+      return isOurs ? letGo(policy, original) : undefined;
+    });
+    const outcome = await this.#carryOut(changes, signal);
+    return outcome.result === "applied" ? withSaturation(limits, throttledCount(limits.length, throttlePct)) : outcome;
+  }
+
+  async restore(text: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    const originals = readCpufreqOriginals(text);
+    if (originals === undefined) return { result: "error", message: `no frequencies are in ${text.slice(0, 80)}` };
+    const policies = CpufreqPolicy.all(this.#files);
+    const asleep = policies.find(({ id, isAsleep }) => isAsleep && this.#throttled.has(id));
+    const changes = policies
+      .filter(({ isAsleep }) => !isAsleep)
+      .map((policy) => {
+        const original = originals.get(policy.id);
+        return original && letGo(policy, original);
+      });
+    const outcome = await this.#carryOut(changes, signal);
+    const minima = this.#restoreMinima(policies, originals);
+    const failed = [outcome, minima].find(({ result }) => result !== "applied");
+    if (failed !== undefined) return failed;
+    if (asleep !== undefined) return { result: "blocked", message: `${nameOf(asleep)} is offline: it stays throttled` };
+    this.#originals.clear();
+    return { result: "applied" };
+  }
+
+  /** What each policy is at. One after the other and off the event loop, as each may take 20 ms. */
+  async frequencies(signal?: AbortSignal): Promise<readonly PolicyFrequency[]> {
+    const found: PolicyFrequency[] = [];
+    for (const policy of CpufreqPolicy.all(this.#files)) {
+      if (signal?.aborted) break;
+      if (policy.isAsleep) continue;
+      found.push({ cpu: policy.id, current: await policy.current().catch(() => undefined), max: maxOf(policy) });
+    }
+    return found;
+  }
+
+  #originalMax(id: number): Kilohertz {
+    return kilohertz(this.#originals.get(id)?.max ?? 0);
+  }
+
+  /** All writes first, then one wait for all of them to be read back. A policy that fails stops no other. */
+  async #carryOut(
+    changes: readonly (FrequencyChange | undefined)[],
+    signal: AbortSignal | undefined,
+  ): Promise<WriteOutcome> {
+    const failures: WriteOutcome[] = [];
+    const written: FrequencyChange[] = [];
+    for (const change of changes.filter((one) => one !== undefined)) {
+      const { policy, max } = change;
+      try {
+        policy.writeMax(max);
+        if (max < this.#originalMax(policy.id)) this.#throttled.add(policy.id);
+        written.push(change);
+      } catch (error) {
+        if (!isOffline(error)) failures.push(refusal(error, nameOf(policy)));
+      }
+    }
+    const isAstray = ({ policy, isThere }: FrequencyChange): boolean => {
+      const read = maxOf(policy);
+      return read !== undefined && !isThere(read);
+    };
+    try {
+      const astray = await readBack(
+        this.#clock,
+        () => written.filter(isAstray),
+        ({ length }) => length === 0,
+        signal,
+      );
+      for (const { policy, max } of astray) {
+        const message = `${nameOf(policy)}: ${max} kHz was written and ${maxOf(policy)} kHz reads back`;
+        failures.push({ result: "error", message: `${message}: something else sets it` });
+      }
+      for (const { policy, max } of written) if (max >= this.#originalMax(policy.id)) this.#throttled.delete(policy.id);
+    } catch (error) {
+      failures.push({ result: "error", message: `cpufreq: ${errorWords(error)}` });
+    }
+    return summary(failures);
+  }
+
+  #restoreMinima(policies: readonly CpufreqPolicy[], originals: ReadonlyMap<number, PolicyOriginal>): WriteOutcome {
+    const failures: WriteOutcome[] = [];
+    for (const policy of policies) {
+      const original = originals.get(policy.id);
+      try {
+        // Newer kernels let it rise again with the maximum; older ones leave it where it was put.
+        if (original !== undefined && policy.min !== original.min) policy.writeMin(original.min);
+      } catch (error) {
+        if (!isOffline(error)) failures.push(refusal(error, nameOf(policy)));
+      }
+    }
+    return summary(failures);
+  }
+}
+
+/** A throttle that has nowhere to go is told: where that is so everywhere, nothing is throttled, whatever was asked for. */
+function withSaturation(limits: readonly FrequencyLimit[], asked: number): WriteOutcome {
+  const idle = limits.filter(({ saturated }) => saturated).length;
+  if (idle === 0) return { result: "applied" };
+  const message = `${idle} of ${asked} throttled cpufreq policies have nothing between their floor and their maximum`;
+  return { result: idle === asked ? "blocked" : "applied", message };
+}
