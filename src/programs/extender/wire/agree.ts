@@ -1,15 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
+import type { KnownNodes } from "./known-nodes.ts";
 import { type ExtenderRequest, readRequest, requestOf } from "./request.ts";
 import { oracle } from "./test-documents.ts";
 import { Surprise, WireError } from "./wire-error.ts";
 
 /** How a body was read; throws where the reading is not the oracle's. */
-export function agree(body: Buffer): "read" | "refused" | "surprise" {
+export function agree(body: Buffer, known?: KnownNodes): "read" | "refused" | "surprise" {
   let way: "read" | "surprise" = "read";
   let request: ExtenderRequest;
   try {
     try {
-      request = readRequest(body);
+      request = readRequest(body, known);
     } catch (error) {
       if (!(error instanceof Surprise)) throw error;
       way = "surprise";

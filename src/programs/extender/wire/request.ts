@@ -1,5 +1,6 @@
 import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "./json-bytes.ts";
+import type { KnownNodes } from "./known-nodes.ts";
 import type { Rows } from "./rows.ts";
 import { type Found, RequestScan, type Unusual } from "./scan.ts";
 import { WireError } from "./wire-error.ts";
@@ -17,13 +18,13 @@ export interface ExtenderRequest {
 }
 
 /**
- * Reads a request without building its nodes. Throws a WireError when the request is wrong, and a Surprise when a worker should
- * read it.
+ * Reads a request without building its nodes; Nodes that are `known` need not be walked again. Throws a WireError when the
+ * request is wrong, and a Surprise when a worker should read it.
  */
-export const readRequest = (body: Buffer): ExtenderRequest => requestOf(body, "surprise");
+export const readRequest = (body: Buffer, known?: KnownNodes): ExtenderRequest => requestOf(body, "surprise", known);
 
-export function requestOf(body: Buffer, unusual: Unusual): ExtenderRequest {
-  const scan = new RequestScan(body, unusual);
+export function requestOf(body: Buffer, unusual: Unusual, known?: KnownNodes): ExtenderRequest {
+  const scan = new RequestScan(body, unusual, known);
   return { pod: podOf(body, scan.found.pod), candidates: candidatesOf(body, scan) };
 }
 

@@ -2,6 +2,7 @@ import { labels } from "../../../core/api/index.ts";
 import { END, NAME_END, NAME_ROW, NAME_START, NODE_ROW, PROFILE_END, PROFILE_START, START } from "./candidates.ts";
 import { Cursor } from "./cursor.ts";
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import type { KnownNodes } from "./known-nodes.ts";
 import { Rows } from "./rows.ts";
 import { Surprise, WireError } from "./wire-error.ts";
 
@@ -49,11 +50,13 @@ export class RequestScan {
   names = new Rows(NAME_ROW);
   readonly #cursor: Cursor;
   readonly #unusual: Unusual;
+  readonly #known: KnownNodes | undefined;
   readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
-  constructor(body: Buffer, unusual: Unusual) {
+  constructor(body: Buffer, unusual: Unusual, known?: KnownNodes) {
     this.#cursor = new Cursor(body);
     this.#unusual = unusual;
+    this.#known = known;
     const cursor = this.#cursor;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
@@ -132,11 +135,24 @@ export class RequestScan {
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       const row = this.#add(this.nodes);
       const shape = cursor.peek();
-      this.nodes.cells[row + START] = cursor.at;
-      if (shape === OPEN_OBJECT) this.#readNode(row);
+      const start = cursor.at;
+      if (shape === OPEN_OBJECT) this.#readNodeAt(start, row);
       else cursor.skipValue();
+      this.nodes.cells[row + START] = start;
       this.nodes.cells[row + END] = cursor.at;
     }
+  }
+
+  #readNodeAt(start: number, row: number): void {
+    const cursor = this.#cursor;
+    const { cells } = this.nodes;
+    const known = this.#known?.find(cursor.bytes, start) ?? -1;
+    if (known >= 0) {
+      cursor.at = this.#known?.place(known, start, cells, row) ?? start;
+      return;
+    }
+    this.#readNode(row);
+    this.#known?.keep(cursor.bytes, start, cursor.at, cells, row);
   }
 
   #readNode(row: number): void {

@@ -1,0 +1,81 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { agree, expectOracle } from "./agree.ts";
+import { KnownNodes } from "./known-nodes.ts";
+import { readRequest } from "./request.ts";
+
+const node = (name: string, rest: object = {}) => ({ metadata: { name, ...rest }, status: { s: "x".repeat(100) } });
+const request = (nodes: readonly object[]) =>
+  Buffer.from(JSON.stringify({ Pod: {}, Nodes: { items: nodes }, NodeNames: null }));
+
+describe("KnownNodes", () => {
+  it("X-20 a request is read the same with Nodes known from others, changed, moved, renamed or gone", () => {
+    const nodes = fc.array(
+      fc.record({
+        name: fc.constantFrom("a", "b", "aa", "é", 'q"', "\\"),
+        labels: fc.constantFrom(
+          null,
+          {},
+          { "joulie.io/power-profile": "eco" },
+          { "joulie.io/power-profile": 'e"co' },
+          { x: "" },
+        ),
+        status: fc.constantFrom("", "x", "xy"),
+      }),
+      { maxLength: 8 },
+    );
+    fc.assert(
+      fc.property(
+        fc.array(nodes, { minLength: 2, maxLength: 6 }),
+        fc.integer({ min: 50, max: 1000 }),
+        (requests, limit) => {
+          const known = new KnownNodes(limit);
+          for (const list of requests) {
+            const items = list.map(({ status, ...metadata }) => ({ metadata, status }));
+            expect(agree(request(items), known)).toBe("read");
+            expect(known.bytes).toBeLessThanOrEqual(limit);
+          }
+        },
+      ),
+    );
+  });
+
+  it("finds what it kept, and only where every byte is the same and there", () => {
+    const known = new KnownNodes();
+    const body = request([node("a"), node("b", { labels: { "joulie.io/power-profile": "eco" } })]);
+    readRequest(body, known);
+    const at = body.indexOf('{"metadata":{"name":"b"');
+    expect(known.find(body, at)).toBeGreaterThanOrEqual(0);
+    expect(known.find(body, at + 1)).toBe(-1);
+    expect(known.find(body.subarray(0, -21), at)).toBe(-1);
+    for (let length = 0; length < 40; length++) expect(known.find(body.subarray(at, at + length), 0)).toBe(-1);
+    const changed = Buffer.from(body);
+    changed.write("y", changed.lastIndexOf("x"));
+    expect(known.find(changed, at)).toBe(-1);
+    expectOracle(readRequest(changed, known), changed);
+    // The newer one took the place of the older.
+    expect(known.find(changed, at)).toBeGreaterThanOrEqual(0);
+    expect(known.find(body, at)).toBe(-1);
+  });
+
+  it("keeps its own copies: the request's memory can be used again", () => {
+    const known = new KnownNodes();
+    const body = request([node("a")]);
+    const again = Buffer.from(body);
+    readRequest(body, known);
+    body.fill(0);
+    expect(known.find(again, again.indexOf('{"metadata":{"name"'))).toBeGreaterThanOrEqual(0);
+  });
+
+  it("takes no more memory than it was given, and starts over when that is used up", () => {
+    const size = JSON.stringify(node("n-000")).length;
+    const known = new KnownNodes(10 * size);
+    const body = request(Array.from({ length: 25 }, (_, i) => node(`n-${String(i).padStart(3, "0")}`)));
+    expectOracle(readRequest(body, known), body);
+    expect(known.bytes).toBe(5 * size);
+    expectOracle(readRequest(body, known), body);
+    const huge = request([node("huge", { x: "x".repeat(10 * size) })]);
+    expectOracle(readRequest(huge, known), huge);
+    expect(known.bytes).toBeLessThanOrEqual(10 * size);
+  });
+});
