@@ -12,7 +12,7 @@ const main = join(import.meta.dirname, "../src/main.ts");
  * A small heap, by NODE_OPTIONS: by its own choice on a machine with much memory Node lets garbage pile up to several times
  * the living objects before it tidies up.
  */
-export const nodeOptions = ["--max-semi-space-size=2", "--max-old-space-size=256"];
+export const nodeOptions = ["--max-semi-space-size=8", "--max-old-space-size=256"];
 
 /** Processor seconds of a process so far, its own and the kernel's for it. */
 export function processorSeconds(pid: number): number {

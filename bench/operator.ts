@@ -64,13 +64,6 @@ export const scenario: Scenario = {
       });
     per(figures, "nothing changed", await intervals(), 0);
     figures["memory, steady"] = { unit: "MiB", value: memoryOf(own.pid, "VmRSS") };
-    const powered = await intervals(async (round) =>
-      control.createPods(numbered(`more-${round}`, CHANGED), (_, index) => ({
-        requests: { cpu: "20" },
-        spec: { nodeName: nodes[(round * CHANGED + index) % NODES] },
-      })),
-    );
-    per(figures, "1 % with another power", powered, PASSES * CHANGED);
     // Two cores more than the others: little power, but the first in order. As many come down as go up; it takes several passes, with changes that do not wait for the interval.
     const moved = await spend(own, control, async () => {
       await Promise.all(
@@ -82,6 +75,21 @@ export const scenario: Scenario = {
       await untilQuiet(own);
     });
     per(figures, "1 % with another profile", moved, CHANGED);
+    // Last, because a node's trend goes on changing for five minutes: it would be counted for whatever comes next.
+    const before = await versions(control);
+    const powered = await intervals(async (round) =>
+      control.createPods(numbered(`more-${round}`, CHANGED), (_, index) => ({
+        requests: { cpu: "20" },
+        spec: { nodeName: nodes[(round * CHANGED + index) % NODES] },
+      })),
+    );
+    per(figures, "1 % with another power", powered, PASSES * CHANGED);
+    const after = await versions(control);
+    const touched = nodes.filter((node) => before.get(node) !== after.get(node)).length;
+    figures["1 % with another power: twins written per changed node"] = {
+      unit: "",
+      value: touched / (PASSES * CHANGED),
+    };
     figures["memory, highest"] = { unit: "MiB", value: memoryOf(own.pid, "VmHWM") };
     figures["load average before"] = { unit: "", value: loadBefore };
     figures["load average after"] = { unit: "", value: loadavg()[0] ?? Number.NaN };
@@ -91,11 +99,18 @@ export const scenario: Scenario = {
     { says: "cold start, s", of: of("cold start to all twins published"), atMost: 60 },
     { says: "API reads per steady pass", of: of("nothing changed: API reads per pass"), atMost: 0 },
     { says: "writes per steady pass", of: of("nothing changed: writes per pass"), atMost: 0 },
+    // The step itself, and in the half minute that is looked at one more for its trend: it is published when it moved by 5 W/min.
     {
-      says: "writes per node with another power",
+      says: "writes per node with another power, its trend included",
       of: of("1 % with another power: writes per changed node"),
-      atMost: 1.5,
+      atMost: 2,
     },
+    {
+      says: "twins written per node with another power",
+      of: of("1 % with another power: twins written per changed node"),
+      atMost: 1,
+    },
+    // Up: spec, status, labels. Down: status, labels, spec; then, in a later pass, status and spec for the eco caps.
     {
       says: "writes per node with another profile",
       of: of("1 % with another profile: writes per changed node"),
@@ -109,6 +124,12 @@ export const scenario: Scenario = {
     await plane?.stop();
   },
 };
+
+/** The versions of all twins, by node. */
+async function versions(control: ControlPlane): Promise<ReadonlyMap<string, string>> {
+  const { items } = await control.api.get<{ items: { metadata: { name: string; resourceVersion: string } }[] }>(twins);
+  return new Map(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
+}
 
 function of(figure: string) {
   return (figures: Readonly<Record<string, number>>): number => figures[figure] ?? Number.NaN;
