@@ -1,17 +1,7 @@
-export { HttpCaps, type HttpDevices } from "./http-caps.ts";
-export { HttpControl, type HttpEndpoint } from "./http-control.ts";
-export { type HttpReading, readTelemetry } from "./http-readings.ts";
-export { HttpThrottle } from "./http-throttle.ts";
-export type {
-  BackendView,
-  BoardPower,
-  CapBoard,
-  DeviceKind,
-  EnergyMeter,
-  EnergyZoneSample,
-  HostFiles,
-  LimitReading,
-  OriginalReading,
-  PowerCapBackend,
-  ThrottleBackend,
-} from "./port.ts";
+export { CpufreqBackend, type PolicyFrequency } from "./cpufreq.ts";
+export { RaplEnergy } from "./energy.ts";
+export { HostDirectory } from "./host-files.ts";
+export { HsmpBackend } from "./hsmp.ts";
+export type * from "./port.ts";
+export { RaplBackend } from "./rapl.ts";
+export { type WrittenFile, writtenFiles } from "./written-files.ts";

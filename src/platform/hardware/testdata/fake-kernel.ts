@@ -76,7 +76,7 @@ export function emulateEnergy(host: FakeHost, clock: Pick<Clock, "monotonic">, p
     const start = Number(host.get(path));
     const since = clock.monotonic();
     const range = Number(host.get(path.replace("energy_uj", "max_energy_range_uj")));
-    host.on(path, { read: () => String((start + (clock.monotonic() - since) * power * 1000) % range) });
+    host.on(path, { read: () => String(Math.floor(start + (clock.monotonic() - since) * power * 1000) % range) });
   }
 }
 

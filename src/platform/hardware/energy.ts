@@ -1,0 +1,83 @@
+import type { EnergyCounter } from "../../core/control/index.ts";
+import { isPositive, joulesFromMicrojoules, type Watts } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
+import { errorCode, errorWords } from "./host-error.ts";
+import { numberAt, wholeNumber } from "./host-values.ts";
+import type { EnergyMeter, EnergyZoneSample, HostFiles } from "./port.ts";
+import { type PackageZone, packageZones } from "./powercap-zones.ts";
+import { RaplZone } from "./rapl-zone.ts";
+
+export interface RaplEnergyOptions {
+  readonly files: HostFiles;
+  readonly clock: Clock;
+  /** What the catalogue says a package is rated for, where the part itself does not: it tells a wrap from a reset. */
+  readonly ratedPower?: () => Watts | undefined;
+}
+
+/** The energy of every CPU package by RAPL. Intel's and AMD's count alike; each physical counter is in it once. */
+export class RaplEnergy implements EnergyMeter {
+  readonly name = "rapl";
+  readonly #files: HostFiles;
+  readonly #clock: Clock;
+  readonly #ratedPower: () => Watts | undefined;
+
+  constructor({ files, clock, ratedPower = () => undefined }: RaplEnergyOptions) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#ratedPower = ratedPower;
+  }
+
+  /** All or nothing: without one package's share the others' are no total, and a total is what they are read for. */
+  sample(): { readonly zones: readonly EnergyZoneSample[]; readonly missing?: string } {
+    const { zones, absent } = packageZones(this.#files);
+    if (absent !== undefined) return { zones: [], missing: absent };
+    const samples: EnergyZoneSample[] = [];
+    for (const zone of distinctCounters(zones)) {
+      try {
+        samples.push(this.#read(zone));
+      } catch (error) {
+        return { zones: [], missing: `${zone.name}: ${why(error)}` };
+      }
+    }
+    return { zones: samples };
+  }
+
+  #read(zone: PackageZone): EnergyZoneSample {
+    const text = this.#files.read(`${zone.path}/energy_uj`);
+    const at = this.#clock.monotonic();
+    const energy = wholeNumber(text);
+    if (energy === undefined) throw new Error(`energy_uj holds ${JSON.stringify(text.slice(0, 40))}`);
+    return { zone: zone.name, counter: this.#counter(zone), sample: { energy: joulesFromMicrojoules(energy), at } };
+  }
+
+  #counter(zone: PackageZone): EnergyCounter {
+    const range = numberAt(this.#files, `${zone.path}/max_energy_range_uj`);
+    const ratedPower = RaplZone.of(this.#files, zone)?.rated ?? this.#ratedPower();
+    return {
+      ...(isPositive(range) ? { range: joulesFromMicrojoules(range) } : {}),
+      ...(ratedPower === undefined ? {} : { ratedPower }),
+    };
+  }
+}
+
+/**
+ * Memory-mapped zones show the counter of the zone they double, and the kernels 6.10 and 6.11 show an EPYC's one counter
+ * again for each of its dies. Only where dies have limits of their own do they have counters of their own.
+ */
+function distinctCounters(zones: readonly PackageZone[]): readonly PackageZone[] {
+  const sockets = new Set<string>();
+  return zones.filter(({ name, socket, isMmio, isLimited }) => {
+    if (isMmio) return !zones.some((other) => other.name === name && !other.isMmio);
+    if (isLimited) return true;
+    const isFirst = !sockets.has(`package-${socket}`);
+    sockets.add(`package-${socket}`);
+    return isFirst;
+  });
+}
+
+function why(error: unknown): string {
+  const code = errorCode(error);
+  return code === "EACCES" || code === "EPERM"
+    ? "only root may read energy counters: run the agent as root"
+    : errorWords(error);
+}

@@ -1,0 +1,147 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Watts, watts } from "../../core/units/index.ts";
+import { type CapScene, powerCapCases } from "./contract.ts";
+import { FakeHost } from "./fake-host.ts";
+import { HostDirectory } from "./host-files.ts";
+import { HsmpBackend } from "./hsmp.ts";
+import { scratchTree } from "./scratch-tree.ts";
+import { emulateHsmp, ignoreWrites, refuseReads, refuseWrites } from "./testdata/fake-kernel.ts";
+import { hastyClock } from "./testdata/hasty-clock.ts";
+import { hsmpTree } from "./testdata/hsmp.ts";
+import { epyc } from "./testdata/powercap.ts";
+
+const DEVICES: Readonly<Record<string, string>> = { "package-0": "AMDI0097:00", "package-1": "AMDI0097:01" };
+const HWMONS: Readonly<Record<string, string>> = { "package-0": "hwmon3", "package-1": "hwmon4" };
+const folderOf = (id: string): string => `devices/platform/${DEVICES[id]}/hwmon/${HWMONS[id]}`;
+const capPattern = (id: string): RegExp => new RegExp(`${DEVICES[id]}/.*/power1_cap$`);
+
+function trial(tree = hsmpTree(), mostPower?: () => Watts | undefined) {
+  const host = new FakeHost(tree);
+  emulateHsmp(host);
+  const backend = new HsmpBackend({ files: host, clock: hastyClock(), ...(mostPower ? { mostPower } : {}) });
+  return { host, backend };
+}
+
+const common = {
+  boards: ["package-0", "package-1"],
+  within: watts(240.5),
+  beyond: [watts(401), watts(5000)],
+};
+
+function fakeScene(): CapScene {
+  const { host, backend } = trial();
+  return {
+    ...common,
+    backend,
+    truth: (id) => watts(Number(host.get(`${folderOf(id)}/power1_cap`)) / 1e6),
+    state: () => host.snapshot(),
+    writes: () => host.writes.length,
+    lose: (id) => host.remove(folderOf(id)),
+    forbid: (id) => refuseWrites(host, capPattern(id), "EACCES"),
+    spoil: (id) => refuseWrites(host, capPattern(id), "ETIMEDOUT"),
+    ignore: (id) => ignoreWrites(host, capPattern(id)),
+    vanish: () => host.remove("devices/platform"),
+  };
+}
+
+function diskScene(): CapScene {
+  const tree = hsmpTree();
+  const { root, remove } = scratchTree(tree);
+  let writes = 0;
+  class Counted extends HostDirectory {
+    override write(path: string, text: string): void {
+      writes += 1;
+      super.write(path, text);
+    }
+  }
+  const files = new Counted(root);
+  const none = (): void => {};
+  return {
+    ...common,
+    backend: new HsmpBackend({ files, clock: hastyClock() }),
+    truth: (id) => watts(Number(files.read(`${folderOf(id)}/power1_cap`)) / 1e6),
+    state: () => Object.keys(tree.files).map((path) => files.read(path)),
+    writes: () => writes,
+    lose: (id) => rmSync(join(root, folderOf(id)), { recursive: true }),
+    vanish: () => rmSync(join(root, "devices"), { recursive: true }),
+    forbid: none,
+    spoil: none,
+    ignore: none,
+    end: () => {
+      files.close();
+      remove();
+    },
+  };
+}
+
+describe("HSMP keeps the contract of power caps", () => {
+  it.each(powerCapCases(fakeScene))("on a fake kernel: %s", async (_, check) =>
+    expect(check()).resolves.toBeUndefined(),
+  );
+  it.each(powerCapCases(diskScene, ["forbid", "spoil", "ignore"]))("on real files: %s", async (_, check) =>
+    expect(check()).resolves.toBeUndefined(),
+  );
+});
+
+describe("HSMP", () => {
+  it("a socket keeps its name however its hwmon is numbered after a boot", async () => {
+    for (const hwmons of [
+      [3, 4],
+      [9, 2],
+    ]) {
+      const { host, backend } = trial(hsmpTree({ hwmons }));
+      expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
+      await backend.cap("package-1", watts(200));
+      expect(host.writes).toEqual([
+        { path: `devices/platform/AMDI0097:01/hwmon/hwmon${hwmons[1]}/power1_cap`, text: "200000000" },
+      ]);
+    }
+  });
+
+  it("the older driver has one device: sockets go by the order of their sensors", async () => {
+    const { host, backend } = trial(hsmpTree({ hwmons: [9, 10], acpi: false }));
+    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
+    await backend.cap("package-0", watts(200));
+    expect(host.writes[0]?.path).toBe("devices/platform/amd_hsmp/hwmon/hwmon9/power1_cap");
+  });
+
+  it("a firmware ceiling that means nothing is bounded by the catalogue, and told", async () => {
+    const { backend } = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
+    const { boards } = await backend.look();
+    expect(boards?.[0]).toMatchObject({ device: { max: 400, step: 0.001 } });
+    expect(boards?.[0]?.warnings?.join()).toMatch(/2000 W.*400 W/);
+    expect((await backend.cap("package-0", watts(500))).result).toBe("error");
+    expect((await trial().backend.look()).boards?.[0]?.warnings).toEqual([]);
+  });
+
+  it("firmware that settles elsewhere is told with both figures", async () => {
+    const { host, backend } = trial();
+    emulateHsmp(host, (asked) => Math.max(asked, 225_000));
+    expect(await backend.cap("package-0", watts(120))).toEqual({
+      result: "error",
+      message: "package-0: 120 W was written and the firmware settled at 225 W",
+    });
+  });
+
+  it("tells the power of each socket, and why one has none", async () => {
+    const { host, backend } = trial();
+    refuseReads(host, /AMDI0097:01.*power1_input$/, "ETIMEDOUT");
+    expect(await backend.power()).toEqual([
+      { id: "package-0", power: 185 },
+      { id: "package-1", missing: expect.stringMatching(/power1_input/) },
+    ]);
+  });
+
+  it("a mailbox that times out loses its socket only", async () => {
+    const { host, backend } = trial();
+    refuseReads(host, capPattern("package-1"), "ETIMEDOUT");
+    expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
+  });
+
+  it("X-70 says what it needs where it is absent", async () => {
+    const { backend } = trial(epyc);
+    expect((await backend.look()).absent).toMatch(/kernel 6\.16.*BIOS/);
+  });
+});
