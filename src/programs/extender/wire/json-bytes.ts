@@ -12,6 +12,12 @@ export const OPEN_ARRAY = 0x5b;
 export const CLOSE_ARRAY = 0x5d;
 export const SPACE = 0x20;
 const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const LETTER_E = 0x65;
+const LETTER_U = 0x75;
 /** From an opening brace or bracket to its closing one. */
 const TO_CLOSING = 2;
 
@@ -23,7 +29,10 @@ const digits = tableOf("0123456789");
 const hexDigits = tableOf("0123456789abcdefABCDEF");
 const escapes = tableOf('"\\/bfnrt');
 const spaces = tableOf(" \t\n\r");
-const literals = ["true", "false", "null"].map((word) => Buffer.from(word));
+/** true, false and null by their first byte. */
+const words = Array.from({ length: 256 }, (_, byte) =>
+  ["true", "false", "null"].map((word) => Buffer.from(word)).find((word) => word[0] === byte),
+);
 
 function tableOf(characters: string): Uint8Array {
   const table = new Uint8Array(256);
@@ -148,7 +157,7 @@ export function endOfString(bytes: Buffer, from: number): number {
 function endOfEscape(bytes: Buffer, from: number): number {
   const byte = byteAt(bytes, from, bytes.length);
   if (escapes[byte] === 1) return from + 1;
-  if (byte !== 0x75) throw faultAt(bytes, from, 'one of "\\/bfnrtu behind a backslash');
+  if (byte !== LETTER_U) throw faultAt(bytes, from, 'one of "\\/bfnrtu behind a backslash');
   for (let p = from + 1; p < from + 5; p++) {
     if (hexDigits[byteAt(bytes, p, bytes.length)] !== 1) throw faultAt(bytes, p, "four hexadecimal digits behind \\u");
   }
@@ -157,20 +166,21 @@ function endOfEscape(bytes: Buffer, from: number): number {
 
 function skipScalar(bytes: Buffer, from: number): number {
   const end = bytes.length;
-  const byte = byteAt(bytes, from, end);
-  for (const word of literals) {
-    if (byte === word[0]) return skipWord(bytes, from, word);
+  let byte = byteAt(bytes, from, end);
+  const word = words[byte];
+  if (word !== undefined) return skipWord(bytes, from, word);
+  let p = from;
+  if (byte === MINUS) byte = byteAt(bytes, ++p, end);
+  // No zero in front of other digits.
+  p = byte === ZERO ? p + 1 : skipDigits(bytes, p, p === from ? "a value" : "a digit");
+  byte = byteAt(bytes, p, end);
+  if (byte === POINT) {
+    p = skipDigits(bytes, p + 1, "a digit behind the point");
+    byte = byteAt(bytes, p, end);
   }
-  let p = byte === 0x2d ? from + 1 : from;
-  if (byteAt(bytes, p, end) === 0x30) p++;
-  else p = skipDigits(bytes, p, p === from ? "a value" : "a digit");
-  if (byteAt(bytes, p, end) === 0x2e) p = skipDigits(bytes, p + 1, "a digit behind the point");
-  if ((byteAt(bytes, p, end) | 0x20) === 0x65) {
-    p++;
-    const sign = byteAt(bytes, p, end);
-    p = skipDigits(bytes, sign === 0x2b || sign === 0x2d ? p + 1 : p, "a digit in the exponent");
-  }
-  return p;
+  if ((byte | 0x20) !== LETTER_E) return p;
+  byte = byteAt(bytes, ++p, end);
+  return skipDigits(bytes, byte === PLUS || byte === MINUS ? p + 1 : p, "a digit in the exponent");
 }
 
 function skipWord(bytes: Buffer, from: number, word: Buffer): number {

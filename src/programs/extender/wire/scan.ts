@@ -27,11 +27,11 @@ export interface Found {
 const absent: Found = { shape: NULL, start: 0, end: 0 };
 const fields = ["pod", "nodes", "nodenames"] as const;
 type Field = (typeof fields)[number];
-const FOLDED: Readonly<Record<Field, Buffer>> = {
-  pod: Buffer.from("pod"),
-  nodes: Buffer.from("nodes"),
-  nodenames: Buffer.from("nodenames"),
-};
+/** By the length of its name, which no two of them share; another key is told from them by a look or two. */
+const byLength = Array.from({ length: 10 }, (_, length) => {
+  const field = fields.find((name) => name.length === length);
+  return field && { field, bytes: Buffer.from(field) };
+});
 
 /**
  * A key that comes twice, or that is written with escapes, is where readers of JSON differ. `surprise` leaves it to the worker;
@@ -70,8 +70,9 @@ export class RequestScan {
   /** Go's names have no tags and are found in any case: Pod, pod, POD. */
   #field(): Field | undefined {
     const cursor = this.#cursor;
-    const folded = cursor.escaped ? this.#key().toLowerCase() : undefined;
-    const field = fields.find((name) => (folded === undefined ? cursor.keyFoldsTo(FOLDED[name]) : folded === name));
+    const likely = byLength[cursor.keyEnd - cursor.keyStart];
+    let field = likely !== undefined && cursor.keyFoldsTo(likely.bytes) ? likely.field : undefined;
+    if (cursor.escaped) field = fields.find((name) => name === this.#key().toLowerCase());
     if (field === undefined) return undefined;
     const key = this.#key();
     const before = this.#spellings[field];
