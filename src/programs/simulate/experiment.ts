@@ -10,6 +10,8 @@ export interface Experiment {
   traceOf(seed: number): Trace;
   /** `onProgress` is told shares of the run, 0–1. */
   run(trace: Trace, contender: Contender, seed: number, onProgress: (share: number) => void): Run;
+  /** What can be told of a run only once all are done. */
+  settle(runs: readonly Run[]): readonly Run[];
 }
 
 export interface ExperimentOptions {

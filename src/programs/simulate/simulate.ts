@@ -4,6 +4,7 @@ import { contendersOf, type SimulateConfig } from "./config.ts";
 import { type Contender, nameOf } from "./contenders.ts";
 import { dropExperiment } from "./drop/experiment.ts";
 import type { Experiment } from "./experiment.ts";
+import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
 import { Progress } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
@@ -24,10 +25,6 @@ export interface SimulateWorld {
 /** `joulie simulate`: reads or makes the jobs, runs every arm on every seed, prints. Gives the exit code. */
 export async function simulate(config: SimulateConfig, world: SimulateWorld): Promise<number> {
   const { TRACE, CLUSTER, NODES, HOURS, LOAD, MODE } = config;
-  if (MODE === "queue") {
-    world.err("joulie simulate: this version knows only --mode drop\n");
-    return 1;
-  }
   let trace: Trace | undefined;
   if (TRACE !== undefined) {
     const opened = await openTrace(TRACE);
@@ -37,7 +34,8 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
     }
     trace = opened.value;
   }
-  const experiment = dropExperiment({ trace, nodes: NODES, hours: HOURS, load: LOAD });
+  const options = { trace, nodes: NODES, hours: HOURS, load: LOAD };
+  const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();
   const runs = runAll(config, experiment, new Progress(world.clock, world.progress));
   const seconds = (world.clock.monotonic() - started) / 1000;
@@ -69,7 +67,7 @@ function contendersIn({ COMPARE, ARM, MODE, POLICY }: SimulateConfig): readonly 
 }
 
 /** Seed by seed, so that an arm's run and the one it is held against follow each other. */
-function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): Run[] {
+function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly Run[] {
   const contenders = contendersIn(config);
   const runs: Run[] = [];
   const all = contenders.length * config.SEEDS;
@@ -82,7 +80,7 @@ function runAll(config: SimulateConfig, experiment: Experiment, progress: Progre
     }
   }
   progress.end();
-  return runs;
+  return experiment.settle(runs);
 }
 
 /** One run is told flat; several as a list. */

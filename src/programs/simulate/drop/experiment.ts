@@ -24,6 +24,7 @@ export function dropExperiment({ trace, nodes = 2500, hours, load }: ExperimentO
     traceOf: (seed) => trace ?? generateTrace(workload, seededRandom(seed)),
     run: (jobs, contender, seed, onProgress) =>
       runDrop({ trace: jobs, cluster, steps, seed }, contender as Contender & { arm: Arm }, onProgress),
+    settle: (runs) => runs,
   };
 }
 

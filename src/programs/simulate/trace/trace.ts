@@ -52,6 +52,13 @@ export class TraceBuilder {
   }
 }
 
+/** The jobs submitted before a time. */
+export function until(trace: Trace, endSec: number): Trace {
+  const later = trace.submitSec.findIndex((submit) => submit > endSec);
+  const length = later === -1 ? trace.length : later;
+  return { length, ...copied(trace, length, length) };
+}
+
 type Columns = Omit<Trace, "length">;
 
 const columnsOf = (room: number): Columns => ({

@@ -1,0 +1,50 @@
+import { seededRandom } from "../../../platform/random/index.ts";
+import { DEFAULT_HOURS, type Experiment, type ExperimentOptions } from "../experiment.ts";
+import type { Run } from "../run.ts";
+import { generateTrace } from "../trace/generate.ts";
+import { type Trace, until } from "../trace/trace.ts";
+import { workloadOfLoad } from "../workload.ts";
+import { queueFigures } from "./figures.ts";
+import { machinesOf } from "./machines.ts";
+import { runQueue } from "./run.ts";
+
+const DEFAULT_NODES = 250;
+const DEFAULT_LOAD = 0.6;
+
+/** Jobs wait, and all are done in the end: arms are compared at equal work. */
+export function queueExperiment(
+  cluster: Parameters<typeof machinesOf>[0],
+  { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD }: ExperimentOptions,
+): Experiment {
+  const machines = machinesOf(cluster, nodes);
+  const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
+  const cores = machines.reduce((sum, { shape }) => sum + (shape.gpus > 0 ? 0 : shape.cores), 0);
+  const gpus = machines.reduce((sum, { shape }) => sum + shape.gpus, 0);
+  const workload = workloadOfLoad(load, { nodes, cores, gpus }, lasts);
+  const given = trace && until(trace, lasts * 3600);
+  return {
+    figures: queueFigures,
+    conditions: { nodes, hours: lasts, ...(trace === undefined && { load }) },
+    traceOf: (seed) => given ?? generateTrace(workload, seededRandom(seed)),
+    run: (jobs, contender, seed, onProgress) => runQueue({ trace: jobs, machines, seed }, contender, onProgress),
+    settle: inSameTime,
+  };
+}
+
+const lengthOf = ({ length, submitSec }: Trace): number => submitSec[length - 1] ?? 0;
+
+/**
+ * A cluster that is done sooner still stands there: each run is charged with its idle power until the last one of the same
+ * jobs is done.
+ */
+function inSameTime(runs: readonly Run[]): readonly Run[] {
+  const lasting = new Map<number, number>();
+  for (const { seed, figures } of runs) {
+    lasting.set(seed, Math.max(lasting.get(seed) ?? 0, figures["makespanHours"] ?? 0));
+  }
+  return runs.map((run) => {
+    const { itKWh = 0, idleKW = 0, makespanHours = 0 } = run.figures;
+    const left = (lasting.get(run.seed) ?? 0) - makespanHours;
+    return { ...run, figures: { ...run.figures, sameTimeKWh: itKWh + idleKW * left } };
+  });
+}

@@ -1,0 +1,103 @@
+import { quantile } from "../drop/figures.ts";
+import type { Figure } from "../run.ts";
+import type { Trace } from "../trace/trace.ts";
+
+/** All that a run leaves behind. */
+export interface Story {
+  readonly trace: Trace;
+  /** NaN = never. */
+  readonly startedAt: Float64Array;
+  readonly endedAt: Float64Array;
+  readonly endSec: number;
+  /** Joules. */
+  readonly energy: { readonly cpu: number; readonly gpu: number; readonly empty: number };
+  /** What the site draws when all is done. */
+  readonly idleWatts: number;
+  readonly wattsByMinute: Float64Array;
+  readonly peakWatts: number;
+}
+
+/** A performance job that took this much longer than at full speed has missed what it was promised. */
+const SLO_SLOWDOWN = 1.05;
+/** Waiting a minute for a job of a second is no slowdown of sixty. */
+const SHORTEST_SEC = 10;
+const KWH = 3.6e6;
+
+export const queueFigures: readonly Figure[] = [
+  { key: "completed", title: "done", digits: 0 },
+  { key: "unfinished", title: "not done", digits: 0 },
+  { key: "itKWh", title: "IT kWh", digits: 1, compared: "same work" },
+  { key: "sameTimeKWh", title: "kWh, same time", digits: 1, compared: "same work" },
+  { key: "emptyNodesPct", title: "% by empty nodes", digits: 1 },
+  { key: "kWhPerCoreHour", title: "CPU kWh/core-h", digits: 5, compared: "always" },
+  { key: "kWhPerGpuHour", title: "GPU kWh/GPU-h", digits: 4, compared: "always" },
+  { key: "peakKW", title: "peak kW", digits: 1, compared: "always" },
+  { key: "p99RampKW", title: "p99 ramp kW", digits: 1 },
+  { key: "waitMeanSec", title: "wait s", digits: 0 },
+  { key: "waitP95Sec", title: "p95", digits: 0 },
+  { key: "slowdownMean", title: "slowdown", digits: 3, compared: "always" },
+  { key: "sloMissPct", title: "SLO miss %", digits: 2 },
+  { key: "makespanHours", title: "hours", digits: 2 },
+];
+
+export function figuresOf(story: Story): { figures: Record<string, number>; done: Uint8Array } {
+  const { trace, startedAt, endedAt, endSec, energy, idleWatts, wattsByMinute, peakWatts } = story;
+  const done = Uint8Array.from(endedAt, (end) => (Number.isNaN(end) ? 0 : 1));
+  const waits: number[] = [];
+  const slowdowns: number[] = [];
+  let coreSeconds = 0;
+  let gpuSeconds = 0;
+  let performance = 0;
+  let missed = 0;
+  for (let job = 0; job < trace.length; job++) {
+    if (done[job] === 0) continue;
+    const start = startedAt[job] as number;
+    const end = endedAt[job] as number;
+    const submit = trace.submitSec[job] as number;
+    const duration = trace.durationSec[job] as number;
+    coreSeconds += (trace.cores[job] as number) * duration;
+    gpuSeconds += (trace.gpus[job] as number) * duration;
+    waits.push(start - submit);
+    slowdowns.push(Math.max(1, (end - submit) / Math.max(duration, SHORTEST_SEC)));
+    if (trace.performance[job] !== 1) continue;
+    performance++;
+    if (end - start > duration * SLO_SLOWDOWN) missed++;
+  }
+  const wait = Float64Array.from(waits);
+  const slowdown = Float64Array.from(slowdowns);
+  const ramps = wattsByMinute.subarray(1).map((power, index) => Math.abs(power - (wattsByMinute[index] as number)));
+  const joules = energy.cpu + energy.gpu;
+  return {
+    done,
+    figures: {
+      jobs: trace.length,
+      completed: waits.length,
+      unfinished: trace.length - waits.length,
+      coreHours: coreSeconds / 3600,
+      gpuHours: gpuSeconds / 3600,
+      itKWh: joules / KWH,
+      sameTimeKWh: joules / KWH,
+      emptyNodesPct: joules > 0 ? (energy.empty / joules) * 100 : 0,
+      kWhPerCoreHour: ratio(energy.cpu / KWH, coreSeconds / 3600),
+      kWhPerGpuHour: ratio(energy.gpu / KWH, gpuSeconds / 3600),
+      peakKW: peakWatts / 1000,
+      p99RampKW: quantile(ramps, 0.99) / 1000,
+      waitMeanSec: mean(wait),
+      waitP95Sec: quantile(wait, 0.95),
+      slowdownMean: mean(slowdown),
+      slowdownP95: quantile(slowdown, 0.95),
+      sloMisses: missed,
+      sloMissPct: ratio(missed * 100, performance),
+      makespanHours: endSec / 3600,
+      idleKW: idleWatts / 1000,
+    },
+  };
+}
+
+/** Of nothing done there is no rate; 0 is what tables and JSON can hold. */
+const ratio = (amount: number, of: number): number => (of > 0 ? amount / of : 0);
+const mean = (values: Float64Array): number =>
+  ratio(
+    values.reduce((sum, value) => sum + value, 0),
+    values.length,
+  );

@@ -1,0 +1,87 @@
+import { labels, type Node, type NodeHardwareStatus } from "../../../core/api/index.ts";
+import { type Density, densityOf, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
+import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
+import { type Shape, shapeOf } from "../placement/shape.ts";
+
+/** What nodes of one kind have in common. */
+export interface MachineKind {
+  readonly hardware: HardwareView;
+  readonly model: NodeModel;
+  /** As the scores of the published experiment see it. */
+  readonly shape: Shape;
+  readonly density: Density;
+}
+
+export interface Machine extends MachineKind {
+  readonly name: string;
+  readonly node: Node;
+}
+
+interface Group {
+  readonly share: number;
+  readonly cpu: string;
+  readonly gpu?: { readonly model: string; readonly count: number };
+}
+
+/** All with two sockets. The published experiment names cores and watts; these are the machines on the market nearest to it. */
+const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
+  exp04: [
+    { share: 0.8, cpu: "AMD EPYC 9454" },
+    { share: 0.2, cpu: "AMD EPYC 7763", gpu: { model: "NVIDIA H100 80GB HBM3", count: 8 } },
+  ],
+  mixed: [
+    { share: 0.35, cpu: "AMD EPYC 9654" },
+    { share: 0.25, cpu: "Intel(R) Xeon(R) Platinum 8480+" },
+    { share: 0.2, cpu: "AMD EPYC 7763" },
+    { share: 0.08, cpu: "Intel(R) Xeon(R) Platinum 8480+", gpu: { model: "NVIDIA H100 80GB HBM3", count: 8 } },
+    { share: 0.06, cpu: "AMD EPYC 7763", gpu: { model: "NVIDIA A100-SXM4-80GB", count: 8 } },
+    { share: 0.06, cpu: "AMD EPYC 9454", gpu: { model: "NVIDIA L40S", count: 4 } },
+  ],
+};
+
+const NODES_PER_RACK = 20;
+
+/** The nodes of a described cluster, group after group; the last group takes what rounding leaves. */
+export function machinesOf(cluster: keyof typeof groups, count: number): Machine[] {
+  const machines: Machine[] = [];
+  let share = 0;
+  for (const [index, group] of groups[cluster].entries()) {
+    share += group.share;
+    const end = index === groups[cluster].length - 1 ? count : Math.round(count * share);
+    const kind = kindOf(group);
+    while (machines.length < end) machines.push(machineOf(kind, machines.length));
+  }
+  return machines;
+}
+
+function kindOf({ cpu, gpu }: Group): MachineKind {
+  const discovered: NodeHardwareStatus = {
+    cpu: { rawModel: cpu, sockets: 2 },
+    ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),
+  };
+  const hardware = hardwareView({ metadata: { name: "" } }, discovered);
+  const boards = hardware.gpu;
+  return {
+    hardware,
+    model: nodeModelOf(hardware),
+    shape: shapeOf(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
+    density: densityOf(hardware),
+  };
+}
+
+function machineOf(kind: MachineKind, index: number): Machine {
+  const name = `node-${String(index).padStart(5, "0")}`;
+  const rack = `rack-${Math.floor(index / NODES_PER_RACK)}`;
+  const { gpus } = kind.shape;
+  return {
+    ...kind,
+    name,
+    node: {
+      metadata: { name, labels: { [labels.managed]: "true", [labels.rack]: rack } },
+      status: { allocatable: { cpu: String(kind.shape.cores), ...(gpus > 0 && { [GPU_RESOURCE]: String(gpus) }) } },
+    },
+  };
+}
+
+/** What pods of the simulated clusters ask GPUs by. */
+export const GPU_RESOURCE = "nvidia.com/gpu";

@@ -1,0 +1,176 @@
+import { seededRandom } from "../../../platform/random/index.ts";
+import type { Contender } from "../contenders.ts";
+import { scoreParts } from "../placement/arms.ts";
+import { Fields } from "../placement/fields.ts";
+import { kindsOf } from "../placement/kinds.ts";
+import { Lottery } from "../placement/lottery.ts";
+import { Scoring } from "../placement/scoring.ts";
+import type { Run } from "../run.ts";
+import type { Trace } from "../trace/trace.ts";
+import { Backlog } from "./backlog.ts";
+import { figuresOf, type Story } from "./figures.ts";
+import { jobAt } from "./jobs.ts";
+import { JoulieField } from "./joulie-field.ts";
+import type { Machine } from "./machines.ts";
+import { Operator } from "./operator.ts";
+import { AGENT_SEC, PASS_SEC } from "./settings.ts";
+import { Site } from "./site.ts";
+
+export interface QueueSetup {
+  readonly trace: Trace;
+  readonly machines: readonly Machine[];
+  readonly seed: number;
+}
+
+/** So long without a running job while jobs still wait, nothing will ever start them. */
+const STUCK_SEC = 3600;
+
+/** Every job waits until it fits, and the run lasts until the last is done. */
+export function runQueue(
+  { trace, machines, seed }: QueueSetup,
+  contender: Contender,
+  onProgress: (share: number) => void,
+): Run {
+  const simulation = new Simulation(trace, machines, contender, seed);
+  simulation.run(onProgress);
+  return { contender, seed, ...figuresOf(simulation.story()) };
+}
+
+class Simulation {
+  readonly #trace: Trace;
+  readonly #site: Site;
+  readonly #kindOf: Int32Array;
+  readonly #backlog: Backlog;
+  readonly #fields: Fields;
+  readonly #scoring: Scoring | undefined;
+  readonly #operator: Operator | undefined;
+  readonly #startedAt: Float64Array;
+  readonly #endedAt: Float64Array;
+  readonly #wattsByMinute: number[] = [];
+  readonly #fitsSomewhere: readonly boolean[];
+  #peakWatts = 0;
+  #now = 0;
+  #done = 0;
+
+  constructor(trace: Trace, machines: readonly Machine[], { arm, policy }: Contender, seed: number) {
+    this.#trace = trace;
+    const site = new Site(machines);
+    this.#site = site;
+    const { kinds, kindOf } = kindsOf(trace);
+    this.#kindOf = kindOf;
+    this.#backlog = new Backlog(kinds);
+    this.#startedAt = new Float64Array(trace.length).fill(Number.NaN);
+    this.#endedAt = new Float64Array(trace.length).fill(Number.NaN);
+    this.#fitsSomewhere = kinds.map(({ cores, gpus }) =>
+      machines.some(({ shape }) => shape.cores >= cores && shape.gpus >= gpus),
+    );
+    // Joulie's scheduler is blind without twins; any other does without an operator.
+    const operator = arm === "joulie" || policy !== "none" ? new Operator(machines, site, policy) : undefined;
+    this.#operator = operator;
+    if (arm === "joulie" && operator !== undefined) {
+      const slots = Int32Array.from(machines, ({ name }) => operator.kernel.slotOf(name));
+      this.#fields = new Fields(kinds, site.count, (kind) => new JoulieField(kind, site, operator.kernel, slots));
+    } else if (arm === "random" || arm === "joulie") {
+      const random = seededRandom(seed);
+      this.#fields = new Fields(kinds, site.count, (kind) => new Lottery(kind, site, random));
+    } else {
+      const scoring = new Scoring(site, scoreParts[arm]);
+      this.#scoring = scoring;
+      this.#fields = new Fields(kinds, site.count, (kind) => scoring.field(kind));
+    }
+  }
+
+  run(onProgress: (share: number) => void): void {
+    const { submitSec, length } = this.#trace;
+    let arrived = 0;
+    let nextPass = 0;
+    let nextAgents = Number.POSITIVE_INFINITY;
+    let busyAt = 0;
+    while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
+      const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
+      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, nextAgents);
+      while (this.#site.nextAt <= this.#now) this.#happen();
+      if (nextAgents <= this.#now) {
+        nextAgents = Number.POSITIVE_INFINITY;
+        this.#enforce();
+      }
+      for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
+      if (nextPass <= this.#now) {
+        nextPass += PASS_SEC;
+        nextAgents = this.#now + AGENT_SEC;
+        this.#pass();
+        onProgress(this.#done / length);
+      }
+      this.#place();
+      this.#peakWatts = Math.max(this.#peakWatts, this.#site.totalWatts);
+      if (this.#site.running > 0 || arrived < length) busyAt = this.#now;
+      else if (this.#now - busyAt > STUCK_SEC) return;
+    }
+  }
+
+  #arrive(job: number): void {
+    const kind = this.#kindOf[job] as number;
+    if (this.#fitsSomewhere[kind] === true) this.#backlog.add(job, kind);
+  }
+
+  #happen(): void {
+    const happened = this.#site.happen();
+    if (happened === undefined) return;
+    const { node, ended } = happened;
+    this.#changed(node);
+    if (ended === undefined) return;
+    this.#endedAt[ended.index] = this.#now;
+    this.#done++;
+    const cores = this.#site.freeCores[node] as number;
+    const gpus = this.#site.freeGpus[node] as number;
+    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus);
+  }
+
+  #enforce(): void {
+    this.#operator?.enforce((node, caps) => {
+      this.#site.setCaps(node, caps, this.#now);
+      this.#changed(node);
+    });
+  }
+
+  /** A minute is over: meters are read, and what goes by them looks again. */
+  #pass(): void {
+    this.#wattsByMinute.push(this.#site.totalWatts);
+    this.#operator?.pass(this.#now, this.#backlog.performanceJobs);
+    if (this.#scoring?.beginStep() === true || this.#operator !== undefined) this.#fields.startAnew();
+    // Nodes may have become performance nodes.
+    if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
+  }
+
+  #place(): void {
+    for (let kind = this.#backlog.next(); kind !== -1; kind = this.#backlog.next()) {
+      const node = this.#fields.pick(kind);
+      if (node === -1) {
+        this.#backlog.block(kind);
+        continue;
+      }
+      const job = this.#backlog.take(kind);
+      this.#startedAt[job] = this.#now;
+      this.#site.start(node, jobAt(this.#trace, job), this.#now);
+      this.#changed(node);
+    }
+  }
+
+  #changed(node: number): void {
+    this.#scoring?.look(node);
+    this.#fields.changed(node);
+  }
+
+  story(): Story {
+    return {
+      trace: this.#trace,
+      startedAt: this.#startedAt,
+      endedAt: this.#endedAt,
+      endSec: this.#now,
+      energy: this.#site.energyUntil(this.#now),
+      idleWatts: this.#site.totalWatts,
+      wattsByMinute: Float64Array.from(this.#wattsByMinute),
+      peakWatts: this.#peakWatts,
+    };
+  }
+}
