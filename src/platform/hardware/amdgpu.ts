@@ -4,7 +4,7 @@ import type { Clock } from "../clock/index.ts";
 import { amdId } from "./amdgpu-id.ts";
 import {
   type GpuBackend,
-  type GpuBoard,
+  type GpuCapBoard,
   type GpuView,
   intoRange,
   judgeReadBack,
@@ -24,7 +24,7 @@ import { refusal } from "./refusal.ts";
 import { shownWatts } from "./shown.ts";
 
 interface Card extends GpuHwmon {
-  readonly board: GpuBoard;
+  readonly board: GpuCapBoard;
 }
 
 /** The driver truncates to whole watts. */
@@ -43,7 +43,7 @@ export class Amdgpu implements GpuBackend {
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #virtual = new Set<string>();
-  #seen: readonly GpuBoard[] = [];
+  #seen: readonly GpuCapBoard[] = [];
 
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
@@ -157,7 +157,7 @@ export class Amdgpu implements GpuBackend {
   }
 
   /** Undefined for what is no board of its own: the second die of an MI250X says 0 of everything, its first one has the cap. */
-  #describe(found: GpuHwmon): GpuBoard | undefined {
+  #describe(found: GpuHwmon): GpuCapBoard | undefined {
     const { hwmon, device, address } = found;
     const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
     const has = (file: string): boolean => this.#files.exists(`${hwmon}/${file}`);

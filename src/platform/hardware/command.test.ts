@@ -23,7 +23,12 @@ const tool = (file: string, clock = systemClock): Tool => new Tool({ files: [fil
 
 describe("a vendor's tool", () => {
   it("gets its arguments as they are: no shell reads them", async () => {
-    const answer = await tool(script("echo", 'printf "%s|" "$@"; echo oops >&2; exit 3')).run(["$(id)", "a b", ";", "*"]);
+    const answer = await tool(script("echo", 'printf "%s|" "$@"; echo oops >&2; exit 3')).run([
+      "$(id)",
+      "a b",
+      ";",
+      "*",
+    ]);
     expect(answer).toEqual({ status: 3, stdout: "$(id)|a b|;|*|", stderr: "oops\n" });
   });
 

@@ -4,7 +4,7 @@ import type { CapBoard, PowerCapBackend } from "./port.ts";
 import { shownWatts } from "./shown.ts";
 
 /** A GPU, with what discovery publishes besides what capping needs. */
-export interface GpuBoard extends CapBoard {
+export interface GpuCapBoard extends CapBoard {
   readonly vendor: GpuVendor;
   /** What the vendor ships it with. */
   readonly defaultLimit?: Watts | undefined;
@@ -15,7 +15,7 @@ export interface GpuBoard extends CapBoard {
 export type GpuVendor = "nvidia" | "amd" | "intel";
 
 export type GpuView =
-  | { readonly boards: readonly GpuBoard[]; readonly absent?: never }
+  | { readonly boards: readonly GpuCapBoard[]; readonly absent?: never }
   | { readonly boards?: never; readonly absent: string };
 
 export interface GpuBackend extends PowerCapBackend {
@@ -95,10 +95,10 @@ export function rangeWarnings({ min, max }: { min?: Watts | undefined; max?: Wat
 
 /** Those seen before that are not there now: they are lost, not forgotten, and keep their ids. */
 export const missingSince = (
-  before: Iterable<GpuBoard>,
-  now: readonly GpuBoard[],
+  before: Iterable<GpuCapBoard>,
+  now: readonly GpuCapBoard[],
   lost: string,
-): readonly GpuBoard[] => {
+): readonly GpuCapBoard[] => {
   const there = new Set(now.map(({ id }) => id));
   return [...before].filter(({ id }) => !there.has(id)).map((board) => ({ ...board, lost }));
 };

@@ -1,5 +1,5 @@
 import { isPositive, type Watts, watts } from "../../core/units/index.ts";
-import { type GpuBoard, rangeWarnings } from "./gpu-board.ts";
+import { type GpuCapBoard, rangeWarnings } from "./gpu-board.ts";
 
 /** What is asked of nvidia-smi. Older drivers do not know every one of these, and name the first that they do not. */
 export const smiColumns = [
@@ -20,7 +20,7 @@ export type SmiColumn = (typeof smiColumns)[number];
 
 /** One board as nvidia-smi prints it; a cell that holds no figure is missing, whatever its words. */
 export interface SmiRow {
-  readonly board: GpuBoard;
+  readonly board: GpuCapBoard;
   readonly draw?: Watts | undefined;
   readonly limit?: Watts | undefined;
   readonly enforced?: Watts | undefined;
@@ -47,7 +47,7 @@ function rowOf(cells: ReadonlyMap<SmiColumn, string>): SmiRow {
     ...(mig === "Enabled" ? ["MIG is on: power and its limit are those of the whole board, not of a slice"] : []),
     ...(cell("persistence_mode") === "Disabled" ? [NO_PERSISTENCE] : []),
   ];
-  const board: GpuBoard = {
+  const board: GpuCapBoard = {
     id,
     vendor: "nvidia",
     model: isPresent(cell("name")) ? cell("name") : undefined,

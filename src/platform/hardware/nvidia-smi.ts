@@ -5,7 +5,7 @@ import type { Clock } from "../clock/index.ts";
 import { lastWords, Tool, type ToolAnswer } from "./command.ts";
 import {
   type GpuBackend,
-  type GpuBoard,
+  type GpuCapBoard,
   type GpuView,
   intoRange,
   judgeReadBack,
@@ -187,7 +187,7 @@ export class NvidiaSmi implements GpuBackend {
 }
 
 /** As many as a machine has, where none has told its UUID yet. */
-const unnamedBoards: readonly GpuBoard[] = Array.from({ length: 16 }, (_, index) => ({
+const unnamedBoards: readonly GpuCapBoard[] = Array.from({ length: 16 }, (_, index) => ({
   id: `nvidia-${index}`,
   vendor: "nvidia",
   device: {},

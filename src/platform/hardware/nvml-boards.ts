@@ -1,12 +1,12 @@
 import { isPositive, type Watts, wattsFromMilliwatts } from "../../core/units/index.ts";
-import { type GpuBoard, rangeWarnings } from "./gpu-board.ts";
+import { type GpuCapBoard, rangeWarnings } from "./gpu-board.ts";
 import { isMissingFeature } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";
 import { shownWatts } from "./shown.ts";
 
 /** All that one board says about itself. Rejects where it is lost; a feature that it lacks is only missing. */
-export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHandle): Promise<GpuBoard> {
+export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHandle): Promise<GpuCapBoard> {
   const [model] = await optional(call(id, "name", handle));
   const [min, max] = await optional(call(id, "constraints", handle));
   const [limit] = await optional(call(id, "limit", handle));

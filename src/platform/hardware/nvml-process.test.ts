@@ -1,27 +1,43 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildNvmlStub, type NvmlStub } from "./nvml-stub.ts";
 
 let stub: NvmlStub;
+let state: string;
 beforeAll(() => {
   stub = buildNvmlStub();
+  state = mkdtempSync(join(tmpdir(), "joulie-state-"));
 });
-afterAll(() => stub.remove());
+afterAll(() => {
+  stub.remove();
+  rmSync(state, { recursive: true });
+});
 
-/** Runs a few lines in a process of its own, with an Nvml in it and the stub's `reset` and `set`. */
-async function run(lines: string, env: NodeJS.ProcessEnv = {}) {
+/** Runs a few lines in a process of its own, with an Nvml in it, `gpus` to find all GPUs, and the stub's `set`. */
+async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) {
   const here = JSON.stringify(import.meta.dirname);
+  const stubLines = `
+    const { default: koffi } = await import(${JSON.stringify(import.meta.resolve("koffi"))});
+    const stub = koffi.load(library);
+    stub.func("stub_reset", "void", ["int"])(2);
+    const set = stub.func("stub_set", "void", ["int", "str", "int64_t"]);`;
   const script = `
-    import koffi from ${JSON.stringify(import.meta.resolve("koffi"))};
     const { Nvml } = await import(${here} + "/nvml.ts");
     const { systemClock } = await import(${here} + "/../clock/index.ts");
-    const stub = koffi.load(${JSON.stringify(stub.library)});
-    const reset = stub.func("stub_reset", "void", ["int"]);
-    const set = stub.func("stub_set", "void", ["int", "str", "int64_t"]);
-    reset(2);
-    const nvml = new Nvml({ library: ${JSON.stringify(stub.library)}, clock: systemClock });
+    const { findGpuBackend } = await import(${here} + "/gpu-backends.ts");
+    const { FakeHost } = await import(${here} + "/fake-host.ts");
+    const gpus = (library, boot = "1") => findGpuBackend({
+      sys: new FakeHost({ files: {} }),
+      proc: new FakeHost({ files: { "sys/kernel/random/boot_id": boot } }, "/proc"),
+      clock: systemClock, nvmlLibrary: library, stateDir: ${JSON.stringify(state)},
+    });
+    const library = ${JSON.stringify(stub.library)};
+    const nvml = new Nvml({ library, clock: systemClock });
+    ${withStub ? stubLines : ""}
     ${lines}`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
     cwd: join(import.meta.dirname, "../../.."),
@@ -50,6 +66,33 @@ describe("a process with NVML in it", () => {
       await nvml.close();
       process.exit(7);`);
     expect({ code, output }).toEqual({ code: 7, output: "earlier handlers ran\n" });
+  });
+
+  it("quirk 11: NVML that ends the program twice is left alone, and tried again after a boot", async () => {
+    const look = "console.log((await gpus(library)).name, (await gpus(library).look()).absent);";
+    const crash = { STUB_NVML_CRASH: "1", PATH: "/nowhere" };
+    expect(await run(look, crash)).toMatchObject({ signal: "SIGSEGV" });
+    expect(await run(look, crash)).toMatchObject({ signal: "SIGSEGV" });
+    const third = await run(look, crash);
+    expect(third).toMatchObject({ code: 0, output: expect.stringContaining("it ended this program 2 times") });
+    expect(third.output).toContain("nvidia-smi is not installed");
+    expect(await run('console.log((await gpus(library, "2").look()).boards.length); process.exit(0)')).toMatchObject({
+      output: "2\n",
+    });
+    // It came back this time, so nothing is held against it.
+    expect(await run("console.log((await gpus(library).look()).boards.length); process.exit(0)")).toMatchObject({
+      output: "2\n",
+    });
+  });
+
+  it("does not load koffi where there is no sign of NVIDIA", async () => {
+    const { output } = await run(
+      `console.log((await gpus("libnvidia-ml.so.1").look()).absent);
+       console.log(process.report.getReport().sharedObjects.filter((file) => file.includes("koffi")).length);`,
+      {},
+      false,
+    );
+    expect(output).toMatch(/no NVIDIA GPU .*\n0\n$/s);
   });
 
   it("ends by itself once NVML is closed", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { milliseconds, watts } from "../../core/units/index.ts";
+import { resolveCap } from "../../core/control/index.ts";
+import { milliseconds, percent, watts } from "../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../clock/index.ts";
 import { type CapScene, powerCapCases } from "./contract.ts";
 import { Nvml } from "./nvml.ts";
@@ -134,6 +135,21 @@ describe("NVML", () => {
     await nvml.cap(uuidOf(0), watts(400));
     stub.reload();
     expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 700 });
+  });
+
+  it("quirk 21: a limit that a rival undid is read as it is, and can be set again", async () => {
+    await nvml.cap(uuidOf(0), watts(400));
+    stub.set(0, "limit", 700_000);
+    expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 700 });
+    expect(await nvml.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });
+  });
+
+  it("quirk 13: a percentage that falls below the least the board takes is raised to it", async () => {
+    stub.set(0, "min", 150_000);
+    stub.set(0, "max", 180_000);
+    const cap = resolveCap({ pctOfMax: percent(83) }, (await boards())[0]?.device ?? {});
+    expect(cap).toMatchObject({ kind: "watts", watts: 150, clamped: expect.stringContaining("minimum") });
+    expect(cap.kind === "watts" && (await nvml.cap(uuidOf(0), cap.watts))).toEqual({ result: "applied" });
   });
 
   it("initialises anew after the driver was reloaded", async () => {

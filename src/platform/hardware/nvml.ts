@@ -10,7 +10,7 @@ import {
 import type { Clock } from "../clock/index.ts";
 import {
   type GpuBackend,
-  type GpuBoard,
+  type GpuCapBoard,
   type GpuView,
   intoRange,
   judgeReadBack,
@@ -24,6 +24,7 @@ import { describeBoard, optional } from "./nvml-boards.ts";
 import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
+import type { NvmlTrial } from "./nvml-trial.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "./port.ts";
 import { shownWatts } from "./shown.ts";
 
@@ -35,10 +36,16 @@ const READ_BACK_PAUSE = milliseconds(100);
 /** The energy counter moves several times a second: over less than this its difference says little. */
 const LEAST_ENERGY_GAP = milliseconds(2_000);
 
+interface NvmlOptions {
+  readonly library: string;
+  readonly clock: Clock;
+  readonly trial?: NvmlTrial;
+}
+
 interface Known {
   readonly index: number;
   readonly handle: NvmlHandle;
-  readonly board: GpuBoard;
+  readonly board: GpuCapBoard;
   readonly describedAt: MonotonicInstant;
 }
 
@@ -48,20 +55,26 @@ export class Nvml implements GpuBackend {
   readonly kind = "gpu";
   readonly #clock: Clock;
   readonly #session: NvmlSession;
+  readonly #trial: NvmlTrial | undefined;
   #known = new Map<string, Known>();
   readonly #energy = new Map<string, EnergySample>();
 
-  constructor({ library, clock }: { readonly library: string; readonly clock: Clock }) {
+  constructor({ library, clock, trial }: NvmlOptions) {
     this.#clock = clock;
+    this.#trial = trial;
     this.#session = new NvmlSession(library, clock);
   }
 
   async look(signal?: AbortSignal): Promise<GpuView> {
+    if (this.#trial?.distrusted !== undefined) return { absent: this.#trial.distrusted };
+    this.#trial?.begin();
     try {
       const boards = await this.#session.with(signal, async (call, again) => this.#find(call, again));
       return boards.length > 0 ? { boards } : { absent: "NVML finds no GPU on this node" };
     } catch (error) {
       return { absent: errorWords(error) };
+    } finally {
+      this.#trial?.end();
     }
   }
 
@@ -125,7 +138,7 @@ export class Nvml implements GpuBackend {
   }
 
   /** Finds all boards there are, and keeps those that were there before: one that no longer answers is lost, not forgotten. */
-  async #find(call: NvmlCaller, again: boolean): Promise<readonly GpuBoard[]> {
+  async #find(call: NvmlCaller, again: boolean): Promise<readonly GpuCapBoard[]> {
     const before = this.#known;
     const [count] = await call("driver", "count");
     const found = await Promise.all(
@@ -248,7 +261,7 @@ const GONE =
   "the driver no longer lists it: it fell off the bus or was taken out; if it is to stay away, restart the agent";
 
 /** A board that has not said who it is since this program started. */
-const nameless = (index: number, lost: string): GpuBoard => ({
+const nameless = (index: number, lost: string): GpuCapBoard => ({
   id: `nvidia-${index}`,
   vendor: "nvidia",
   device: {},

@@ -1,12 +1,12 @@
 import { isPositive, type Watts, watts } from "../../core/units/index.ts";
 import { amdId } from "./amdgpu-id.ts";
-import type { GpuBoard } from "./gpu-board.ts";
+import type { GpuCapBoard } from "./gpu-board.ts";
 
 /** A card as `rocm-smi --json` tells it. */
 export interface RocmCard {
   /** The N of `cardN`, by which rocm-smi is told which one. */
   readonly index: string;
-  readonly board: GpuBoard;
+  readonly board: GpuCapBoard;
   readonly limit?: Watts | undefined;
   readonly draw?: Watts | undefined;
 }
@@ -36,7 +36,7 @@ export function parseRocmReport(text: string): readonly RocmCard[] {
   });
 }
 
-function boardOf(index: string, told: ReadonlyMap<string, unknown>, limit: Watts | undefined): GpuBoard {
+function boardOf(index: string, told: ReadonlyMap<string, unknown>, limit: Watts | undefined): GpuCapBoard {
   const model = SERIES.map((key) => told.get(key)).find((value) => typeof value === "string" && value !== "N/A");
   const unique = told.get(UNIQUE_ID);
   return {

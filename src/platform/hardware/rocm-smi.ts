@@ -4,7 +4,7 @@ import type { Clock } from "../clock/index.ts";
 import { lastWords, Tool } from "./command.ts";
 import {
   type GpuBackend,
-  type GpuBoard,
+  type GpuCapBoard,
   type GpuView,
   judgeReadBack,
   missingSince,
@@ -128,7 +128,7 @@ export class RocmSmi implements GpuBackend {
     const answer = await this.#tool.run(REPORT, signal);
     if (answer.absent !== undefined || answer.failed !== undefined) throw new Error(answer.absent ?? answer.failed);
     const cards = reportOf(answer);
-    const boardOf = ({ board }: { readonly board: GpuBoard }): GpuBoard => board;
+    const boardOf = ({ board }: { readonly board: GpuCapBoard }): GpuCapBoard => board;
     const gone = missingSince(
       [...this.#cards.values()].map(boardOf),
       cards.map(boardOf),
