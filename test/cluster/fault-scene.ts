@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
 import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
-import { systemClock } from "../../src/platform/clock/index.ts";
+import { type Clock, systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
+import type { Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -63,17 +64,22 @@ export class Scene {
     }
   }
 
-  /** An operator in this process, with its wire tapped. */
-  start(who: Identity, variables: Readonly<Record<string, string>> = {}) {
+  /** An operator in this process, with its wire tapped; `own` is where its world differs from ours. */
+  start(
+    who: Identity,
+    variables: Readonly<Record<string, string>> = {},
+    own: { readonly ioClock?: Clock; readonly network?: (transport: Transport) => Transport } = {},
+  ) {
     const env = { ...settings, POD_NAME: "operator-0", ...variables };
     const parsed = parseConfig(operatorConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
     const lines: string[] = [];
     const destination = { write: (line: string) => lines.push(line) };
     const log = createLogger({ level: "info", program: "operator", destination });
-    const tap = new TappedTransport(reach(who.server, who.token, who.ca));
+    const { ioClock = systemClock, network = (transport) => transport } = own;
+    const tap = new TappedTransport(network(reach(who.server, who.token, who.ca)));
     const stop = new AbortController();
-    const world = { transport: tap, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
+    const world = { transport: tap, clock: systemClock, ioClock, random: systemRandom, log };
     const done = runOperator(parsed.value.values, world, stop.signal);
     const logged = (message: string) =>
       lines.map((line) => JSON.parse(line) as { msg: string; url: string }).filter(({ msg }) => msg === message);
