@@ -54,6 +54,8 @@ export interface ControlPlane {
   requestsDuring(work: () => Promise<void>): Promise<RequestCount[]>;
   /** Requests so far, with who asked, but for the harness's own; only with `audit`. */
   audited(): AuditedRequest[];
+  /** Another kube-scheduler in place of the one there may be; false for none. */
+  schedule(config: SchedulerConfig | false): Promise<void>;
   /** Ends every program and removes every file; a second call does nothing. */
   stop(): Promise<void>;
 }
@@ -106,11 +108,14 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
     const admin = master("admin");
     // Before the controllers: their garbage collector looks for new kinds only every 30 s.
     if (options.crds !== false) await installCrds(adminApi);
-    const [controllers, placing] = await Promise.all([
+    const startScheduler = async (config: SchedulerConfig) =>
+      start(scheduler(layout, master("kube-scheduler").kubeconfig, config));
+    let placing: Program | undefined;
+    const [controllers] = await Promise.all([
       options.controllerManager === true
         ? start(controllerManager(layout, master("kube-controller-manager").kubeconfig))
         : undefined,
-      options.scheduler ? start(scheduler(layout, master("kube-scheduler").kubeconfig, options.scheduler)) : undefined,
+      options.scheduler ? startScheduler(options.scheduler).then((program) => (placing = program)) : undefined,
     ]);
     const counts = async () => requestCounts(await adminApi.text("GET", "/metrics"));
 
@@ -121,7 +126,13 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
       api: adminApi,
       etcd: storage,
       apiserver: server,
-      scheduler: placing,
+      get scheduler() {
+        return placing;
+      },
+      schedule: async (config) => {
+        await placing?.stop();
+        placing = config === false ? undefined : await startScheduler(config);
+      },
       controllerManager: controllers,
       identity: async (rules, how = {}) => createIdentity(adminApi, { folder, server: layout.server, ca }, rules, how),
       createNodes: async (names, how) => createNodes(adminApi, names, how),

@@ -1,0 +1,66 @@
+// Asks an extender as kube-scheduler does: one connection kept open, one request after the other, bodies made beforehand.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+const HEAD_END = "\r\n\r\n";
+
+export class ExtenderClient {
+  readonly #socket: Socket;
+  #take: (chunk: Buffer) => void = () => undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+  }
+
+  static async open(port: number): Promise<ExtenderClient> {
+    const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+    await once(socket, "connect");
+    return new ExtenderClient(socket);
+  }
+
+  /** Milliseconds from the first byte sent to the last one received, and how many those were. */
+  async ask(
+    path: string,
+    body: Buffer,
+  ): Promise<{ readonly ms: number; readonly bytes: number; readonly status: number }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ ms: number; bytes: number; status: number }>();
+    let head = "";
+    let expected = -1;
+    let bytes = 0;
+    let status = 0;
+    this.#take = (chunk) => {
+      let rest = chunk.length;
+      if (expected < 0) {
+        head += chunk.toString("latin1");
+        const end = head.indexOf(HEAD_END);
+        if (end < 0) return;
+        status = Number(head.slice(9, 12));
+        expected = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);
+        if (Number.isNaN(expected)) reject(new Error(`an answer without a length: ${head.slice(0, end)}`));
+        rest = head.length - end - HEAD_END.length;
+      }
+      bytes += rest;
+      if (bytes >= expected) resolve({ ms: performance.now() - begun, bytes, status });
+    };
+    this.#socket.once("error", reject).once("close", () => reject(new Error("the extender closed the connection")));
+    const begun = performance.now();
+    this.#socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+    );
+    this.#socket.write(body);
+    const answer = await promise;
+    this.#socket.removeAllListeners("error").removeAllListeners("close");
+    return answer;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** The value below which that share of them lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}

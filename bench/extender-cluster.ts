@@ -1,0 +1,53 @@
+// The nodes of bench/extender.ts and bench/scheduling.ts: as kubelets report them, with twins whose figures all differ.
+import type { NodeTwinStatus } from "../src/core/api/index.ts";
+import { bigNode } from "./kube-objects.ts";
+
+/** Every figure differs from node to node, but not from run to run. */
+const spread = (index: number, most: number) => (index * 7919) % most;
+
+/** With fewer images than kube-objects.ts has, 5,000 of them are the 30 MB that a cluster of this size really sends. */
+export function nodeOf(index: number) {
+  const { metadata, spec, status } = bigNode(index, 1000 + index);
+  return { metadata, spec, status: { ...status, images: status.images.slice(0, IMAGES) } };
+}
+const IMAGES = 2;
+
+export const nameOf = (index: number): string => nodeOf(index).metadata.name;
+
+/** A quarter each eco and draining, so that a performance pod has something to be kept from. */
+export function twinStatusOf(index: number, lastUpdated: string): NodeTwinStatus {
+  const budget = 6000;
+  return {
+    schedulableClass: (["performance", "eco", "performance", "draining"] as const)[index % 4],
+    lastUpdated,
+    predictedPowerHeadroomScore: spread(index, 100),
+    predictedCoolingStressScore: spread(index, 97),
+    powerMeasurement: {
+      measuredNodePowerW: spread(index, budget),
+      nodeCappedPowerW: budget,
+      powerTrendWPerMin: spread(index, 121) - 60,
+    },
+  } as NodeTwinStatus;
+}
+
+export const pod = (workloadClass: string) => ({
+  metadata: {
+    name: "bench",
+    namespace: "default",
+    uid: "00000002-0000-4000-8000-000000000000",
+    annotations: { "joulie.io/workload-class": workloadClass },
+  },
+  spec: { containers: [{ name: "main", image: "none", resources: { requests: { cpu: "4" } } }] },
+});
+
+export type Mode = "names" | "whole Nodes";
+
+/** A request as kube-scheduler writes it. */
+export function bodyOf(mode: Mode, nodes: number, workloadClass: string): Buffer {
+  const indexes = Array.from({ length: nodes }, (_, index) => index);
+  const sent =
+    mode === "names"
+      ? { Nodes: null, NodeNames: indexes.map(nameOf) }
+      : { Nodes: { metadata: {}, items: indexes.map(nodeOf) }, NodeNames: null };
+  return Buffer.from(JSON.stringify({ Pod: pod(workloadClass), ...sent }));
+}

@@ -1,0 +1,72 @@
+// Extenders of the benches, each in a process of its own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePorts } from "../test/controlplane/ports.ts";
+
+const PATIENCE_MS = 60_000;
+
+export class ExtenderProcess {
+  readonly port: number;
+  readonly metricsPort: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, port: number, metricsPort: number) {
+    this.#child = child;
+    this.port = port;
+    this.metricsPort = metricsPort;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
+  }
+
+  /** Ours, from source, once it knows the cluster. */
+  static async ours(kubeconfig: string): Promise<ExtenderProcess> {
+    const [port = 0, metrics = 0] = await freePorts(2);
+    const main = join(import.meta.dirname, "../src/main.ts");
+    const child = run([main, "extender"], {
+      KUBECONFIG: kubeconfig,
+      EXTENDER_ADDR: `127.0.0.1:${port}`,
+      METRICS_ADDR: `127.0.0.1:${metrics}`,
+      LOG_LEVEL: "warn",
+    });
+    const extender = new ExtenderProcess(child, port, metrics);
+    await extender.#until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+    return extender;
+  }
+
+  /** A file of this folder that listens on PORT. */
+  static async other(file: string, args: readonly string[] = []): Promise<ExtenderProcess> {
+    const [port = 0] = await freePorts(1);
+    const extender = new ExtenderProcess(
+      run([join(import.meta.dirname, file), ...args], { PORT: String(port) }),
+      port,
+      0,
+    );
+    await extender.#until(async () => {
+      await fetch(`http://127.0.0.1:${port}/healthz`, { method: "HEAD", signal: AbortSignal.timeout(1000) });
+      return true;
+    });
+    return extender;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.kill();
+    await ended;
+  }
+
+  async #until(holds: () => Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!(await holds().catch(() => false))) {
+      if (this.#child.exitCode !== null) throw new Error(`the extender ended with ${this.#child.exitCode}`);
+      if (performance.now() > deadline) throw new Error("the extender does not answer");
+      await sleep(50);
+    }
+  }
+}
+
+const run = (args: readonly string[], variables: Readonly<Record<string, string>>): ChildProcess =>
+  spawn(process.execPath, args, { stdio: ["ignore", 2, "inherit"], env: { PATH: process.env["PATH"], ...variables } });

@@ -1,0 +1,212 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { crdOf, kinds } from "../src/core/api/index.ts";
+import { systemClock } from "../src/platform/clock/index.ts";
+import { EmbeddedApi } from "../src/platform/embedded/index.ts";
+import { KubeClient, resources } from "../src/platform/kube/index.ts";
+import { seededRandom } from "../src/platform/random/index.ts";
+import { ExtenderClient, quantile } from "./extender-client.ts";
+import { bodyOf, type Mode, nameOf, nodeOf, twinStatusOf } from "./extender-cluster.ts";
+import { ExtenderProcess } from "./extender-process.ts";
+import { memoryOf, processorSeconds } from "./operator-process.ts";
+import type { Figure, Scenario } from "./scenario.ts";
+
+const SIZES = [500, 2500, 5000] as const;
+const MODES: readonly Mode[] = ["names", "whole Nodes"];
+const VERBS = ["filter", "prioritize"] as const;
+/** Enough for a 99th percentile where requests are short, and an end where they are long. */
+const REQUESTS = { names: 600, "whole Nodes": 40 } as const;
+const WARM_UP = { names: 200, "whole Nodes": 5 } as const;
+const LONGEST_MS = 15_000;
+const LARGEST = 5000;
+
+const shown = (size: number) => size.toLocaleString("en");
+const cell = (who: string, size: number, mode: Mode, verb: string) => `${who}: ${shown(size)} ${mode}, ${verb}`;
+
+export const scenario: Scenario = {
+  about: `One pod after the other over one connection, as kube-scheduler asks, of an extender in a process of its own from source; against the plain way (JSON.parse, the literal formula, JSON.stringify) in the same run. Times are from the first byte sent to the last received, the client's share included`,
+  repeats: 1,
+  measure: async () => {
+    const figures: Record<string, Figure> = { "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN } };
+    for (const size of SIZES) {
+      const cluster = await Cluster.open(size);
+      try {
+        const ours = await ExtenderProcess.ours(cluster.kubeconfig);
+        try {
+          figures[`ours: ${shown(size)} nodes known, memory`] = { unit: "MiB", value: memoryOf(ours.pid, "VmRSS") };
+          for (const mode of MODES) await askAll(figures, "ours", ours, size, mode);
+          figures[`ours: ${shown(size)}, highest memory`] = { unit: "MiB", value: memoryOf(ours.pid, "VmHWM") };
+          if (size === LARGEST) await disturbed(figures, ours, cluster);
+        } finally {
+          await ours.stop();
+        }
+        const plain = await ExtenderProcess.other("extender-plain.ts", [String(size)]);
+        try {
+          for (const mode of MODES) await askAll(figures, "plain", plain, size, mode);
+          figures[`plain: ${shown(size)}, highest memory`] = { unit: "MiB", value: memoryOf(plain.pid, "VmHWM") };
+        } finally {
+          await plain.stop();
+        }
+      } finally {
+        await cluster.close();
+      }
+    }
+    figures["load average after"] = { unit: "", value: loadavg()[0] ?? Number.NaN };
+    return figures;
+  },
+  goals: [
+    ...VERBS.map((verb) => ({
+      says: `p99 of ${verb} by names at 5,000, ms`,
+      of: of(`${cell("ours", LARGEST, "names", verb)}: p99`),
+      atMost: 5,
+    })),
+    ...VERBS.map((verb) => ({
+      says: `p50 of ${verb} with whole Nodes at 5,000, ms`,
+      of: of(`${cell("ours", LARGEST, "whole Nodes", verb)}: p50`),
+      atMost: 100,
+    })),
+    { says: "highest memory at 5,000 with whole Nodes, MiB", of: of("ours: 5,000, highest memory"), atMost: 238 },
+    ...VERBS.map((verb) => ({
+      says: `times the plain way's speed, ${verb} with whole Nodes at 5,000`,
+      of: (figures: Readonly<Record<string, number>>) =>
+        of(`${cell("plain", LARGEST, "whole Nodes", verb)}: p50`)(figures) /
+        of(`${cell("ours", LARGEST, "whole Nodes", verb)}: p50`)(figures),
+      atLeast: 1.5,
+    })),
+    {
+      says: "p99 of prioritize by names while every twin changes, ms",
+      of: of("ours: 5,000 names, prioritize while twins change: p99"),
+      atMost: 20,
+    },
+    {
+      says: "p99 of prioritize by names while /metrics is scraped, ms",
+      of: of("ours: 5,000 names, prioritize while scraped: p99"),
+      atMost: 20,
+    },
+  ],
+};
+
+function of(figure: string) {
+  return (figures: Readonly<Record<string, number>>): number => figures[figure] ?? Number.NaN;
+}
+
+async function askAll(
+  figures: Record<string, Figure>,
+  who: string,
+  extender: ExtenderProcess,
+  size: number,
+  mode: Mode,
+): Promise<void> {
+  const body = bodyOf(mode, size, "performance");
+  for (const verb of VERBS) {
+    const name = cell(who, size, mode, verb);
+    const client = await ExtenderClient.open(extender.port);
+    try {
+      await ask(client, verb, body, WARM_UP[mode]);
+      const before = processorSeconds(extender.pid);
+      const begun = performance.now();
+      const times = await ask(client, verb, body, REQUESTS[mode]);
+      const took = (performance.now() - begun) / 1000;
+      figures[`${name}: p50`] = { unit: "ms", value: quantile(times, 0.5) };
+      figures[`${name}: p99`] = { unit: "ms", value: quantile(times, 0.99) };
+      figures[`${name}: rate`] = { unit: "per s", value: times.length / took };
+      figures[`${name}: processor`] = {
+        unit: "ms",
+        value: ((processorSeconds(extender.pid) - before) / times.length) * 1000,
+      };
+    } finally {
+      client.close();
+    }
+  }
+}
+
+async function ask(client: ExtenderClient, verb: string, body: Buffer, count: number): Promise<number[]> {
+  const times: number[] = [];
+  const deadline = performance.now() + LONGEST_MS;
+  while (times.length < count && performance.now() < deadline) {
+    const { ms, status } = await client.ask(`/${verb}`, body);
+    if (status !== 200) throw new Error(`/${verb} answered ${status}`);
+    times.push(ms);
+  }
+  return times;
+}
+
+/** The same requests while something else wants the extender's one thread. */
+async function disturbed(figures: Record<string, Figure>, extender: ExtenderProcess, cluster: Cluster): Promise<void> {
+  const body = bodyOf("names", LARGEST, "performance");
+  const client = await ExtenderClient.open(extender.port);
+  const during = async (name: string, work: (done: () => boolean) => Promise<unknown>) => {
+    let over = false;
+    const disturbing = work(() => over);
+    const times = await ask(client, "prioritize", body, 1000);
+    over = true;
+    await disturbing;
+    figures[`ours: 5,000 names, prioritize ${name}: p99`] = { unit: "ms", value: quantile(times, 0.99) };
+    figures[`ours: 5,000 names, prioritize ${name}: longest`] = { unit: "ms", value: Math.max(...times) };
+  };
+  try {
+    await during("while twins change", async (done) => cluster.change(done));
+    await during("while scraped", async (done) => {
+      while (!done()) await (await fetch(`http://127.0.0.1:${extender.metricsPort}/metrics`)).text();
+    });
+  } finally {
+    client.close();
+  }
+}
+
+/** Nodes and their twins behind a Kubernetes API in this process. */
+class Cluster {
+  readonly kubeconfig: string;
+  readonly #folder: string;
+  readonly #api: EmbeddedApi;
+  readonly #hand: KubeClient;
+  readonly #size: number;
+
+  private constructor(api: EmbeddedApi, kubeconfig: string, size: number) {
+    this.#api = api;
+    this.#size = size;
+    this.#folder = mkdtempSync(join(tmpdir(), "joulie-bench-"));
+    this.kubeconfig = join(this.#folder, "kubeconfig");
+    writeFileSync(this.kubeconfig, kubeconfig, { mode: 0o600 });
+    this.#hand = new KubeClient({
+      transport: api.transport(),
+      clock: systemClock,
+      random: seededRandom(2),
+      fieldManager: "bench",
+      limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
+    });
+  }
+
+  static async open(size: number): Promise<Cluster> {
+    const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
+    const listening = await api.listen({ tls: "self-signed" });
+    const cluster = new Cluster(api, listening.kubeconfig(), size);
+    for (let index = 0; index < size; index++) {
+      const { metadata, spec, status } = nodeOf(index);
+      const { name, labels, annotations } = metadata;
+      await cluster.#hand.create(resources.nodes, { metadata: { name, labels, annotations }, spec, status });
+      await cluster.#hand.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
+      await cluster.#publish(index, index);
+    }
+    return cluster;
+  }
+
+  /** A twin after the other, about a thousand a second: more than an operator writes. */
+  async change(done: () => boolean): Promise<void> {
+    for (let round = 1; !done(); round++) {
+      await this.#publish(round % this.#size, round);
+      if (round % 10 === 0) await systemClock.sleep(10 as Parameters<typeof systemClock.sleep>[0]);
+    }
+  }
+
+  async #publish(index: number, figures: number): Promise<void> {
+    const status = twinStatusOf(figures, new Date(systemClock.now()).toISOString());
+    await this.#hand.apply(resources.nodeTwins, { name: nameOf(index) }, { status }, { subresource: "status" });
+  }
+
+  async close(): Promise<void> {
+    await this.#api.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
