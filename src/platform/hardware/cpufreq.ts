@@ -166,7 +166,11 @@ export class CpufreqBackend implements ThrottleBackend {
     } catch (error) {
       failures.push({ result: "error", message: `cpufreq: ${errorWords(error)}` });
     }
-    return summary(failures);
+    // Blocked means that nothing was changed; where something was, it has to be put back some day.
+    const { result, message } = summary(failures);
+    return result === "blocked" && written.length > 0
+      ? { result: "error", message: `in part only: ${message}` }
+      : summary(failures);
   }
 
   #restoreMinima(policies: readonly CpufreqPolicy[], originals: ReadonlyMap<number, PolicyOriginal>): WriteOutcome {

@@ -32,22 +32,22 @@ export class RaplEnergy implements EnergyMeter {
     const { zones, absent } = packageZones(this.#files);
     if (absent !== undefined) return { zones: [], missing: absent };
     const samples: EnergyZoneSample[] = [];
-    for (const zone of distinctCounters(zones)) {
+    for (const { zone, name } of distinctCounters(zones)) {
       try {
-        samples.push(this.#read(zone));
+        samples.push(this.#read(zone, name));
       } catch (error) {
-        return { zones: [], missing: `${zone.name}: ${why(error)}` };
+        return { zones: [], missing: `${name}: ${why(error)}` };
       }
     }
     return { zones: samples };
   }
 
-  #read(zone: PackageZone): EnergyZoneSample {
+  #read(zone: PackageZone, name: string): EnergyZoneSample {
     const text = this.#files.read(`${zone.path}/energy_uj`);
     const at = this.#clock.monotonic();
     const energy = wholeNumber(text);
     if (energy === undefined) throw new Error(`energy_uj holds ${JSON.stringify(text.slice(0, 40))}`);
-    return { zone: zone.name, counter: this.#counter(zone), sample: { energy: joulesFromMicrojoules(energy), at } };
+    return { zone: name, counter: this.#counter(zone), sample: { energy: joulesFromMicrojoules(energy), at } };
   }
 
   #counter(zone: PackageZone): EnergyCounter {
@@ -62,17 +62,20 @@ export class RaplEnergy implements EnergyMeter {
 
 /**
  * Memory-mapped zones show the counter of the zone they double, and the kernels 6.10 and 6.11 show an EPYC's one counter
- * again for each of its dies. Only where dies have limits of their own do they have counters of their own.
+ * again for each of its dies: it is the package's then, whatever its zone is called. Only where dies have limits of their
+ * own do they have counters of their own.
  */
-function distinctCounters(zones: readonly PackageZone[]): readonly PackageZone[] {
-  const sockets = new Set<string>();
-  return zones.filter(({ name, socket, isMmio, isLimited }) => {
-    if (isMmio) return !zones.some((other) => other.name === name && !other.isMmio);
-    if (isLimited) return true;
-    const isFirst = !sockets.has(`package-${socket}`);
-    sockets.add(`package-${socket}`);
-    return isFirst;
-  });
+function distinctCounters(
+  zones: readonly PackageZone[],
+): readonly { readonly zone: PackageZone; readonly name: string }[] {
+  const counters = new Map<string, PackageZone>();
+  for (const zone of zones.toSorted((a, b) => Number(a.isMmio) - Number(b.isMmio))) {
+    const name = zone.isLimited ? zone.name : `package-${zone.socket}`;
+    if (!counters.has(name)) counters.set(name, zone);
+  }
+  return [...counters]
+    .map(([name, zone]) => ({ zone, name }))
+    .toSorted((a, b) => zones.indexOf(a.zone) - zones.indexOf(b.zone));
 }
 
 function why(error: unknown): string {

@@ -140,7 +140,7 @@ describe("HSMP", () => {
     expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
   });
 
-  it("X-70 says what it needs where it is absent", async () => {
+  it("says what it needs where it is absent", async () => {
     const { backend } = trial(epyc);
     expect((await backend.look()).absent).toMatch(/kernel 6\.16.*BIOS/);
   });

@@ -106,8 +106,28 @@ export class RaplPackage {
     }
   }
 
-  /** Writes and reads back. Undefined if the zones now read so, else what one of them reads. Throws what the kernel answers. */
-  async write(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
+  /**
+   * Sets every zone or none: where one refuses, the others are put back and its answer is thrown. Undefined if all of them
+   * read so afterwards, else what one reads.
+   */
+  async cap(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
+    const before = this.settings;
+    try {
+      this.#write(settings);
+    } catch (error) {
+      this.#write(before);
+      throw error;
+    }
+    return this.#readBack(settings, clock, signal);
+  }
+
+  /** As `cap`, but sets every zone it can: on the way back each of them counts. */
+  async restore(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
+    this.#write(settings);
+    return this.#readBack(settings, clock, signal);
+  }
+
+  #write(settings: RaplOriginal): void {
     const failures: unknown[] = [];
     for (const [name, setting] of Object.entries(settings)) {
       const zone = this.#zones.find((known) => known.name === name);
@@ -115,11 +135,13 @@ export class RaplPackage {
         if (zone === undefined) throw new Error(`${name} is gone`);
         zone.write(setting);
       } catch (error) {
-        // The other dies are still set: on the way back each of them counts.
         failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  async #readBack(settings: RaplOriginal, clock: Clock, signal: AbortSignal | undefined): Promise<string | undefined> {
     for (const zone of this.#zones) {
       const wanted = settings[zone.name];
       if (wanted === undefined) continue;

@@ -257,6 +257,20 @@ describe("RAPL's quirks", () => {
     expect(host.snapshot()).toEqual(before);
   });
 
+  it("where the limit may not be switched on, or one die refuses, nothing stays changed", async () => {
+    const off = trial(lockedByBios);
+    const before = off.host.snapshot();
+    refuseWrites(off.host, /intel-rapl:0\/enabled$/, "ENOSYS");
+    expect((await off.backend.cap("package-0", watts(200))).result).toBe("blocked");
+    expect(off.host.snapshot()).toEqual(before);
+
+    const dies = trial(multiDie);
+    const whole = dies.host.snapshot();
+    refuseWrites(dies.host, /intel-rapl:1\/constraint_0/, "ENODATA");
+    expect((await dies.backend.cap("package-0", watts(200))).result).toBe("blocked");
+    expect(dies.host.snapshot()).toEqual(whole);
+  });
+
   it("`enabled` is never written where it is right: that would clear the clamp", async () => {
     const { host, backend } = trial(sapphireRapids);
     const { original = "" } = await backend.original("package-0");

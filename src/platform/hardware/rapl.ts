@@ -102,7 +102,7 @@ export class RaplBackend implements PowerCapBackend {
     const original = readRaplOriginal(text);
     if (original === undefined) return { result: "error", message: `${id}: no limits are in ${text.slice(0, 80)}` };
     try {
-      const failed = await this.#package(id).write(original, this.#clock, signal);
+      const failed = await this.#package(id).restore(original, this.#clock, signal);
       return failed === undefined ? { result: "applied" } : { result: "error", message: `${id}: ${failed}` };
     } catch (error) {
       return refusal(error, id, LOCKED);
@@ -117,7 +117,7 @@ export class RaplBackend implements PowerCapBackend {
   ): Promise<WriteOutcome> {
     const { id, signature: seen, isSwitchedOff: wasOff } = found;
     try {
-      const failed = await found.write(settings, this.#clock, signal);
+      const failed = await found.cap(settings, this.#clock, signal);
       if (failed !== undefined) return { result: "error", message: `${id}: ${failed}` };
       const words = [...(wasOff ? [SWITCHED_ON] : []), ...lowerMmio(found, limit)];
       return words.length === 0 ? { result: "applied" } : { result: "applied", message: `${id}: ${words.join("; ")}` };
