@@ -2,6 +2,7 @@ export { CpufreqBackend, type PolicyFrequency } from "./cpufreq.ts";
 export { RaplEnergy } from "./energy.ts";
 export { findGpuBackend, type GpuHost } from "./gpu-backends.ts";
 export type { GpuBackend, GpuCapBoard, GpuVendor, GpuView } from "./gpu-board.ts";
+export { type CpuFacts, type HostFacts, HostFactsReader, type HostRoots } from "./host-facts.ts";
 export { HostDirectory } from "./host-files.ts";
 export { HsmpBackend } from "./hsmp.ts";
 export { HttpCaps, type HttpDevices } from "./http-caps.ts";

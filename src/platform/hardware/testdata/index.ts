@@ -4,6 +4,7 @@ export { errno, FakeHost, type HostTree, joinTrees, noData } from "../fake-host.
 export { scratchTree } from "../scratch-tree.ts";
 export { type ThrottleScene, throttleCases } from "../throttle-contract.ts";
 export * from "./cpufreq.ts";
+export * from "./cpuinfo.ts";
 export * from "./fake-kernel.ts";
 export * from "./hasty-clock.ts";
 export * from "./hsmp.ts";
