@@ -6,9 +6,8 @@ import type { Instant } from "../../core/units/index.ts";
 import { isMirror } from "./cleanup.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { conditionOf, isSameCondition } from "./condition.ts";
-import type { NodePlan } from "./pass.ts";
+import { asOf, type NodePlan } from "./node-plan.ts";
 import type { OperatorSettings } from "./settings.ts";
-import { asOf } from "./twins.ts";
 
 /** One write. A node's steps are taken in order, and one that fails ends them. */
 export type Step =

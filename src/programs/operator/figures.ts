@@ -3,7 +3,7 @@ import type { NodeState, Transition } from "../../core/policy/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
 import type { ClusterNode } from "./cluster-view.ts";
 import { definitions } from "./metrics.ts";
-import type { NodePlan } from "./pass.ts";
+import type { NodePlan } from "./node-plan.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 /** The operator's metrics, filled from what passes and writes find. */

@@ -5,7 +5,7 @@ import type { Figures } from "./figures.ts";
 import { Memory } from "./memory.ts";
 import type { News } from "./news-events.ts";
 import { type ClusterPlan, plan } from "./pass.ts";
-import type { Telemetry } from "./readings.ts";
+import type { Telemetry } from "./pass-input.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
 import type { Writer } from "./writer.ts";

@@ -1,38 +1,12 @@
-import type { NodeHardware, NodePowerProfile, NodePowerProfileSpec } from "../../core/api/index.ts";
 import { boundWattsOn, type DemandView, demandViewOf, type MarginalWatts } from "../../core/demand/index.ts";
-import { type Density, densityOf, type HardwareView, hardwareView } from "../../core/inventory/index.ts";
-import {
-  type Eligibility,
-  eligibilityOf,
-  type PlannedNode,
-  type ProfileCaps,
-  pinFrom,
-  planProfiles,
-} from "../../core/policy/index.ts";
+import { eligibilityOf, type PlannedNode, pinFrom, planProfiles } from "../../core/policy/index.ts";
 import { PowerTrend } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
+import { type ManagedNode, type NodeShape, shapeOf } from "./managed-node.ts";
+import type { Twinned } from "./node-plan.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { Target } from "./target.ts";
-import type { Twinned } from "./twins.ts";
-
-/** What follows from a node's hardware alone. */
-export interface NodeShape {
-  readonly view: HardwareView;
-  readonly density: Density;
-  readonly caps: ProfileCaps;
-}
-
-/** A node that is ours to manage, with what follows from its own objects. */
-export interface ManagedNode {
-  readonly name: string;
-  readonly node: ClusterNode;
-  readonly hardware: NodeHardware | undefined;
-  readonly profile: NodePowerProfile | undefined;
-  readonly eligibility: Eligibility;
-  readonly shape: NodeShape;
-  readonly pin: NodePowerProfileSpec | undefined;
-}
 
 /** The policy's word on every eligible node. */
 interface Planned {
@@ -135,9 +109,4 @@ export class Memory {
     const names = new Set(nodes.map(({ name }) => name));
     for (const name of this.#nodes.keys()) if (!names.has(name)) this.#nodes.delete(name);
   }
-}
-
-function shapeOf(node: ClusterNode, hardware: NodeHardware | undefined, settings: OperatorSettings): NodeShape {
-  const view = hardwareView(node, hardware?.status, { productLabelKeys: settings.gpuProductLabels });
-  return { view, density: densityOf(view), caps: settings.capsOf(view) };
 }

@@ -1,7 +1,7 @@
 import type { Transition } from "../../core/policy/index.ts";
 import type { EventNote, EventRecorder } from "../../platform/kube/index.ts";
 import type { ClusterNode } from "./cluster-view.ts";
-import type { NodePlan } from "./pass.ts";
+import type { NodePlan } from "./node-plan.ts";
 
 type Telling = Pick<EventNote, "type" | "reason" | "action" | "note">;
 

@@ -1,18 +1,11 @@
 import type { DemandView } from "../../core/demand/index.ts";
-import type { TwinOutput } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import { type Leftovers, leftoversIn } from "./cleanup.ts";
-import type { ClusterView } from "./cluster-view.ts";
-import type { ManagedNode, Memory } from "./memory.ts";
-import type { Telemetry } from "./readings.ts";
-import type { OperatorSettings } from "./settings.ts";
+import type { ManagedNode } from "./managed-node.ts";
+import type { NodePlan } from "./node-plan.ts";
+import type { PassInput } from "./pass-input.ts";
 import { isTargetOf, kept, type Target, targetFor } from "./target.ts";
 import { withTwins } from "./twins.ts";
-
-/** All that was decided about one node, and why. The very same object as in the pass before where nothing is another. */
-export interface NodePlan extends Target {
-  readonly status: TwinOutput;
-}
 
 export interface ClusterPlan {
   readonly at: Instant;
@@ -23,14 +16,6 @@ export interface ClusterPlan {
   readonly nodes: ReadonlyMap<string, NodePlan>;
   /** What is to go, by node: of nodes that are gone or no longer managed. */
   readonly leftovers: ReadonlyMap<string, Leftovers>;
-}
-
-export interface PassInput {
-  readonly view: ClusterView;
-  readonly settings: OperatorSettings;
-  readonly telemetry: Telemetry;
-  readonly memory: Memory;
-  readonly now: Instant;
 }
 
 /** One pass: from the state of the cluster to what is wanted of every managed node. Decisions come from the state alone. */

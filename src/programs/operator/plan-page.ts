@@ -1,6 +1,6 @@
 import type { Instant } from "../../core/units/index.ts";
-import type { ClusterPlan, NodePlan } from "./pass.ts";
-import { asOf } from "./twins.ts";
+import { asOf, type NodePlan } from "./node-plan.ts";
+import type { ClusterPlan } from "./pass.ts";
 
 /** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
 export function planPage(

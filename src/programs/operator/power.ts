@@ -14,7 +14,7 @@ import {
   PrometheusPower,
 } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
-import type { Telemetry } from "./readings.ts";
+import type { Telemetry } from "./pass-input.ts";
 import { believedFor } from "./settings.ts";
 
 export interface PowerOptions {

@@ -9,19 +9,10 @@ import {
   utilizationEstimate,
 } from "../../core/twin/index.ts";
 import { type Instant, instant, isPositive, parseQuantity, watts } from "../../core/units/index.ts";
-import { type FacilityReadings, isStale, type NodeUsage } from "../../platform/telemetry/index.ts";
+import { isStale } from "../../platform/telemetry/index.ts";
 import type { ClusterNode } from "./cluster-view.ts";
-import type { PassInput } from "./pass.ts";
+import type { PassInput } from "./pass-input.ts";
 import type { Target } from "./target.ts";
-
-/** What was read outside of the cluster's own objects. */
-export interface Telemetry {
-  /** From the configured HTTP endpoint or Prometheus. */
-  readonly power: ReadonlyMap<string, PowerReading>;
-  /** From metrics.k8s.io. */
-  readonly usage: ReadonlyMap<string, NodeUsage>;
-  readonly facility: FacilityReadings;
-}
 
 /** The node's power by the source that is configured; a way that is not asked, or comes second, is not worked out. */
 export function readingOf(target: Target, input: PassInput): PowerReading | undefined {

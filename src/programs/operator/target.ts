@@ -16,7 +16,7 @@ import {
 } from "../../core/policy/index.ts";
 import { type EffectiveCaps, effectiveCaps, nodePower } from "../../core/twin/index.ts";
 import type { Watts } from "../../core/units/index.ts";
-import type { ManagedNode, NodeShape } from "./memory.ts";
+import type { ManagedNode, NodeShape } from "./managed-node.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 /** What is wanted of one node, and why. */

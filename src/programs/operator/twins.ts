@@ -1,38 +1,11 @@
 import { labels } from "../../core/api/index.ts";
 import { published } from "../../core/policy/index.ts";
-import {
-  ambientOf,
-  compute,
-  estimatedPue,
-  type PowerReading,
-  supplyTotals,
-  type TwinOutput,
-} from "../../core/twin/index.ts";
-import type { Celsius, Instant, Watts, WattsPerMinute } from "../../core/units/index.ts";
-import type { ManagedNode } from "./memory.ts";
-import type { NodePlan, PassInput } from "./pass.ts";
-import { readingOf, type Telemetry } from "./readings.ts";
+import { ambientOf, compute, estimatedPue, type PowerReading, supplyTotals } from "../../core/twin/index.ts";
+import type { ManagedNode } from "./managed-node.ts";
+import type { NodePlan, Surroundings, TwinFigures, Twinned } from "./node-plan.ts";
+import type { PassInput, Telemetry } from "./pass-input.ts";
+import { readingOf } from "./readings.ts";
 import type { Target } from "./target.ts";
-
-/** What surrounds a node: the air it breathes, and what cooling costs there. */
-interface Surroundings {
-  readonly ambient: Celsius;
-  readonly pue: number;
-}
-
-/** The figures a twin is computed from, beside its target. */
-interface TwinFigures extends Surroundings {
-  readonly reading: PowerReading | undefined;
-  readonly trend: WattsPerMinute;
-  readonly supplyTotal: Watts | undefined;
-}
-
-/** A plan, and what it was made from. */
-export interface Twinned {
-  readonly plan: NodePlan;
-  readonly target: Target;
-  readonly figures: TwinFigures;
-}
 
 /** Every target with its twin. In two rounds, because the supply of a rack is the sum of its nodes. */
 export function withTwins(targets: readonly Target[], input: PassInput): Map<string, NodePlan> {
@@ -92,13 +65,6 @@ function surroundingsOf(zone: string, { facility: { site, zones } }: Telemetry):
   return { ambient: ambientOf(own?.ambient, site.ambient), pue: estimatedPue(own, site) };
 }
 
-/** An estimate from the pods that are there has no age of its own: it is as of whenever it is told (see `asOf`). */
+/** An estimate from the pods that are there has no age of its own: it is as of whenever it is told (see `asOf` of node-plan.ts). */
 const saysTheSame = (one: PowerReading | undefined, other: PowerReading | undefined): boolean =>
   one?.power === other?.power && one?.source === other?.source && (one?.at === other?.at || one?.source === "static");
-
-/** What a plan says of a node at a moment. */
-export function asOf({ powerMeasurement, ...rest }: TwinOutput, now: Instant): TwinOutput {
-  if (powerMeasurement?.source !== "static")
-    return powerMeasurement === undefined ? rest : { ...rest, powerMeasurement };
-  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: new Date(now).toISOString() } };
-}
