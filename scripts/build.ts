@@ -1,4 +1,4 @@
-// npm run build: one file, dist/joulie.mjs, that needs Node 24 and nothing else.
+// npm run build: one file, dist/joulie.mjs, that needs Node 24 and nothing else; koffi beside it lets it use NVML.
 import { join } from "node:path";
 import { bundle } from "./bundle.ts";
 

@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundle } from "./bundle.ts";
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, "..");
+
+/** What the agent does with its GPUs, without the rest of it. */
+const entry = `
+  import { systemClock } from ${JSON.stringify(join(root, "src/platform/clock/index.ts"))};
+  import { findGpuBackend, HostDirectory } from ${JSON.stringify(join(root, "src/platform/hardware/index.ts"))};
+  const [folder] = process.argv.slice(2);
+  const files = new HostDirectory(folder + "/host");
+  const backend = findGpuBackend({
+    sys: files, proc: files, clock: systemClock, nvmlLibrary: folder + "/libno-nvml.so", stateDir: folder,
+  });
+  const { boards, absent } = await backend.look();
+  console.log(backend.name, boards?.map(({ id }) => id).join() ?? absent);
+`;
+
+let folder: string;
+beforeAll(async () => {
+  // Outside the checkout, so that no node_modules is above it.
+  folder = mkdtempSync(join(tmpdir(), "joulie-bundle-"));
+  mkdirSync(join(folder, "bin"));
+  writeFileSync(join(folder, "entry.ts"), entry);
+  await bundle(join(folder, "gpus.mjs"), join(folder, "entry.ts"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const look = async (): Promise<string> => {
+  const env = { PATH: `${join(folder, "bin")}:/usr/bin:/bin` };
+  return (await run(process.execPath, [join(folder, "gpus.mjs"), folder], { env })).stdout;
+};
+
+describe("the bundle and koffi", () => {
+  it("X-65 without koffi it starts, says so, and nvidia-smi stands in for NVML", async () => {
+    expect(await look()).toMatch(/^none .*npm install koffi.*nvidia-smi is not installed/);
+    const tool = join(folder, "bin/nvidia-smi");
+    writeFileSync(
+      tool,
+      `#!/bin/sh\necho "0, GPU-1, H100, 300.00, 700.00, 700.00, 700.00, 200.00, 700.00, [N/A], Enabled"\n`,
+    );
+    chmodSync(tool, 0o755);
+    expect(await look()).toBe("nvidia-smi GPU-1\n");
+    rmSync(tool);
+  });
+
+  it("with koffi beside it, it gets as far as the library", async () => {
+    mkdirSync(join(folder, "node_modules"));
+    for (const name of ["koffi", "@koromix"]) {
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+    }
+    expect(await look()).toContain("libno-nvml.so does not load");
+  });
+});
