@@ -87,6 +87,7 @@ class GpuBackends implements GpuBackend {
   #inUse = new Map<GpuVendor, GpuBackend>();
   #drivenBy = new Map<string, GpuBackend>();
   #seen: readonly GpuCapBoard[] = [];
+  #looked: Promise<GpuView> | undefined;
 
   constructor(routes: readonly Route[]) {
     this.#routes = routes;
@@ -97,6 +98,11 @@ class GpuBackends implements GpuBackend {
   }
 
   async look(signal?: AbortSignal): Promise<GpuView> {
+    this.#looked = this.#look(signal);
+    return this.#looked;
+  }
+
+  async #look(signal: AbortSignal | undefined): Promise<GpuView> {
     const found = await Promise.all(this.#routes.map(async (route) => this.#lookAt(route, signal)));
     const boards = found.flatMap((one) => one.boards ?? []);
     this.#inUse = new Map(found.flatMap((one) => (one.backend ? [[one.vendor, one.backend] as const] : [])));
@@ -146,7 +152,8 @@ class GpuBackends implements GpuBackend {
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
-    if (this.#drivenBy.size === 0) await this.look(signal);
+    this.#looked ??= this.look(signal);
+    await this.#looked;
     return (await Promise.all([...this.#inUse.values()].map(async (backend) => backend.power?.(signal) ?? []))).flat();
   }
 

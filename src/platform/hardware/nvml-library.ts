@@ -19,7 +19,7 @@ export interface NvmlLibrary {
 }
 
 /**
- * Loads the library, and koffi only now: it costs 9 MB, which a node without NVIDIA's driver need not pay. Rejects with what to
+ * Loads the library, and koffi only now: it costs 2 to 9 MB, which a node without NVIDIA's driver need not pay. Rejects with what to
  * install. A function that the library lacks fails alone, when called.
  */
 export async function loadNvml(file: string): Promise<NvmlLibrary> {
