@@ -46,6 +46,16 @@ describe("NameIndex", () => {
     }
   });
 
+  it("tells names apart whose hash is the same", () => {
+    const index = new NameIndex();
+    // Known collisions of FNV-1a in 32 bits.
+    const names = ["costarring", "liquid", "declinate", "macallums", "altarage", "zinke"];
+    names.forEach((name, slot) => index.set(name, slot));
+    expect(names.map((name) => slotOf(index, name))).toEqual([0, 1, 2, 3, 4, 5]);
+    index.delete("costarring");
+    expect([slotOf(index, "costarring"), slotOf(index, "liquid")]).toEqual([-1, 1]);
+  });
+
   it("keeps no room for names that left", () => {
     const index = new NameIndex();
     // 20 MB of names come and go: they must not be kept, and the few that stay must still be found.

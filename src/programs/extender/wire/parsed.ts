@@ -1,3 +1,5 @@
+import type { Candidates } from "./candidates.ts";
+
 /** What JSON.parse says of a request, as far as it is compared with what the bytes say. */
 export interface Parsed {
   readonly names: readonly unknown[];
@@ -31,4 +33,15 @@ export function readParsed(text: string, label: string): Parsed {
     profiles.push((((metadata as Keyed)["labels"] ?? {}) as Keyed)[label]);
   }
   return { names, profiles };
+}
+
+/** The first candidate of which bytes and objects do not say the same; -1 when all agree. */
+export function differsAt(candidates: Candidates, { names, profiles }: Parsed): number {
+  const most = Math.max(candidates.count, names.length);
+  for (let i = 0; i < most; i++) {
+    if (i >= candidates.count || candidates.name(i) !== names[i]) return i;
+    const profile = typeof profiles[i] === "string" ? profiles[i] : undefined;
+    if (candidates.powerProfile(i) !== profile) return i;
+  }
+  return -1;
 }

@@ -168,6 +168,21 @@ describe("readRequest", () => {
     for (const text of usual) expect(agree(Buffer.from(text))).toBe("read");
   });
 
+  it("reads a key that comes twice as JSON.parse does: the first of them is as if it had never been", () => {
+    const labelled = '{"name":"x","labels":{"joulie.io/power-profile":"eco"}}';
+    const texts = [
+      `{"pod":{},"nodes":{"items":[{"metadata":${labelled},"metadata":{"name":"a"}}]}}`,
+      `{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{"joulie.io/power-profile":"eco"},"labels":{}}}]}}`,
+      `{"pod":{},"nodes":{"items":[{"metadata":${labelled}}]},"nodes":null,"nodenames":["a"]}`,
+      `{"pod":{},"nodenames":["x","y"],"nodenames":["a"]}`,
+      `{"pod":{},"nodes":{"items":[{"metadata":${labelled}}],"items":[]}}`,
+    ];
+    for (const text of texts) expect(agree(Buffer.from(text))).toBe("surprise");
+    expect(agree(Buffer.from(`{"pod":{},"nodes":{"items":[{"metadata":${labelled},"metadata":null}]}}`))).toBe(
+      "refused",
+    );
+  });
+
   it("a deep document is read to a depth of 10,000 and refused beyond, in no time either way", () => {
     const deep = (levels: number) => `{"pod":{},"nodenames":["a"],"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
     expect(namesOf(deep(9999))).toEqual(["a"]);

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { labels } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Parsed, readParsed } from "./parsed.ts";
+import { differsAt, type Parsed, readParsed } from "./parsed.ts";
 import { type ExtenderRequest, requestOf } from "./request.ts";
 import { WireError } from "./wire-error.ts";
 
@@ -57,7 +57,7 @@ export class RequestWorker {
     this.#places = waiting;
   }
 
-  /** Rejects with a WireError; never with a Surprise. */
+  /** Rejects with a WireError, never with a Surprise. */
   async readRequestInWorker(body: Buffer): Promise<ExtenderRequest> {
     if (body.length > MAX_BYTES) {
       throw new WireError(
@@ -71,7 +71,10 @@ export class RequestWorker {
     try {
       const turn = this.#turn.then(async () => this.#ask(body));
       this.#turn = turn.catch(() => {});
-      expectSame(request, await turn);
+      const place = differsAt(request.candidates, await turn);
+      if (place >= 0) {
+        throw new WireError(`candidate ${place} reads in two ways: send each key once, and without escapes`, 500);
+      }
       return request;
     } finally {
       this.#waiting--;
@@ -127,17 +130,3 @@ export class RequestWorker {
     void worker?.terminate();
   }
 }
-
-function expectSame({ candidates }: ExtenderRequest, { names, profiles }: Parsed): void {
-  const differs = (i: number) =>
-    candidates.name(i) !== names[i] || candidates.powerProfile(i) !== profileOf(profiles[i]);
-  let i = 0;
-  while (i < candidates.count && !differs(i)) i++;
-  if (i === candidates.count && i === names.length) return;
-  throw new WireError(
-    `an unusual request reads in two ways at candidate ${i}: send each key once, without escapes`,
-    500,
-  );
-}
-
-const profileOf = (value: unknown) => (typeof value === "string" ? value : undefined);

@@ -32,8 +32,11 @@ export function spelled(value: unknown, roll: Dice, unusual = 0): string {
     if (Array.isArray(one)) return `[${one.map((part) => space() + spell(part) + space()).join(",") || space()}]`;
     if (typeof one !== "object" || one === null) return JSON.stringify(one);
     const members = Object.entries(one).toSorted(() => roll(3) - 1);
-    const twice = roll(100) < unusual ? members.slice(0, 1) : [];
-    const parts = [...members, ...twice].map(
+    // The first of two does not count, whatever it holds.
+    const before =
+      roll(100) < unusual ? members.slice(0, 1).map(([key]) => [key, members.at(roll(members.length))?.[1]]) : [];
+    const earlier = roll(2) === 0 ? before : before.map(([key]) => [key, {}]);
+    const parts = [...earlier, ...members].map(
       ([key, part]) => `${space()}${text(key, roll(100) < unusual)}${space()}:${space()}${spell(part)}${space()}`,
     );
     return `{${parts.join(",") || space()}}`;
