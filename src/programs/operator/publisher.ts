@@ -1,4 +1,4 @@
-import { capsUnder, seenOn } from "../../core/policy/index.ts";
+import { capsUnder, type SeenState, seenOn } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError } from "../../platform/kube/index.ts";
@@ -23,6 +23,11 @@ export interface PublisherOptions {
   readonly news: News;
   /** What has to be written for a plan, as things are at this moment. */
   readonly jobFor: (plan: NodePlan) => Job;
+  /**
+   * Nodes whose eco caps were sent and not confirmed. A server that stood still may take them in long after, when the term in
+   * which they were sent is over.
+   */
+  readonly lowered: Set<string>;
   /** Looked at right before each write: whoever lost the lease writes nothing more. */
   readonly mayWrite: () => boolean;
   /** A write leaves more to decide: eco caps follow once the node shows eco. */
@@ -40,8 +45,6 @@ const TOLD_AFTER = 2;
 /** Makes the cluster show the plan of one node, step by step, and stops where a step is not wanted any more. */
 export class Publisher {
   readonly #options: PublisherOptions;
-  /** Nodes whose eco caps were sent and not confirmed: they may be in force although nothing shows them. */
-  readonly #lowered = new Set<string>();
   readonly #contest = new Contest();
   /** Changes of state whose answer was lost: whether they have happened is seen later. */
   readonly #untold = new Map<string, NodePlan>();
@@ -52,7 +55,7 @@ export class Publisher {
 
   /** Caps may be in force that a pod has overtaken: the node is to be looked at even if it shows its plan. */
   isUnsure(name: string): boolean {
-    return this.#lowered.has(name);
+    return this.#options.lowered.has(name);
   }
 
   /** A new plan: tells of what has happened since the last one, and forgets the nodes that left. */
@@ -65,13 +68,16 @@ export class Publisher {
       this.#untold.delete(name);
     }
     this.#contest.keepOnly(nodes);
-    for (const name of this.#lowered) if (!nodes.has(name)) this.#lowered.delete(name);
+    const { lowered } = this.#options;
+    for (const name of lowered) if (!nodes.has(name)) lowered.delete(name);
   }
 
   /** Throws Overtaken where it is not wanted any more, and whatever a write throws. */
   async publish(plan: NodePlan, signal: AbortSignal): Promise<void> {
-    const { figures, jobFor, onMore } = this.#options;
+    const { figures, jobFor, onMore, lowered } = this.#options;
     await this.#takeBack(plan, signal);
+    // They are there, and nobody is under them: what comes from now on comes to a node that is eco.
+    if (this.#seen(plan)?.caps === "eco") lowered.delete(plan.name);
     const job = jobFor(plan);
     for (const step of job.steps) {
       await this.#take(plan, job, step, signal);
@@ -80,7 +86,7 @@ export class Publisher {
       if (job.moves) this.#moved(plan);
       // One that was bound while the caps were on their way was there first.
       await this.#takeBack(plan, signal);
-      this.#lowered.delete(plan.name);
+      lowered.delete(plan.name);
     }
     this.#show(plan);
     if (job.leavesMore) onMore();
@@ -97,7 +103,7 @@ export class Publisher {
     };
     const beforeSending = () => {
       mustBeWanted();
-      if (lowers) this.#lowered.add(name);
+      if (lowers) this.#options.lowered.add(name);
     };
     try {
       if (lowers) {
@@ -148,7 +154,7 @@ export class Publisher {
     const { state, figures, writes, onFailure, onMore } = this.#options;
     const { name, spec, pin, shape } = plan;
     const node = state.node(name);
-    if (!this.#lowered.has(name) || node === undefined || performancePodsOn(state, name) === 0) return;
+    if (!this.#options.lowered.has(name) || node === undefined || performancePodsOn(state, name) === 0) return;
     const { cpu: _cpu, gpu: _gpu, ...rest } = spec;
     const raised = { ...rest, ...capsUnder(pin, shape.caps).performance };
     const mustLead = () => this.#mustLead();
@@ -160,7 +166,7 @@ export class Publisher {
       throw error;
     }
     figures.wrote("spec");
-    this.#lowered.delete(name);
+    this.#options.lowered.delete(name);
     onMore();
   }
 
@@ -176,18 +182,19 @@ export class Publisher {
   #show(plan: NodePlan): void {
     const { state, settings, figures } = this.#options;
     const node = state.node(plan.name);
-    if (node !== undefined) figures.shown(node, this.#seen(plan) ?? plan.seen.state, settings);
+    const seen = this.#seen(plan);
+    if (node !== undefined && seen !== undefined) figures.shown(node, seen.state, settings);
   }
 
   #isThere(plan: NodePlan): boolean {
-    return this.#seen(plan) === plan.next.state;
+    return this.#seen(plan)?.state === plan.next.state;
   }
 
-  #seen({ name, shape, pin }: NodePlan) {
+  #seen({ name, shape, pin }: NodePlan): SeenState | undefined {
     const { state, settings } = this.#options;
     const node = state.node(name);
     const powerProfileLabel = settings.labels.powerProfile;
-    return node && seenOn(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel }).state;
+    return node && seenOn(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel });
   }
 }
 

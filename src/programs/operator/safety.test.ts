@@ -106,6 +106,23 @@ describe("what must not happen, through the API", () => {
     expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
   });
 
+  it("X-22 eco caps that a server held back until their sender's term was over are taken back in the next", async () => {
+    let [first, frozen] = [true, false];
+    between(async (request, go) => {
+      if (first && isLowering(request)) [first, frozen] = [false, true];
+      if (frozen && request.method !== "GET") throw new Error("no answer");
+      return go();
+    });
+    const operator = trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(60);
+    expect(operator.logs.filter(({ msg }) => msg === "no longer leading")).toHaveLength(1);
+    await trial.createPod("p", "n", performancePod);
+    await trial.hand.mergePatch(resources.nodeTwins, { name: "n" }, { spec: { cpu: { packagePowerCapPctOfMax: 60 } } });
+    frozen = false;
+    await trial.pass(60);
+    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
+  });
+
   it("X-22 X-24 nothing is lowered over a pod that a silent watch has not shown", async () => {
     const held = Promise.withResolvers<void>();
     let holding = false;

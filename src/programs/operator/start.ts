@@ -111,6 +111,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const telemetry = () => meter.telemetry;
   const loop = new Loop({ state, settings, telemetry, clock, ioClock, log, changes, figures, news, interval });
 
+  const lowered = new Set<string>();
   let writer: Writer | undefined;
   const elector: LeaderElector = new LeaderElector({
     ...io,
@@ -124,6 +125,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         settings,
         figures,
         news,
+        lowered,
         mayWrite: () => elector.leading,
         onMore: () => loop.request(),
       });

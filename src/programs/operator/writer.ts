@@ -26,6 +26,8 @@ export interface WriterOptions {
   readonly settings: OperatorSettings;
   readonly figures: Figures;
   readonly news: News;
+  /** Outlives the term; see Publisher. */
+  readonly lowered: Set<string>;
   /** Looked at right before each write: whoever lost the lease writes nothing more. */
   readonly mayWrite: () => boolean;
   /** A write leaves more to decide: eco caps follow once the node shows eco. */
