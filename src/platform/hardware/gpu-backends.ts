@@ -93,6 +93,7 @@ class GpuBackends implements GpuBackend {
     this.#routes = routes;
   }
 
+  /** What drives the boards now. It changes with that while ids and originals stay: a journal must not go by it. */
   get name(): string {
     return [...this.#inUse.values()].map(({ name }) => name).join("+") || "none";
   }

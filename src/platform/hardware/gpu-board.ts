@@ -1,5 +1,6 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { isPositive, type Watts, watts } from "../../core/units/index.ts";
+import { errorWords } from "./host-error.ts";
 import type { CapBoard, PowerCapBackend } from "./port.ts";
 import { shownWatts } from "./shown.ts";
 
@@ -85,6 +86,16 @@ export const restored = (original: Watts, written: Watts, outcome: WriteOutcome)
         message: `${shownWatts(original)} is out of range by now: restored to ${shownWatts(written)}`,
       }
     : outcome;
+
+/** The outcome of a cap that did not work, once the limit before it was put back; an error where that did not work either. */
+export async function takenBack(outcome: WriteOutcome, putBack: () => Promise<unknown>): Promise<WriteOutcome> {
+  try {
+    await putBack();
+    return outcome;
+  } catch (error) {
+    return { result: "error", message: `${outcome.message}; nor could it be taken back: ${errorWords(error)}` };
+  }
+}
 
 /** What makes no sense about a range, in words. */
 export function rangeWarnings({ min, max }: { min?: Watts | undefined; max?: Watts | undefined }): readonly string[] {

@@ -61,6 +61,7 @@ for b in "$D"/board*; do
     fi
     [ -e "$b/ignore" ] || printf '%.2f\n' "$limit" > "$b/power.limit"
     [ -e "$b/ignore" ] || printf '%.2f\n' "$limit" > "$b/enforced.power.limit"
+    [ -e "$b/oob" ] && cat "$b/oob" > "$b/enforced.power.limit"
     echo "Power limit for GPU 00000000:17:00.0 was set to $limit W from 700.00 W."
     echo "All done."
     exit 0

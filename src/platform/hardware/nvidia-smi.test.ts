@@ -132,15 +132,15 @@ describe("nvidia-smi", () => {
     ]);
   });
 
-  it("quirk 12: a limit that the BMC undercuts is blocked", async () => {
+  it("quirk 12: a limit that the BMC undercuts is blocked, and taken back", async () => {
     boards(1);
-    tool.set(0, "ignore", "");
-    tool.set(0, "power.limit", "600.00");
-    tool.set(0, "enforced.power.limit", "500.00");
+    tool.set(0, "oob", "500.00");
     expect(await smi().cap(uuid(0), watts(600))).toMatchObject({
       result: "blocked",
       message: expect.stringContaining("enforced 500 W, not 600 W"),
     });
+    expect(tool.get(0, "power.limit")).toBe("700.00");
+    expect(tool.writes()).toBe(2);
   });
 
   it("a refusal says its range, or its permission", async () => {

@@ -13,6 +13,7 @@ import {
   originalText,
   parseOriginal,
   restored,
+  takenBack,
   unwritable,
 } from "./gpu-board.ts";
 import { errorWords } from "./host-error.ts";
@@ -99,16 +100,30 @@ export class NvidiaSmi implements GpuBackend {
     const known = await this.#row(id, signal);
     if (typeof known === "string") return { result: "error", message: known };
     if (known.board.lost !== undefined) return { result: "error", message: known.board.lost };
+    const written = await this.#write(id, limit, signal);
+    const outcome = written.result === "applied" ? await this.#readBack(id, limit, signal) : written;
+    const before = known.limit;
+    if (outcome.result === "applied" || written.result !== "applied" || before === undefined) return outcome;
+    // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
+    return takenBack(outcome, async () => {
+      const { result, message } = await this.#write(id, before, signal);
+      if (result !== "applied") throw new Error(message);
+    });
+  }
+
+  /** `applied` = nvidia-smi says so. */
+  async #write(id: string, limit: Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
     const answer = await this.#tool.run(["-i", id, "-pl", String(Number(limit.toFixed(2)))], signal);
     if (answer.absent !== undefined) return { result: "blocked", message: answer.absent };
     if (answer.failed !== undefined) return { result: "error", message: answer.failed };
     const said = `${answer.stdout}\n${answer.stderr}`;
     const refused = refusals.find(({ says }) => says.test(said));
-    if (refused !== undefined)
+    if (refused !== undefined) {
       return { result: refused.result, message: `nvidia-smi: ${lineWith(refused.says, said)}` };
-    if (answer.status !== 0)
-      return { result: "error", message: `nvidia-smi: ${lastWords(answer)} (exit ${answer.status})` };
-    return this.#readBack(id, limit, signal);
+    }
+    return answer.status === 0
+      ? { result: "applied" }
+      : { result: "error", message: `nvidia-smi: ${lastWords(answer)} (exit ${answer.status})` };
   }
 
   async #readBack(id: string, asked: Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {

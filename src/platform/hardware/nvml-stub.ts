@@ -15,13 +15,14 @@ export interface NvmlStub {
   remove(): void;
 }
 
+const COMPILER = "cc";
 const source = join(import.meta.dirname, "testdata/nvml/stub.c");
 
 export function buildNvmlStub(...defines: readonly string[]): NvmlStub {
   const folder = mkdtempSync(join(tmpdir(), "joulie-nvml-"));
   const library = join(folder, "libnvidia-ml.so.1");
   const args = ["-shared", "-fPIC", "-Wall", "-o", library, source, ...defines.map((name) => `-D${name}`)];
-  const { error, status, stderr } = spawnSync("cc", args, { encoding: "utf8" });
+  const { error, status, stderr } = spawnSync(COMPILER, args, { encoding: "utf8" });
   if (error !== undefined) throw new Error(`no C compiler (${error.message}): apt-get install gcc libc6-dev`);
   if (status !== 0) throw new Error(`the NVML stub does not compile: ${stderr}`);
   const loaded = koffi.load(library);

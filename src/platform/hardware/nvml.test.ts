@@ -117,8 +117,8 @@ describe("NVML", () => {
     });
     expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 500 });
     expect((await boards())[0]?.warnings).toEqual([expect.stringContaining("enforced 500 W")]);
-    // The BMC's limit is not ours to keep.
-    expect(await nvml.original(uuidOf(0))).toEqual({ original: "600" });
+    // What was written is taken back, and the BMC's limit is not ours to keep.
+    expect(await nvml.original(uuidOf(0))).toEqual({ original: "700" });
     expect(await nvml.cap(uuidOf(0), watts(450))).toEqual({ result: "applied" });
   });
 
@@ -127,6 +127,7 @@ describe("NVML", () => {
     stub.set(0, "lies", 1);
     const outcome = await nvml.cap(uuidOf(0), watts(400));
     expect(outcome).toEqual({ result: "error", message: "400 W reads back, yet the board enforces 700 W" });
+    expect(stub.get(0, "limit")).toBe(700_000);
   });
 
   it("quirk 10: without persistence it warns, and a limit that fell back to the default is read as that", async () => {

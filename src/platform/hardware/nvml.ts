@@ -17,6 +17,7 @@ import {
   originalText,
   parseOriginal,
   restored,
+  takenBack,
   unwritable,
 } from "./gpu-board.ts";
 import { errorWords } from "./host-error.ts";
@@ -95,8 +96,12 @@ export class Nvml implements GpuBackend {
     if (refusal !== undefined) return { result: "error", message: refusal };
     try {
       return await this.#onBoard(id, signal, async (call, { handle }) => {
+        const [before] = await call(id, "limit", handle);
         await call(id, "setLimit", handle, Math.round(limit * 1000));
-        return this.#readBack(call, id, handle, limit);
+        const outcome = await this.#readBack(call, id, handle, limit);
+        if (outcome.result === "applied") return outcome;
+        // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
+        return takenBack(outcome, async () => call(id, "setLimit", handle, before));
       });
     } catch (error) {
       return this.#refused(id, error);
