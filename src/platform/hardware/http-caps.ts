@@ -12,8 +12,10 @@ export interface HttpDevices {
   readonly device: CapDevice;
   /** What to set when nothing is to be limited any more: the most that is known of. */
   readonly most: Watts;
-  /** The cap that telemetry reports, of one device or of all of them. */
-  readonly reported?: Watts | undefined;
+  /** How many devices the cap is for. */
+  readonly count: number;
+  /** The last that telemetry said: its cap may be of one device or of all of them. */
+  readonly seen?: { readonly cap?: Watts | undefined } | undefined;
 }
 
 export interface HttpCapsOptions {
@@ -39,6 +41,8 @@ export class HttpCaps implements PowerCapBackend {
   readonly name = "http";
   readonly kind: DeviceKind;
   readonly #options: HttpCapsOptions;
+  /** What was set last, and what had been seen by then: that says nothing of it. */
+  #last: { readonly watts: Watts; readonly seen: HttpDevices["seen"] } | undefined;
 
   constructor(options: HttpCapsOptions) {
     this.kind = options.kind;
@@ -51,17 +55,24 @@ export class HttpCaps implements PowerCapBackend {
   }
 
   async limit(): Promise<LimitReading> {
-    const { reported } = this.#options.devices();
-    return isPositive(reported) ? { limit: reported } : { unreadable: "telemetry reports no cap" };
+    const { seen, count } = this.#options.devices();
+    if (seen === undefined || seen === this.#last?.seen) return { unreadable: "telemetry has said nothing since" };
+    if (!isPositive(seen.cap)) return { unreadable: "telemetry reports no cap" };
+    const { watts } = this.#last ?? {};
+    const ofAll = watts !== undefined && Math.abs(seen.cap - watts * count) <= 0.005 * seen.cap;
+    return { limit: ofAll ? watts : seen.cap };
   }
 
   async cap(_id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    return this.#options.control.send(commandOf(this.kind, limit), signal);
+    const { control, devices } = this.#options;
+    const outcome = await control.send(commandOf(this.kind, limit), signal);
+    if (outcome.result === "applied") this.#last = { watts: limit, seen: devices().seen };
+    return outcome;
   }
 
   async original(): Promise<OriginalReading> {
-    const { most, reported } = this.#options.devices();
-    const watts = isPositive(reported) ? Math.max(most, reported) : most;
+    const { most, seen } = this.#options.devices();
+    const watts = isPositive(seen?.cap) ? Math.max(most, seen.cap) : most;
     return { original: JSON.stringify({ ...wayTo(this.#options.control.endpoint), watts }) };
   }
 

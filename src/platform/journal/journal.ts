@@ -29,7 +29,8 @@ const NOTED_WITHIN: Milliseconds = milliseconds(2000);
  */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #entries: Map<string, JournalEntry>;
+  readonly #entries = new Map<string, JournalEntry>();
+  readonly #byNode = new Map<string, Set<string>>();
   #generation: number;
   /** Why nothing may be written: another Joulie's file is here. */
   readonly #sealed: string | undefined;
@@ -40,7 +41,7 @@ export class Journal {
   private constructor(options: JournalOptions, { generation, entries }: Generation, sealed: string | undefined) {
     this.#options = options;
     this.#generation = generation;
-    this.#entries = new Map(entries.map((entry) => [keyText(entry), entry]));
+    for (const entry of entries) this.#set(entry);
     this.#sealed = sealed;
   }
 
@@ -75,6 +76,13 @@ export class Journal {
     return this.#entries.values();
   }
 
+  /** Those of one node that is reached over HTTP, or without a name those of this host. */
+  of(node?: string): readonly JournalEntry[] {
+    return Array.from(this.#byNode.get(node ?? "") ?? [], (key) => this.#entries.get(key)).filter(
+      (entry) => entry !== undefined,
+    );
+  }
+
   get(key: JournalKey): JournalEntry | undefined {
     return this.#entries.get(keyText(key));
   }
@@ -90,11 +98,11 @@ export class Journal {
     }
     const { mostEntries = MOST_ENTRIES, files } = this.#options;
     if (this.#entries.size >= mostEntries) throw new Error(`the journal in ${files.directory} is full`);
-    this.#entries.set(key, entry);
+    this.#set(entry);
     try {
       await this.#write();
     } catch (error) {
-      this.#entries.delete(key);
+      this.#delete(entry);
       throw new Error(`cannot keep the original limit in ${files.directory}: ${said(error)}`, { cause: error });
     }
   }
@@ -103,13 +111,13 @@ export class Journal {
   note(key: JournalKey, ours: number): void {
     const entry = this.get(key);
     if (entry === undefined || entry.ours === ours) return;
-    this.#entries.set(keyText(key), { ...entry, ours });
+    this.#set({ ...entry, ours });
     this.#soon();
   }
 
   /** The board is as it was. Should this not reach the disk, it is restored once more, which changes nothing. */
   drop(key: JournalKey): void {
-    if (this.#entries.delete(keyText(key))) this.#soon();
+    if (this.#delete(key)) this.#soon();
   }
 
   /** Everything that was noted and dropped is on the disk, or told as a problem. */
@@ -122,6 +130,24 @@ export class Journal {
     this.#noting.cancel();
     this.#noting = undefined;
     await this.#write().catch((error: unknown) => this.#options.onProblem(said(error)));
+  }
+
+  #set(entry: JournalEntry): void {
+    const { node = "" } = entry;
+    const key = keyText(entry);
+    this.#entries.set(key, entry);
+    const own = this.#byNode.get(node);
+    if (own === undefined) this.#byNode.set(node, new Set([key]));
+    else own.add(key);
+  }
+
+  #delete(entry: JournalKey): boolean {
+    const { node = "" } = entry;
+    const key = keyText(entry);
+    const own = this.#byNode.get(node);
+    own?.delete(key);
+    if (own?.size === 0) this.#byNode.delete(node);
+    return this.#entries.delete(key);
   }
 
   #soon(): void {

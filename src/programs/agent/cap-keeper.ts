@@ -1,0 +1,210 @@
+import {
+  type CapDevice,
+  type CapVerdict,
+  type CapWatch,
+  capVerdict,
+  observeCap,
+  type WriteOutcome,
+  watchCap,
+} from "../../core/control/index.ts";
+import {
+  elapsed,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type Watts,
+  watts,
+} from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { CapBoard, PowerCapBackend } from "../../platform/hardware/index.ts";
+import type { Journal, JournalEntry, JournalKey } from "../../platform/journal/index.ts";
+import { Troubles } from "./troubles.ts";
+
+/** A board of a backend. */
+export interface Seat {
+  readonly backend: PowerCapBackend;
+  readonly board: CapBoard;
+}
+
+export type Check =
+  | { readonly kind: "holds"; readonly message?: string }
+  /** Somebody set it higher; it is to be set again. */
+  | { readonly kind: "undone"; readonly found: Watts; readonly message: string }
+  /** It was undone so often that setting it again is a fight. */
+  | { readonly kind: "contested"; readonly message: string };
+
+/** What this process knows of a cap beyond the journal. */
+interface Held {
+  readonly asked: Watts;
+  /** What the board said right after it was set. */
+  readonly read: Watts | undefined;
+  readonly watch: CapWatch;
+}
+
+/** How long a device may average over before its cap has to hold: PL1 of client parts takes 28 s. */
+const SETTLES: Readonly<Record<PowerCapBackend["kind"], Milliseconds>> = {
+  cpu: milliseconds(30_000),
+  gpu: milliseconds(5000),
+};
+const MOST_REASSERTS = 5;
+const WITHIN = milliseconds(3_600_000);
+
+/** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
+export const keyOf = (node: string, backend: string, board: string): JournalKey =>
+  backend === "http" ? { node, backend, board } : { backend, board };
+
+/**
+ * Sets caps and answers for them: no write before the original is safe, none that is not read back, and none that is called
+ * effective before load has tested it.
+ */
+export class CapKeeper {
+  readonly #node: string;
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #held = new Map<string, Held>();
+  readonly #undone = new Map<string, readonly MonotonicInstant[]>();
+  readonly #troubles: Troubles;
+
+  constructor(node: string, journal: Journal, clock: Clock) {
+    this.#node = node;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#troubles = new Troubles(clock);
+  }
+
+  entry({ backend, board }: Seat): JournalEntry | undefined {
+    return this.#journal.get(keyOf(this.#node, backend.name, board.id));
+  }
+
+  /** The cap of ours that the board carries; where only the journal remembers it, what the board says counts. */
+  async inForce(seat: Seat, signal: AbortSignal): Promise<Watts | undefined> {
+    const entry = this.entry(seat);
+    if (entry === undefined) return undefined;
+    const asked = this.#held.get(nameOf(seat))?.asked;
+    if (asked !== undefined) return asked;
+    const { limit } = await seat.backend.limit(seat.board.id, signal);
+    return limit ?? watts(entry.ours ?? 0);
+  }
+
+  /** The range of the board, with the limit it had before us. */
+  async device(seat: Seat, signal: AbortSignal): Promise<CapDevice> {
+    const { device, id } = seat.board;
+    // A service over HTTP has a maximum and no limit of its own.
+    if (seat.backend.name === "http") return device;
+    const entry = this.entry(seat);
+    const original = entry === undefined ? (await seat.backend.limit(id, signal)).limit : entry.limit;
+    return original === undefined ? device : { ...device, original };
+  }
+
+  /** `watched` is the power that has to stay below the cap: several boards' where one stands for them. */
+  async set(seat: Seat, cap: Watts, watched: Watts, signal: AbortSignal): Promise<WriteOutcome> {
+    const { backend, board } = seat;
+    const name = nameOf(seat);
+    if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
+    if (board.locked !== undefined) return { result: "blocked", message: `${board.id}: ${board.locked}` };
+    const resting = this.#troubles.resting(name);
+    if (resting !== undefined) return resting;
+    const fresh = this.entry(seat) === undefined;
+    const unkept = fresh ? await this.#keep(seat, cap, signal) : undefined;
+    if (unkept !== undefined) return unkept;
+    const outcome = await backend.cap(board.id, cap, signal);
+    if (outcome.result !== "applied") {
+      this.#troubles.failed(name, outcome);
+      if (fresh) await this.#forgetUntouched(seat, outcome, signal);
+      return outcome;
+    }
+    this.#troubles.succeeded(name);
+    const { limit: read } = await backend.limit(board.id, signal);
+    const settles = backend.name === "http" ? 0 : SETTLES[backend.kind];
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + settles);
+    this.#held.set(name, { asked: cap, read, watch: watchCap(watched, trustFrom) });
+    this.#journal.note(keyOf(this.#node, backend.name, board.id), cap);
+    return outcome;
+  }
+
+  /** Whether the cap is still what it was. What cannot be read back is taken for applied. */
+  async check(seat: Seat, cap: Watts, signal: AbortSignal): Promise<Check> {
+    const { limit } = await seat.backend.limit(seat.board.id, signal);
+    const name = nameOf(seat);
+    const held = this.#held.get(name);
+    if (limit === undefined) return { kind: "holds" };
+    const expected = held?.read ?? held?.asked ?? cap;
+    if (Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected)) return { kind: "holds" };
+    // Somebody needs it lower still, for heat or for a budget of their own: what was promised holds.
+    if (limit < expected) return { kind: "holds", message: `held lower, at ${limit} W, by somebody else` };
+    // After a restart a reboot may have reset it: nobody's doing.
+    if (held === undefined) return { kind: "undone", found: limit, message: "" };
+    const now = this.#clock.monotonic();
+    const before = (this.#undone.get(name) ?? []).filter((at) => elapsed(at, now) < WITHIN);
+    if (before.length >= MOST_REASSERTS)
+      return {
+        kind: "contested",
+        message: `another program keeps setting ${seat.board.id} to ${limit} W; it is not set again for now: stop that program, or route control elsewhere`,
+      };
+    this.#undone.set(name, [...before, now]);
+    const message = `another program had set ${seat.board.id} to ${limit} W; set again, ${before.length + 1} of ${MOST_REASSERTS} times an hour`;
+    return { kind: "undone", found: limit, message };
+  }
+
+  async lift(seat: Seat, signal: AbortSignal): Promise<WriteOutcome> {
+    const entry = this.entry(seat);
+    if (entry === undefined) return { result: "applied" };
+    const outcome = await seat.backend.restore(seat.board.id, entry.original, signal);
+    if (outcome.result === "applied") this.forget(seat);
+    return outcome;
+  }
+
+  /** The board is as it was. */
+  forget(seat: Seat): void {
+    this.#journal.drop(keyOf(this.#node, seat.backend.name, seat.board.id));
+    this.#held.delete(nameOf(seat));
+    this.#undone.delete(nameOf(seat));
+  }
+
+  observe(seat: Seat, power: Watts | undefined, since: MonotonicInstant): void {
+    const held = this.#held.get(nameOf(seat));
+    if (held !== undefined) this.#held.set(nameOf(seat), { ...held, watch: observeCap(held.watch, power, since) });
+  }
+
+  /** Undefined where this process has set no cap. */
+  verdict(seat: Seat): CapVerdict | undefined {
+    const held = this.#held.get(nameOf(seat));
+    return held === undefined || this.entry(seat) === undefined ? undefined : capVerdict(held.watch);
+  }
+
+  async #keep({ backend, board }: Seat, cap: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+    const { original, unreadable } = await backend.original(board.id, signal);
+    if (original === undefined)
+      return { result: "blocked", message: `${board.id}: what it is now cannot be read, so nothing is changed: ${unreadable}` };
+    const { limit } = await backend.limit(board.id, signal);
+    return keepOriginal(this.#journal, {
+      ...keyOf(this.#node, backend.name, board.id),
+      original,
+      ...(limit !== undefined && { limit }),
+      ours: cap,
+      at: new Date(this.#clock.now()).toISOString(),
+    });
+  }
+
+  /** A first write that did not happen leaves nothing to restore. One that may have happened does. */
+  async #forgetUntouched(seat: Seat, outcome: WriteOutcome, signal: AbortSignal): Promise<void> {
+    const was = this.entry(seat)?.limit;
+    const { limit } = await seat.backend.limit(seat.board.id, signal);
+    const untouched = limit !== undefined && seat.backend.name !== "http" ? limit === was : outcome.result === "blocked";
+    if (untouched) this.forget(seat);
+  }
+}
+
+/** Undefined once it is safe; otherwise what keeps the write from being done. */
+export async function keepOriginal(journal: Journal, entry: JournalEntry): Promise<WriteOutcome | undefined> {
+  try {
+    await journal.keep(entry);
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { result: "blocked", message: `${why}; nothing is capped until STATE_DIR can be written` };
+  }
+}
+
+const nameOf = ({ backend, board }: Seat): string => `${backend.name} ${board.id}`;

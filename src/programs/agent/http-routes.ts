@@ -1,0 +1,90 @@
+import { z } from "zod";
+import type { HardwareView } from "../../core/inventory/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { HttpCaps, HttpControl, type HttpDevices, type HttpReading, HttpThrottle } from "../../platform/hardware/index.ts";
+import type { JournalEntry } from "../../platform/journal/index.ts";
+import type { HttpClient } from "../../platform/telemetry/index.ts";
+import type { NodePower } from "./power.ts";
+import type { ControlRoute, Route } from "./routing.ts";
+
+interface HttpWay {
+  readonly endpoint: string;
+  readonly timeout: number;
+  readonly caps: HttpCaps;
+  readonly throttle: HttpThrottle;
+}
+
+/** A node's control over HTTP, as its route says at the moment. */
+export class HttpRoutes {
+  readonly #node: string;
+  readonly #http: HttpClient;
+  readonly #clock: Clock;
+  #cpu: HttpWay | undefined;
+  #gpu: HttpWay | undefined;
+  #devices: { readonly cpu: HttpDevices; readonly gpu: HttpDevices } | undefined;
+
+  constructor(node: string, http: HttpClient, clock: Clock) {
+    this.#node = node;
+    this.#http = http;
+    this.#clock = clock;
+  }
+
+  get cpu(): HttpWay | undefined {
+    return this.#cpu;
+  }
+
+  get gpu(): HttpWay | undefined {
+    return this.#gpu;
+  }
+
+  /** Takes the route, and what is known of the devices behind it. */
+  learn({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: NodePower): void {
+    this.#devices = { cpu: cpusOf(view, cpuService), gpu: gpusOf(view, gpuService) };
+    this.#cpu = this.#way("cpu", cpuControl, this.#cpu);
+    this.#gpu = this.#way("gpu", gpuControl, this.#gpu);
+  }
+
+  /** Whether what was set goes by the way that is taken now. */
+  isCurrent({ board, original }: JournalEntry): boolean {
+    const way = board === "gpus" ? this.#gpu : this.#cpu;
+    return way !== undefined && way.endpoint === endpointIn(original);
+  }
+
+  #way(kind: "cpu" | "gpu", route: ControlRoute, known: HttpWay | undefined): HttpWay | undefined {
+    if (route.type !== "http") return undefined;
+    const { endpoint, timeout } = route;
+    if (known?.endpoint === endpoint && known.timeout === timeout) return known;
+    const control = new HttpControl({ http: this.#http, clock: this.#clock, node: this.#node, endpoint, timeout });
+    const devices = () => this.#devices?.[kind] ?? { device: {}, most: UNKNOWN_MOST, count: 1 };
+    return { endpoint, timeout, caps: new HttpCaps({ kind, control, devices }), throttle: new HttpThrottle(control) };
+  }
+}
+
+const UNKNOWN_MOST = 0 as HttpDevices["most"];
+
+function cpusOf({ cpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
+  const { maxWattsPerSocket: max, minWattsPerSocket: min, sockets, from } = cpu;
+  // A guess is good enough to go back to, and no maximum to take a share of.
+  const device = from.maxWatts === "fallback" ? {} : { max, min };
+  return { device, most: max, count: sockets, ...seen(service, service?.cpuCap) };
+}
+
+function gpusOf({ gpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
+  if (gpu === undefined) return { absent: "no GPU is known on this node", device: {}, most: UNKNOWN_MOST, count: 0 };
+  const { maxWatts: max, minWatts: min, count, from } = gpu;
+  const device = from.maxWatts === "fallback" ? {} : { max, ...(from.minWatts !== "fallback" && { min }) };
+  return { device, most: max, count, ...seen(service, service?.gpuCap) };
+}
+
+const seen = (service: HttpReading | undefined, cap: HttpReading["cpuCap"]): Pick<HttpDevices, "seen"> =>
+  service === undefined || service.failed !== undefined ? {} : { seen: { cap } };
+
+const way = z.object({ endpoint: z.string() });
+
+function endpointIn(original: string): string | undefined {
+  try {
+    return way.safeParse(JSON.parse(original)).data?.endpoint;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,236 @@
+import type { ControlResult } from "../../core/api/index.ts";
+import { type CapIntent, cpuCapIntent, gpuCapIntent } from "../../core/control/index.ts";
+import type { HardwareView } from "../../core/inventory/index.ts";
+import { percent } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { Journal, JournalEntry } from "../../platform/journal/index.ts";
+import type { HttpClient } from "../../platform/telemetry/index.ts";
+import { CpuDevice, type CpuReport } from "./cpu-device.ts";
+import { GpuDevice } from "./gpu-device.ts";
+import { type Found, firstPresent, type Host } from "./host.ts";
+import { HostGpus } from "./host-gpus.ts";
+import { HttpRoutes } from "./http-routes.ts";
+import { type DeviceReport, words } from "./outcomes.ts";
+import { NodeMeter, type NodePower } from "./power.ts";
+import type { PrometheusClients } from "./prometheus-clients.ts";
+import type { ControlRoute, Route } from "./routing.ts";
+import type { AgentSettings } from "./settings.ts";
+import { Restorer } from "./strays.ts";
+import type { Intent } from "./target.ts";
+import { Troubles } from "./troubles.ts";
+
+export interface NodeControlOptions {
+  readonly node: string;
+  /** Absent in pool mode: the host an agent runs on is not the node it controls. */
+  readonly host: Host | undefined;
+  readonly journal: Journal;
+  readonly http: HttpClient;
+  readonly prometheus: PrometheusClients;
+  readonly clock: Clock;
+  readonly settings: AgentSettings;
+  readonly onThrottle?: (kind: "throttle_up" | "throttle_down") => void;
+}
+
+/** What a tick found and did. */
+export interface NodeTick {
+  readonly intent: Intent;
+  readonly route: Route;
+  readonly power: NodePower;
+  /** Absent while nothing is known of the target. */
+  readonly cpu?: CpuReport | undefined;
+  /** Absent without GPUs, too. */
+  readonly gpu?: DeviceReport | undefined;
+}
+
+export interface TickInput {
+  readonly intent: Intent;
+  readonly route: Route;
+  readonly view: HardwareView;
+}
+
+/** Reads, caps and answers for one node, tick by tick; the same in both modes. Ticks of a node never overlap. */
+export class NodeControl {
+  readonly node: string;
+  readonly #options: NodeControlOptions;
+  readonly #cpu: CpuDevice;
+  readonly #gpu: GpuDevice;
+  readonly #meter: NodeMeter;
+  readonly #hostGpus: HostGpus;
+  readonly #routes: HttpRoutes;
+  readonly #restorer: Restorer;
+  readonly #troubles: Troubles;
+
+  constructor(options: NodeControlOptions) {
+    const { node, host, journal, http, prometheus, clock, settings } = options;
+    this.node = node;
+    this.#options = options;
+    this.#cpu = new CpuDevice(node, journal, clock, settings.dvfs);
+    this.#gpu = new GpuDevice(node, journal, clock);
+    this.#meter = new NodeMeter({ node, energy: host?.energy, http, prometheus, clock });
+    this.#hostGpus = new HostGpus(host?.gpuCaps ?? [], clock);
+    this.#routes = new HttpRoutes(node, http, clock);
+    this.#restorer = new Restorer({ host, http, clock });
+    this.#troubles = new Troubles(clock);
+  }
+
+  get dvfs() {
+    return this.#cpu.dvfs;
+  }
+
+  async tick({ intent, route, view }: TickInput, signal: AbortSignal): Promise<NodeTick> {
+    const usesHostGpus = route.gpuControl.type === "host" || route.gpuSource.type === "host";
+    const hostGpus = usesHostGpus ? await this.#hostGpus.look(signal) : [];
+    const power = await this.#meter.read(route, hostGpus, signal);
+    if (intent.kind === "hold") return { intent, route, power };
+    this.#routes.learn(route, view, power);
+    const gpus = await this.#gpusOf(route.gpuControl, hostGpus, signal);
+    const stuck = this.#options.settings.simulateOnly ? NOTHING_STUCK : await this.#restoreStrays(route, gpus, signal);
+    const target = intent.kind === "enforce" ? intent.target : undefined;
+    const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, power, signal);
+    const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
+    const why = intent.kind === "release" ? intent.why : undefined;
+    return { intent, route, power, cpu: burdened(cpu, stuck.cpu, why), gpu: gpu && burdened(gpu, stuck.gpu, why) };
+  }
+
+  /** Whether something of ours is in force, as far as the journal knows. */
+  get holds(): boolean {
+    return this.#entries().length > 0;
+  }
+
+  /** What is in force of ours, with how it was before. */
+  get held(): readonly JournalEntry[] {
+    return this.#entries();
+  }
+
+  /** Puts everything back. Gives what could not be. */
+  async release(signal: AbortSignal): Promise<readonly string[]> {
+    if (this.#options.settings.simulateOnly) return [];
+    const entries = this.#entries();
+    const failures = await Promise.all(entries.map(async (entry) => this.#restore(entry, signal)));
+    return failures.flatMap((failure) => (failure === undefined ? [] : [failure.message]));
+  }
+
+  #entries(): readonly JournalEntry[] {
+    const { journal, host } = this.#options;
+    const remote = journal.of(this.node);
+    return host === undefined ? remote : [...remote, ...journal.of()];
+  }
+
+  async #gpusOf(route: ControlRoute, hostGpus: readonly Found[], signal: AbortSignal): Promise<readonly Found[]> {
+    if (route.type === "host") return hostGpus;
+    const caps = this.#routes.gpu?.caps;
+    return caps === undefined ? [] : [await firstPresent([caps], async (backend) => backend.look(signal))];
+  }
+
+  async #tickCpu(
+    { cpuControl }: Route,
+    intent: CapIntent,
+    view: HardwareView,
+    power: NodePower,
+    signal: AbortSignal,
+  ): Promise<CpuReport> {
+    const { host, settings, onThrottle = () => undefined } = this.#options;
+    if (cpuControl.type === "unusable")
+      return { ...unusable(cpuControl.why, intent), mode: "none", throttlePct: percent(0) };
+    const onHost = cpuControl.type === "host" ? host : undefined;
+    const overHttp = cpuControl.type === "http" ? this.#routes.cpu : undefined;
+    return this.#cpu.tick({
+      mode: cpuControl.type === "none" ? "none" : cpuControl.mode,
+      caps: onHost?.cpuCaps ?? (overHttp === undefined ? [] : [overHttp.caps]),
+      throttle: onHost?.throttle ?? overHttp?.throttle,
+      intent,
+      view,
+      power: power.cpu,
+      reportedThrottle: overHttp === undefined ? undefined : power.cpuService?.throttlePct,
+      simulate: settings.simulateOnly,
+      onThrottle,
+      signal,
+    });
+  }
+
+  async #tickGpu(
+    { gpuControl }: Route,
+    intent: CapIntent,
+    found: readonly Found[],
+    view: HardwareView,
+    power: NodePower,
+    signal: AbortSignal,
+  ): Promise<DeviceReport | undefined> {
+    if (gpuControl.type === "unusable")
+      return view.gpu === undefined && !isAsked(intent) ? undefined : unusable(gpuControl.why, intent);
+    return this.#gpu.tick({
+      enabled: gpuControl.type !== "none",
+      found,
+      count: view.gpu?.count ?? 1,
+      intent,
+      power: power.gpu,
+      simulate: this.#options.settings.simulateOnly,
+      signal,
+    });
+  }
+
+  /** What was put in place by a way that the route no longer takes goes back by that way. */
+  async #restoreStrays(route: Route, gpus: readonly Found[], signal: AbortSignal): Promise<Stuck> {
+    const { host } = this.#options;
+    const onHost = route.cpuControl.type === "host" && host !== undefined;
+    const current = new Set(gpus.flatMap(({ backend }) => backend?.name ?? []));
+    if (onHost) for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
+    const strays = this.#entries().filter((entry) =>
+      entry.backend === "http" ? !this.#routes.isCurrent(entry) : !current.has(entry.backend),
+    );
+    const failures = await Promise.all(strays.map(async (entry) => this.#restoreSometimes(entry, signal)));
+    const stuck = failures.filter((failure) => failure !== undefined);
+    const isGpu = ({ entry }: StuckEntry) => entry.board === "gpus" || gpuNames(host).has(entry.backend);
+    return { cpu: stuck.filter((one) => !isGpu(one)), gpu: stuck.filter(isGpu) };
+  }
+
+  async #restoreSometimes(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
+    const name = `${entry.backend} ${entry.board}`;
+    const resting = this.#troubles.resting(name);
+    if (resting !== undefined) return { entry, result: resting.result, message: stuckText(entry, resting.message) };
+    const failure = await this.#restore(entry, signal);
+    if (failure === undefined) this.#troubles.succeeded(name);
+    else this.#troubles.failed(name, failure);
+    return failure;
+  }
+
+  async #restore(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
+    const { result, message } = await this.#restorer.restore(entry, signal);
+    if (result !== "applied") return { entry, result, message: stuckText(entry, message) };
+    this.#options.journal.drop(entry);
+    return undefined;
+  }
+}
+
+interface StuckEntry {
+  readonly entry: JournalEntry;
+  readonly result: Exclude<ControlResult, "none" | "applied"> | "applied";
+  readonly message: string;
+}
+
+interface Stuck {
+  readonly cpu: readonly StuckEntry[];
+  readonly gpu: readonly StuckEntry[];
+}
+
+const NOTHING_STUCK: Stuck = { cpu: [], gpu: [] };
+
+const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
+  words(`what was set on ${board} by ${backend} could not be restored`, why);
+
+const gpuNames = (host: Host | undefined): ReadonlySet<string> => new Set(host?.gpuCaps.flat().map(({ name }) => name));
+
+const isAsked = ({ watts, pctOfMax }: CapIntent): boolean => watts !== undefined || pctOfMax !== undefined;
+
+const unusable = (why: string, intent: CapIntent): DeviceReport => ({
+  backend: "none",
+  result: isAsked(intent) ? "blocked" : "none",
+  message: why,
+});
+
+/** Nothing is well while something of ours stays in force that should not. */
+function burdened<Report extends DeviceReport>(report: Report, stuck: readonly StuckEntry[], why: string | undefined): Report {
+  if (stuck.length === 0) return why === undefined ? report : { ...report, message: words(report.message, why) };
+  const result = stuck.some((one) => one.result === "error") || report.result === "error" ? "error" : "blocked";
+  return { ...report, result, message: words(report.message, why, ...stuck.map(({ message }) => message)) };
+}

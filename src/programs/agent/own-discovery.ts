@@ -1,0 +1,42 @@
+import type { NodeHardwareStatus } from "../../core/api/index.ts";
+import { type Catalogue, type HardwareView, hardwareView } from "../../core/inventory/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import type { OwnNode } from "./facts.ts";
+import type { HostMachine } from "./host.ts";
+import type { NodeTick } from "./node-control.ts";
+import type { Discover } from "./node-runner.ts";
+
+/** Identity does not change; what works may, as drivers come and go. */
+const LOOK_AGAIN = milliseconds(600_000);
+
+/** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
+export function ownDiscovery(
+  name: string,
+  machine: HostMachine,
+  { catalogue, clock, log, signal }: { catalogue: Catalogue; clock: Clock; log: Logger; signal: AbortSignal },
+): Discover {
+  let found: { readonly status: NodeHardwareStatus; readonly at: MonotonicInstant; readonly works: string } | undefined;
+  let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
+  return async ({ node }, _routing, last) => {
+    const works = worksOf(last);
+    const old = found === undefined || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
+    if (old || (found?.works !== works && last !== undefined)) {
+      try {
+        found = { status: await machine.discover(node, signal), at: clock.monotonic(), works };
+      } catch (err) {
+        if (signal.aborted) throw err;
+        log.error({ err }, "the hardware could not be looked at; it is tried again");
+        found = { status: found?.status ?? {}, at: clock.monotonic(), works };
+      }
+    }
+    const status = found?.status;
+    if (seen?.of !== status || seen?.node !== node || seen === undefined)
+      seen = { of: status, node, view: hardwareView(node ?? { metadata: { name } }, status, { catalogue }) };
+    return { view: seen.view, publish: status };
+  };
+}
+
+const worksOf = (tick: NodeTick | undefined): string =>
+  `${tick?.cpu?.backend} ${tick?.gpu?.backend} ${tick?.power.zones.length}`;

@@ -1,0 +1,134 @@
+import type {
+  CpuControlMode,
+  CpuControl as CpuControlSpec,
+  GpuControl as GpuControlSpec,
+  TelemetryProfile,
+  TelemetryScope,
+  TelemetrySource,
+} from "../../core/api/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+
+/** Where readings of one subject come from. */
+export type SourceRoute =
+  | { readonly type: "none" | "host" }
+  | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds }
+  | { readonly type: "prometheus"; readonly endpoint: string; readonly query: string; readonly timeout: Milliseconds }
+  /** It names something that cannot be used. Another way was not asked for, so none is taken. */
+  | { readonly type: "unusable"; readonly why: string };
+
+/** How one device is controlled. */
+export type ControlRoute =
+  | { readonly type: "none" }
+  | { readonly type: "host"; readonly mode: CpuControlMode }
+  | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds; readonly mode: CpuControlMode }
+  | { readonly type: "unusable"; readonly why: string };
+
+export interface Route {
+  readonly cpuSource: SourceRoute;
+  readonly gpuSource: SourceRoute;
+  readonly cpuControl: ControlRoute;
+  readonly gpuControl: ControlRoute;
+}
+
+export interface RoutingSettings {
+  /** What the TELEMETRY_* variables say, which is the host where nobody set them. */
+  readonly variables: Route;
+  readonly timeout: Milliseconds;
+  /** False in pool mode: the host an agent runs on is not the node it controls. */
+  readonly mayUseHost: boolean;
+}
+
+export interface Routing {
+  readonly route: Route;
+  /** The node's own profile, whose status tells how it went. */
+  readonly own: TelemetryProfile | undefined;
+  /** Profiles that say the same as an older one, and do not count. */
+  readonly superseded: readonly { readonly profile: TelemetryProfile; readonly by: string }[];
+}
+
+const NEVER_ITS_HOST = "an agent in pool mode never touches its own host: give the node a route over http";
+
+/**
+ * Which way readings come and commands go: the node's own profile, else the cluster's, else the variables, for each of the four
+ * subjects by itself. What is named and cannot be used is blocked: to fall back would be to act where nobody asked for it.
+ */
+export function routingOf(node: string, profiles: readonly TelemetryProfile[], settings: RoutingSettings): Routing {
+  const own = inOrder(profiles, "node", node);
+  const cluster = inOrder(profiles, "cluster", node);
+  const specs = [own[0], cluster[0]].flatMap((profile) => (profile === undefined ? [] : [profile.spec]));
+  const { variables } = settings;
+  const source = (subject: "cpu" | "gpu", fallback: SourceRoute): SourceRoute => {
+    const named = specs.map(({ sources }) => sources?.[subject]).find((one) => one !== undefined);
+    return onlyAllowed(named === undefined ? fallback : sourceRoute(named, settings), settings);
+  };
+  const control = (device: "cpu" | "gpu", fallback: ControlRoute): ControlRoute => {
+    const named = specs.map(({ controls }) => controls?.[device]).find((one) => one !== undefined);
+    return onlyAllowed(named === undefined ? fallback : controlRoute(named, fallback, settings), settings);
+  };
+  return {
+    route: {
+      cpuSource: source("cpu", variables.cpuSource),
+      gpuSource: source("gpu", variables.gpuSource),
+      cpuControl: control("cpu", variables.cpuControl),
+      gpuControl: control("gpu", variables.gpuControl),
+    },
+    own: own[0],
+    superseded: [own, cluster].flatMap(([first, ...others]) =>
+      others.map((profile) => ({ profile, by: first?.metadata.name ?? "" })),
+    ),
+  };
+}
+
+/** The oldest first; of the same age, by name. */
+function inOrder(profiles: readonly TelemetryProfile[], scope: TelemetryScope, node: string): TelemetryProfile[] {
+  return profiles
+    .filter(({ spec: { target } }) => target.scope === scope && (scope === "cluster" || target.nodeName === node))
+    .toSorted((a, b) => bornAt(a) - bornAt(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+const bornAt = ({ metadata }: TelemetryProfile): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
+
+function onlyAllowed<Way extends SourceRoute | ControlRoute>(way: Way, { mayUseHost }: RoutingSettings) {
+  return way.type === "host" && !mayUseHost ? ({ type: "unusable", why: NEVER_ITS_HOST } as const) : way;
+}
+
+const timeoutOf = (http: { readonly timeoutSeconds?: number | undefined } | undefined, fallback: Milliseconds) =>
+  http?.timeoutSeconds === undefined ? fallback : milliseconds(http.timeoutSeconds * 1000);
+
+function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: RoutingSettings): SourceRoute {
+  switch (type) {
+    case "http":
+      return http?.endpoint === undefined
+        ? unusable("the telemetry route says http and has no usable endpoint")
+        : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout) };
+    case "prometheus":
+      return prometheus?.endpoint === undefined || prometheus.query === undefined
+        ? unusable("the telemetry route says prometheus and has no usable endpoint and query")
+        : { type, endpoint: prometheus.endpoint, query: prometheus.query, timeout };
+    default:
+      return { type };
+  }
+}
+
+function controlRoute(
+  { type, http }: CpuControlSpec | GpuControlSpec,
+  fallback: ControlRoute,
+  { timeout }: RoutingSettings,
+): ControlRoute {
+  switch (type) {
+    case "http":
+      return http?.endpoint === undefined
+        ? unusable("the control route says http and has no usable endpoint")
+        : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: cpuMode(http.mode) };
+    case "host":
+      // A profile has no mode for the host; the variable's counts.
+      return { type, mode: "mode" in fallback ? fallback.mode : "auto" };
+    default:
+      return { type };
+  }
+}
+
+/** `powercap` is the only way there is for GPUs. */
+const cpuMode = (mode: string | undefined): CpuControlMode => (mode === "rapl" || mode === "dvfs" ? mode : "auto");
+
+const unusable = (why: string) => ({ type: "unusable", why }) as const;

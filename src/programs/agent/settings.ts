@@ -1,0 +1,56 @@
+import type { DvfsSettings } from "../../core/control/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { AgentConfig } from "./config.ts";
+import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing.ts";
+import type { LeaseSettings } from "./target.ts";
+
+/** The configuration as the loop wants it. */
+export interface AgentSettings {
+  readonly interval: Milliseconds;
+  readonly dvfs: DvfsSettings;
+  readonly routing: RoutingSettings;
+  readonly lease: LeaseSettings;
+  readonly simulateOnly: boolean;
+  readonly restoreOnExit: boolean;
+}
+
+export const settingsOf = (config: AgentConfig): AgentSettings => ({
+  interval: config.RECONCILE_INTERVAL,
+  dvfs: {
+    alpha: config.DVFS_EMA_ALPHA,
+    highMargin: config.DVFS_HIGH_MARGIN_W,
+    lowMargin: config.DVFS_LOW_MARGIN_W,
+    step: config.DVFS_STEP_PCT,
+    cooldown: config.DVFS_COOLDOWN,
+    tripCount: config.DVFS_TRIP_COUNT,
+  },
+  routing: routingSettings(config),
+  lease: { lease: config.TARGET_LEASE, action: config.TARGET_LEASE_ACTION },
+  simulateOnly: config.SIMULATE_ONLY,
+  restoreOnExit: config.RESTORE_ON_EXIT,
+});
+
+function routingSettings(config: AgentConfig): RoutingSettings {
+  const timeout = milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000);
+  // The configuration is refused where http is named without its endpoint.
+  const source = (type: "none" | "host" | "http", endpoint = ""): SourceRoute =>
+    type === "http" ? { type, endpoint, timeout } : { type };
+  const control = (type: "none" | "host" | "http", mode: "auto" | "rapl" | "dvfs", endpoint = ""): ControlRoute => {
+    if (type === "none") return { type };
+    return type === "http" ? { type, endpoint, timeout, mode } : { type, mode };
+  };
+  return {
+    timeout,
+    mayUseHost: config.AGENT_MODE === "daemonset",
+    variables: {
+      cpuSource: source(config.TELEMETRY_CPU_SOURCE, config.TELEMETRY_CPU_HTTP_ENDPOINT),
+      gpuSource: source(config.TELEMETRY_GPU_SOURCE, config.TELEMETRY_GPU_HTTP_ENDPOINT),
+      cpuControl: control(
+        config.TELEMETRY_CPU_CONTROL,
+        config.TELEMETRY_CPU_CONTROL_MODE,
+        config.TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT,
+      ),
+      gpuControl: control(config.TELEMETRY_GPU_CONTROL, "auto", config.TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT),
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import process from "node:process";
+import { fieldManagers, JoulieError } from "../../core/api/index.ts";
+import { longestSafeGap } from "../../core/control/index.ts";
+import { hardwareView } from "../../core/inventory/index.ts";
+import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
+import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
+import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { HttpClient } from "../../platform/telemetry/index.ts";
+import { loadCatalogue } from "./catalogue.ts";
+import type { AgentConfig } from "./config.ts";
+import { Figures } from "./figures.ts";
+import { HardwareReporter } from "./hardware-report.ts";
+import type { HostMachine } from "./host.ts";
+import { openHost } from "./host-machine.ts";
+import { News } from "./news.ts";
+import { NodeControl } from "./node-control.ts";
+import { nodePage } from "./node-page.ts";
+import { type Discover, NodeRunner } from "./node-runner.ts";
+import { ownDiscovery } from "./own-discovery.ts";
+import { OwnLoop } from "./own-loop.ts";
+import { OwnNodeWatch, type WatchOptions } from "./own-node.ts";
+import { hardwareFromLabels, probed } from "./pool-hardware.ts";
+import { PoolLoop } from "./pool-loop.ts";
+import { PrometheusClients } from "./prometheus-clients.ts";
+import { Reporter } from "./reporter.ts";
+import { settingsOf } from "./settings.ts";
+import { ShardWatch } from "./shard.ts";
+
+/** What the agent runs in. */
+export interface AgentWorld {
+  readonly transport: Transport;
+  /** For decisions and ticks; may be virtual or scaled. */
+  readonly clock: Clock;
+  /** For calls and scrapes. */
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** The machine this runs on; asked for in daemonset mode only. */
+  readonly openHost: () => Promise<HostMachine>;
+  readonly journalFiles: JournalFiles;
+}
+
+/** A pool of thousands reports each node once a minute, and all of them at a cold start. */
+const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
+/** One host may answer for all nodes, and a silent one must not keep a connection that another waits for. */
+const CONNECTIONS = 2048;
+/** Servers send a bookmark a minute: a healthy watch is never silent for so long. */
+const IDLE_LIMIT = 90_000;
+/** Kubernetes gives a pod 30 s to end. */
+const FAREWELL = milliseconds(20_000);
+
+/** `joulie agent`, until a signal ends it. Gives the exit code. */
+export async function start(config: AgentConfig): Promise<number> {
+  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "agent" });
+  const clock = systemClock;
+  const stop = untilStopped(process, log);
+  let transport: Transport | undefined;
+  try {
+    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    transport = new HttpTransport({ identity });
+    const world: AgentWorld = {
+      transport,
+      clock,
+      ioClock: clock,
+      random: systemRandom,
+      log,
+      openHost: async () => openHost(config, clock),
+      journalFiles: journalFiles(config.STATE_DIR),
+    };
+    await runAgent(config, world, stop.signal);
+    return 0;
+  } catch (err) {
+    log.fatal({ err }, "the agent cannot go on");
+    return err instanceof JoulieError && err.code === "JOULIE_E_CONFIG_VALUE" ? 2 : 1;
+  } finally {
+    stop.release();
+    await transport?.close();
+  }
+}
+
+/** The whole agent on one screen: journal, client, watches, controls, loop, pages, farewell. */
+export async function runAgent(config: AgentConfig, world: AgentWorld, signal: AbortSignal): Promise<void> {
+  const { transport, clock, ioClock, random, log } = world;
+  const settings = settingsOf(config);
+  const isPool = config.AGENT_MODE === "pool";
+  const node = nodeNameOf(config);
+  const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
+  const journal = await Journal.open({
+    files: world.journalFiles,
+    clock: ioClock,
+    onProblem: (problem) => log.error({ problem }, "the journal of original limits has a problem"),
+  });
+  const machine = isPool ? undefined : await world.openHost();
+  if (machine !== undefined) warnOfGaps(machine, config, log);
+  const client = new KubeClient({
+    transport,
+    clock: ioClock,
+    random,
+    fieldManager: fieldManagers.agent,
+    userAgent: "joulie-agent",
+    limit: CALLS,
+  });
+  const instance = config.POD_NAME ?? "joulie-agent";
+  const recorder = new EventRecorder({ client, clock: ioClock, random, log, controller: "joulie.io/agent", instance });
+  const news = new News(recorder);
+  const metrics = new ProgramMetrics(ioClock);
+  const figures = new Figures(metrics);
+  const changes = new ChangeLog(log);
+  const credentials = { tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE, caFile: config.TELEMETRY_HTTP_CA_FILE };
+  const http = new HttpClient({ clock: ioClock, timeout: settings.routing.timeout, connections: CONNECTIONS, ...credentials });
+  const prometheus = new PrometheusClients({ clock: ioClock, ...credentials });
+
+  const runnerOf = (name: string, discover: Discover): NodeRunner =>
+    new NodeRunner({
+      name,
+      view,
+      control: new NodeControl({
+        node: name,
+        host: machine,
+        journal,
+        http,
+        prometheus,
+        clock,
+        settings,
+        onThrottle: (kind) => figures.acted(name, kind),
+      }),
+      reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
+      hardware: new HardwareReporter({ node: name, client, clock, random, changes }),
+      discover,
+      settings,
+      clock,
+      ioClock,
+      figures,
+      news,
+      changes,
+    });
+  const { lease } = settings.lease;
+  const watching: WatchOptions = {
+    client,
+    clock: ioClock,
+    random,
+    log,
+    // Silence counts against the lease, so it is doubted well before.
+    idleLimit: milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT),
+    onNews: (name) => (own === undefined ? pool?.request(name) : own.request()),
+  };
+  const shard = isPool
+    ? new ShardWatch({
+        ...watching,
+        selector: config.POOL_NODE_SELECTOR,
+        shards: config.POOL_SHARDS,
+        shard: config.POOL_SHARD_ID,
+      })
+    : undefined;
+  const view = shard ?? new OwnNodeWatch(node, watching);
+  const looking = { catalogue, clock, log, signal };
+  const ownRunner = machine && runnerOf(node, ownDiscovery(node, machine, looking));
+  const own: OwnLoop | undefined =
+    ownRunner &&
+    new OwnLoop({
+      runner: ownRunner,
+      clock,
+      log,
+      changes,
+      figures,
+      interval: settings.interval,
+      onTick: () => void showFrequencies(machine, ownRunner, figures),
+    });
+  const pool: PoolLoop | undefined =
+    shard &&
+    new PoolLoop({
+      view: shard,
+      journal,
+      runnerOf: (name) =>
+        runnerOf(name, async (facts, { route }) => {
+          const known = probed(facts.hardware);
+          const seen = hardwareView(facts.node ?? { metadata: { name } }, known, { catalogue });
+          return { view: seen, publish: known === undefined ? hardwareFromLabels(seen, route) : undefined };
+        }),
+      clock,
+      random,
+      log,
+      changes,
+      figures,
+      news,
+      interval: settings.interval,
+    });
+  measureProcess(metrics, { process, clock: ioClock });
+  let served: Served | undefined;
+  try {
+    served = await serve({
+      address: config.METRICS_ADDR,
+      metrics,
+      log,
+      clock: ioClock,
+      live: { loop: () => own?.stalled ?? pool?.stalled },
+      ready: { synced: () => (view.missing.length === 0 ? undefined : `not read yet: ${view.missing.join(", ")}`) },
+      pages: {
+        "/debug/node": (query) => {
+          const asked = query.get("node");
+          if (ownRunner !== undefined) return asked === null || asked === node ? nodePage(ownRunner) : undefined;
+          const runner = asked === null ? undefined : pool?.runner(asked);
+          return runner === undefined ? { nodes: Array.from(pool?.runners() ?? [], ({ name }) => name) } : nodePage(runner);
+        },
+      },
+    });
+    log.info({ url: served.url, mode: config.AGENT_MODE }, "serving metrics, health and /debug/node");
+    view.start();
+    await (own ?? pool)?.run(signal);
+    await farewell(pool ?? { each: async (work) => (ownRunner === undefined ? undefined : work(ownRunner)) });
+  } finally {
+    await journal.flush();
+    await Promise.all([served?.close(), view.stop(), recorder.stop(), http.close(), prometheus.close(), machine?.close()]);
+  }
+
+  /** Restores what is in force, and says so, within the time there is. */
+  async function farewell(nodes: Pick<PoolLoop, "each">): Promise<void> {
+    const over = new AbortController();
+    const timer = ioClock.after(FAREWELL, () => over.abort(new Error("the time to end in good order is over")));
+    await nodes.each(async (runner) => {
+      try {
+        const stuck = settings.restoreOnExit ? await runner.control.release(over.signal) : [];
+        for (const problem of stuck) log.error({ node: runner.name, problem }, "a limit was not restored");
+        await runner.finish(settings.restoreOnExit && stuck.length === 0);
+      } catch (err) {
+        log.error({ err, node: runner.name }, "a limit was not restored; `joulie agent restore` does it by hand");
+      }
+    });
+    timer.cancel();
+  }
+}
+
+function nodeNameOf(config: AgentConfig): string {
+  if (config.AGENT_MODE === "pool") return "";
+  if (config.NODE_NAME !== undefined) return config.NODE_NAME;
+  const how = "set it to the node's name, in a pod from the downward API (spec.nodeName)";
+  throw new JoulieError("JOULIE_E_CONFIG_VALUE", `NODE_NAME is not set, and AGENT_MODE=daemonset needs it: ${how}`);
+}
+
+/** A counter that may go all the way round between two ticks gives no reading at all. */
+function warnOfGaps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
+  for (const { zone, counter } of energy.sample().zones) {
+    const safe = longestSafeGap(counter);
+    if (safe === undefined || RECONCILE_INTERVAL < safe * 1000) continue;
+    const most = formatDuration(milliseconds(Math.floor(safe) * 1000));
+    log.warn({ zone, most }, "RECONCILE_INTERVAL is longer than this energy counter lasts: it gives no power reading");
+  }
+}
+
+async function showFrequencies(machine: HostMachine, { name, control, last }: NodeRunner, figures: Figures): Promise<void> {
+  const throttles = last?.cpu?.mode === "dvfs" && control.dvfs.throttlePct > 0;
+  try {
+    figures.frequencies(name, await machine.frequencies(throttles));
+  } catch {
+    figures.frequencies(name, []);
+  }
+}

@@ -1,0 +1,45 @@
+import type { WriteOutcome } from "../../core/control/index.ts";
+import { milliseconds, watts } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { HttpCaps, HttpControl, HttpThrottle } from "../../platform/hardware/index.ts";
+import type { JournalEntry } from "../../platform/journal/index.ts";
+import type { HttpClient } from "../../platform/telemetry/index.ts";
+import type { Host } from "./host.ts";
+import { THROTTLE } from "./throttle-keeper.ts";
+
+export interface RestorerOptions {
+  /** Absent in pool mode. */
+  readonly host: Host | undefined;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** Puts a board back as the journal says it was, by the backend that changed it, whatever the route says by now. */
+export class Restorer {
+  readonly #options: RestorerOptions;
+
+  constructor(options: RestorerOptions) {
+    this.#options = options;
+  }
+
+  async restore(entry: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
+    const { backend, board, original } = entry;
+    if (backend === "http") return this.#overHttp(entry, signal);
+    const { host } = this.#options;
+    if (host === undefined) return { result: "blocked", message: `${backend} is the host's, which pool mode never touches` };
+    if (backend === host.throttle.name) return host.throttle.restore(original, signal);
+    const caps = [...host.cpuCaps, ...host.gpuCaps.flat()].find(({ name }) => name === backend);
+    if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
+    return caps.restore(board, original, signal);
+  }
+
+  async #overHttp({ node = "", board, original }: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
+    const { http, clock } = this.#options;
+    // Where to is in the original.
+    const control = new HttpControl({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
+    if (board === THROTTLE) return new HttpThrottle(control).restore(original, signal);
+    const kind = board === "gpus" ? "gpu" : "cpu";
+    const devices = () => ({ device: {}, most: watts(0), count: 1 });
+    return new HttpCaps({ kind, control, devices }).restore(board, original, signal);
+  }
+}

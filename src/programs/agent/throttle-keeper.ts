@@ -1,0 +1,124 @@
+import {
+  afterRestore,
+  afterThrottle,
+  type DvfsSettings,
+  type DvfsState,
+  restingDvfs,
+  stepDvfs,
+  type WriteOutcome,
+} from "../../core/control/index.ts";
+import { isNonNegative, type Percent, percent, type Watts } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { ThrottleBackend } from "../../platform/hardware/index.ts";
+import type { Journal, JournalKey } from "../../platform/journal/index.ts";
+import { keepOriginal, keyOf } from "./cap-keeper.ts";
+import { Troubles } from "./troubles.ts";
+
+/** The one board of a throttle: all of the node's CPUs. */
+export const THROTTLE = "throttle";
+
+/** Throttles, and remembers by how much: in memory, and over restarts in the journal. */
+export class ThrottleKeeper {
+  readonly #node: string;
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #settings: DvfsSettings;
+  readonly #troubles: Troubles;
+  #dvfs: DvfsState = restingDvfs;
+
+  constructor(node: string, journal: Journal, clock: Clock, settings: DvfsSettings) {
+    this.#node = node;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#troubles = new Troubles(clock);
+  }
+
+  get dvfs(): DvfsState {
+    return this.#dvfs;
+  }
+
+  /** Makes the state fit what is known otherwise: the journal of an earlier run, a restore, what a service reports. */
+  adopt(backend: ThrottleBackend | undefined, reported: number | undefined): void {
+    const entry = backend && this.#journal.get(this.#key(backend));
+    if (entry === undefined) {
+      if (this.#dvfs.throttlePct > 0) this.#dvfs = afterRestore(this.#dvfs);
+      return;
+    }
+    const remembered = this.#dvfs === restingDvfs ? entry.ours : undefined;
+    const throttlePct = isNonNegative(reported) ? Math.min(100, reported) : remembered;
+    if (throttlePct !== undefined && throttlePct !== this.#dvfs.throttlePct)
+      this.#dvfs = { ...this.#dvfs, throttlePct: percent(throttlePct) };
+  }
+
+  /** One step of the loop; undefined where nothing was to be written. */
+  async regulate(
+    backend: ThrottleBackend,
+    observed: Watts | undefined,
+    target: Watts,
+    onAction: (kind: "throttle_up" | "throttle_down") => void,
+    signal: AbortSignal,
+  ): Promise<WriteOutcome | undefined> {
+    const step = stepDvfs(this.#dvfs, observed, target, this.#clock.monotonic(), this.#settings);
+    if (step.action === undefined) {
+      this.#dvfs = step.state;
+      return undefined;
+    }
+    const outcome = await this.#write(backend, step.action.throttlePct, signal);
+    this.#dvfs = outcome.result === "applied" ? step.state : step.ifWriteFails;
+    if (outcome.result === "applied") onAction(step.action.kind);
+    return outcome;
+  }
+
+  async set(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
+    const outcome = await this.#write(backend, throttlePct, signal);
+    if (outcome.result === "applied") this.#dvfs = afterThrottle(throttlePct, this.#clock.monotonic());
+    return outcome;
+  }
+
+  /** As it was before us. */
+  async restore(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
+    const entry = this.#journal.get(this.#key(backend));
+    if (entry !== undefined) {
+      const outcome = await backend.restore(entry.original, signal);
+      if (outcome.result !== "applied") return outcome;
+      this.#journal.drop(entry);
+    }
+    this.#dvfs = afterRestore(this.#dvfs);
+    return { result: "applied" };
+  }
+
+  /** Something of ours is written down that throttles nobody any more. */
+  isIdle(backend: ThrottleBackend): boolean {
+    return this.#dvfs.throttlePct === 0 && this.#journal.get(this.#key(backend)) !== undefined;
+  }
+
+  async #write(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
+    const key = this.#key(backend);
+    const resting = this.#troubles.resting(backend.name);
+    if (resting !== undefined) return resting;
+    const fresh = this.#journal.get(key) === undefined;
+    if (fresh) {
+      const { original, unreadable } = await backend.original(signal);
+      if (original === undefined)
+        return { result: "blocked", message: `what the CPUs run at now cannot be read, so nothing is changed: ${unreadable}` };
+      const at = new Date(this.#clock.now()).toISOString();
+      const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, at });
+      if (unkept !== undefined) return unkept;
+    }
+    const outcome = await backend.throttle(throttlePct, signal);
+    if (outcome.result === "applied") {
+      this.#troubles.succeeded(backend.name);
+      this.#journal.note(key, throttlePct);
+    } else {
+      this.#troubles.failed(backend.name, outcome);
+      // A refusal changed nothing; a failure may have changed some of it.
+      if (fresh && outcome.result === "blocked") this.#journal.drop(key);
+    }
+    return outcome;
+  }
+
+  #key({ name }: ThrottleBackend): JournalKey {
+    return keyOf(this.#node, name, THROTTLE);
+  }
+}
