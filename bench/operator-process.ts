@@ -9,8 +9,8 @@ const TICKS_PER_SECOND = 100;
 const main = join(import.meta.dirname, "../src/main.ts");
 
 /**
- * A small heap, by NODE_OPTIONS: by its own choice on a machine with much memory Node lets garbage pile up to several times
- * the living objects before it tidies up.
+ * A small heap, as docs/guides/operator.md asks for: by its own choice on a machine with much memory Node lets garbage pile up
+ * to several times the living objects before it tidies up.
  */
 export const nodeOptions = ["--max-semi-space-size=8", "--max-old-space-size=256"];
 

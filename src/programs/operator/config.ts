@@ -60,7 +60,10 @@ export const operatorConfig = configOf(
       }),
     }),
     ...group("Nodes and labels", {
-      NODE_SELECTOR: labelSelector({ default: `${labels.managed}=true`, about: "The nodes that Joulie manages." }),
+      NODE_SELECTOR: labelSelector({
+        default: `${labels.managed}=true`,
+        about: "The nodes that Joulie manages. From all others its labels and objects are removed.",
+      }),
       RESERVED_LABEL_KEY: labelKey({
         default: labels.reserved,
         about: "A node with this label set to true is left alone.",
