@@ -79,7 +79,10 @@ export class KnownNodes {
       this.#index.set(name, known);
     }
     this.#bytes += end - start - (this.#nodes[known]?.length ?? 0);
-    this.#nodes[known] = Buffer.from(bytes.subarray(start, end));
+    // Not from Node's pool, of which one small Node would keep a whole page.
+    const node = Buffer.allocUnsafeSlow(end - start);
+    bytes.copy(node, 0, start, end);
+    this.#nodes[known] = node;
     const places = this.#places.cells;
     places[known * ROW + KNOWN_NAME_END] = nameEnd - start;
     places[known * ROW + KNOWN_PROFILE_START] = profile === 0 ? 0 : profile - start;
