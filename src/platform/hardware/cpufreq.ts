@@ -115,13 +115,17 @@ export class CpufreqBackend implements ThrottleBackend {
     return { result: "applied" };
   }
 
-  /** What each policy is at. One after the other and off the event loop, as each may take 20 ms. */
-  async frequencies(signal?: AbortSignal): Promise<readonly PolicyFrequency[]> {
+  /**
+   * What each policy is at, for metrics. The current frequency is read only where asked for, one after the other and off the
+   * event loop, as each may take 20 ms.
+   */
+  async frequencies(withCurrent: boolean, signal?: AbortSignal): Promise<readonly PolicyFrequency[]> {
     const found: PolicyFrequency[] = [];
     for (const policy of CpufreqPolicy.all(this.#files)) {
       if (signal?.aborted) break;
       if (policy.isAsleep) continue;
-      found.push({ cpu: policy.id, current: await policy.current().catch(() => undefined), max: maxOf(policy) });
+      const current = withCurrent ? await policy.current().catch(() => undefined) : undefined;
+      found.push({ cpu: policy.id, current, max: maxOf(policy) });
     }
     return found;
   }
