@@ -15,9 +15,9 @@ import {
   restored,
   unwritable,
 } from "./gpu-board.ts";
-import { asMicrowatts, findGpuHwmons, type GpuHwmon, microwattsAt, modelOf } from "./gpu-hwmon.ts";
+import { asMicrowatts, type GpuHwmon, GpuHwmons, isThere, microwattsAt, modelOf } from "./gpu-hwmon.ts";
 import { errorCode, errorWords } from "./host-error.ts";
-import { textAt, wholeNumber } from "./host-values.ts";
+import { wholeNumber } from "./host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
 import { readBack } from "./read-back.ts";
 import { refusal } from "./refusal.ts";
@@ -42,12 +42,14 @@ export class Amdgpu implements GpuBackend {
   readonly kind = "gpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
+  readonly #hwmons: GpuHwmons;
   readonly #virtual = new Set<string>();
   #seen: readonly GpuCapBoard[] = [];
 
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
     this.#clock = clock;
+    this.#hwmons = new GpuHwmons(files, ["amdgpu"]);
   }
 
   async look(): Promise<GpuView> {
@@ -144,13 +146,15 @@ export class Amdgpu implements GpuBackend {
   }
 
   #card(id: string): Card {
-    const card = this.#cards().find(({ board }) => board.id === id);
-    if (card === undefined) throw new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
-    return card;
+    const found = this.#hwmons.cards().find((one) => idOf(one) === id);
+    const board = found && this.#describe(found);
+    if (found === undefined || board === undefined)
+      throw new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
+    return { ...found, board };
   }
 
   #cards(): readonly Card[] {
-    return findGpuHwmons(this.#files, ["amdgpu"]).flatMap((found) => {
+    return this.#hwmons.cards().flatMap((found) => {
       const board = this.#describe(found);
       return board === undefined ? [] : [{ ...found, board }];
     });
@@ -158,15 +162,14 @@ export class Amdgpu implements GpuBackend {
 
   /** Undefined for what is no board of its own: the second die of an MI250X says 0 of everything, its first one has the cap. */
   #describe(found: GpuHwmon): GpuCapBoard | undefined {
-    const { hwmon, device, address } = found;
+    const { hwmon } = found;
     const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
-    const has = (file: string): boolean => this.#files.exists(`${hwmon}/${file}`);
+    const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
     const max = at("power1_cap_max");
     if (max === 0) return undefined;
     const capped = has("power1_cap");
     if (!capped && !has("power1_average") && !has("power1_input")) return undefined;
-    const unique = textAt(this.#files, `${device}/unique_id`);
-    const id = amdId(unique) ?? `pci-${address}`;
+    const id = idOf(found);
     // 0 says that it goes as low as it likes: no figure to clamp to.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };
     const lost = capped ? this.#whyUnreadable(found) : undefined;
@@ -193,6 +196,8 @@ export class Amdgpu implements GpuBackend {
     }
   }
 }
+
+const idOf = ({ unique, address }: GpuHwmon): string => amdId(unique) ?? `pci-${address}`;
 
 const positive = (figure: Watts | undefined): Watts | undefined => (isPositive(figure) ? figure : undefined);
 

@@ -1,4 +1,5 @@
 import { type Watts, wattsFromMicrowatts } from "../../core/units/index.ts";
+import { errorCode } from "./host-error.ts";
 import { namesIn, numberAt, realPath, textAt } from "./host-values.ts";
 import type { HostFiles } from "./port.ts";
 
@@ -10,22 +11,56 @@ export interface GpuHwmon {
   readonly driver: string;
   /** `0000:17:00.0`: where it sits, which stays until somebody moves it. */
   readonly address: string;
+  /** What the board calls itself, where it does: the text of `unique_id`. */
+  readonly unique: string | undefined;
 }
 
-/** The cards of the drivers asked for. Connectors (`card0-DP-1`) and partitions without a hwmon are no cards. */
-export function findGpuHwmons(files: HostFiles, drivers: readonly string[]): readonly GpuHwmon[] {
-  const found = new Map<string, GpuHwmon>();
-  for (const card of namesIn(files, "class/drm").filter((name) => /^card\d+$/.test(name))) {
-    const device = `class/drm/${card}/device`;
-    for (const name of namesIn(files, `${device}/hwmon`)) {
-      const hwmon = `${device}/hwmon/${name}`;
-      const driver = textAt(files, `${hwmon}/name`)?.trim() ?? "";
-      if (!drivers.includes(driver)) continue;
-      const address = realPath(files, device)?.split("/").at(-1) ?? card;
-      found.set(address, { device, hwmon, driver, address });
-    }
+/** The cards of some drivers. Connectors (`card0-DP-1`) and partitions without a hwmon are no cards. */
+export class GpuHwmons {
+  readonly #files: HostFiles;
+  readonly #drivers: readonly string[];
+  readonly #known = new Map<string, GpuHwmon>();
+
+  constructor(files: HostFiles, drivers: readonly string[]) {
+    this.#files = files;
+    this.#drivers = drivers;
   }
-  return [...found.values()];
+
+  /** Those that are there now. Where a card's files still say the same of themselves, its folders are not searched again. */
+  cards(): readonly GpuHwmon[] {
+    const names = namesIn(this.#files, "class/drm").filter((name) => /^card\d+$/.test(name));
+    const found = names.flatMap((name) => {
+      const known = this.#known.get(name);
+      const card = known !== undefined && this.#isSame(known) ? known : this.#search(`class/drm/${name}/device`);
+      if (card === undefined) this.#known.delete(name);
+      else this.#known.set(name, card);
+      return card === undefined ? [] : [card];
+    });
+    return [...new Map(found.map((card) => [card.address, card])).values()];
+  }
+
+  #isSame({ device, hwmon, driver, address, unique }: GpuHwmon): boolean {
+    if (textAt(this.#files, `${hwmon}/name`) !== driver) return false;
+    return unique === undefined ? this.#addressOf(device) === address : this.#uniqueOf(device) === unique;
+  }
+
+  #search(device: string): GpuHwmon | undefined {
+    for (const name of namesIn(this.#files, `${device}/hwmon`)) {
+      const hwmon = `${device}/hwmon/${name}`;
+      const driver = textAt(this.#files, `${hwmon}/name`) ?? "";
+      if (!this.#drivers.includes(driver)) continue;
+      return { device, hwmon, driver, address: this.#addressOf(device), unique: this.#uniqueOf(device) };
+    }
+    return undefined;
+  }
+
+  #addressOf(device: string): string {
+    return (realPath(this.#files, device) ?? device).split("/").at(-1) ?? device;
+  }
+
+  #uniqueOf(device: string): string | undefined {
+    return textAt(this.#files, `${device}/unique_id`);
+  }
 }
 
 /** A figure of a hwmon in µW; undefined where there is none to be read. */
@@ -43,4 +78,14 @@ export function modelOf(files: HostFiles, { device }: GpuHwmon, vendor: string):
   if (product) return product;
   const number = textAt(files, `${device}/device`)?.trim();
   return number ? `${vendor} GPU ${number}` : undefined;
+}
+
+/** Whether a file is there, be it that it cannot be read just now. A read by a kept descriptor is cheaper than a look. */
+export function isThere(files: HostFiles, path: string): boolean {
+  try {
+    files.read(path);
+    return true;
+  } catch (error) {
+    return errorCode(error) !== "ENOENT";
+  }
 }

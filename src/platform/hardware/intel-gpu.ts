@@ -19,7 +19,7 @@ import {
   parseOriginal,
   unwritable,
 } from "./gpu-board.ts";
-import { asMicrowatts, findGpuHwmons, type GpuHwmon, microwattsAt, modelOf } from "./gpu-hwmon.ts";
+import { asMicrowatts, type GpuHwmon, GpuHwmons, microwattsAt, modelOf } from "./gpu-hwmon.ts";
 import { errorWords } from "./host-error.ts";
 import { numberAt } from "./host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
@@ -48,12 +48,14 @@ export class IntelGpu implements GpuBackend {
   readonly kind = "gpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
+  readonly #hwmons: GpuHwmons;
   readonly #energy = new Map<string, EnergySample>();
   #seen: readonly GpuCapBoard[] = [];
 
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
     this.#clock = clock;
+    this.#hwmons = new GpuHwmons(files, ["xe", "i915"]);
   }
 
   async look(): Promise<GpuView> {
@@ -136,7 +138,7 @@ export class IntelGpu implements GpuBackend {
   }
 
   #cards(): readonly Card[] {
-    return findGpuHwmons(this.#files, ["xe", "i915"]).map((found) => ({ ...found, board: this.#describe(found) }));
+    return this.#hwmons.cards().map((found) => ({ ...found, board: this.#describe(found) }));
   }
 
   #describe(found: GpuHwmon): GpuCapBoard {
