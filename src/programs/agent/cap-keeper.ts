@@ -9,7 +9,6 @@ import {
 } from "../../core/control/index.ts";
 import {
   elapsed,
-  type Milliseconds,
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
@@ -42,17 +41,18 @@ interface Held {
   readonly watch: CapWatch;
 }
 
-/** How long a device may average over before its cap has to hold: PL1 of client parts takes 28 s. */
-const SETTLES: Readonly<Record<PowerCapBackend["kind"], Milliseconds>> = {
-  cpu: milliseconds(30_000),
-  gpu: milliseconds(5000),
-};
+/** How long a board averages that does not say. */
+const AVERAGES_OVER = milliseconds(1000);
 const MOST_REASSERTS = 5;
 const WITHIN = milliseconds(3_600_000);
 
 /** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
 export const keyOf = (node: string, backend: string, board: string): JournalKey =>
   backend === "http" ? { node, backend, board } : { backend, board };
+
+/** What drives a GPU may change while its cap is in force; the board and its original do not. */
+export const journalName = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind">): string =>
+  kind === "gpu" && name !== "http" ? "gpu" : name;
 
 /**
  * Sets caps and answers for them: no write before the original is safe, none that is not read back, and none that is called
@@ -74,7 +74,7 @@ export class CapKeeper {
   }
 
   entry({ backend, board }: Seat): JournalEntry | undefined {
-    return this.#journal.get(keyOf(this.#node, backend.name, board.id));
+    return this.#journal.get(this.#key({ backend, board }));
   }
 
   /** The cap of ours that the board carries; where only the journal remembers it, what the board says counts. */
@@ -116,10 +116,9 @@ export class CapKeeper {
     }
     this.#troubles.succeeded(name);
     const { limit: read } = await backend.limit(board.id, signal);
-    const settles = backend.name === "http" ? 0 : SETTLES[backend.kind];
-    const trustFrom = monotonicInstant(this.#clock.monotonic() + settles);
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + (board.averagesOver ?? AVERAGES_OVER));
     this.#held.set(name, { asked: cap, read, watch: watchCap(watched, trustFrom) });
-    this.#journal.note(keyOf(this.#node, backend.name, board.id), cap);
+    this.#journal.note(this.#key(seat), cap);
     return outcome;
   }
 
@@ -157,7 +156,7 @@ export class CapKeeper {
 
   /** The board is as it was. */
   forget(seat: Seat): void {
-    this.#journal.drop(keyOf(this.#node, seat.backend.name, seat.board.id));
+    this.#journal.drop(this.#key(seat));
     this.#held.delete(nameOf(seat));
     this.#undone.delete(nameOf(seat));
   }
@@ -173,13 +172,17 @@ export class CapKeeper {
     return held === undefined || this.entry(seat) === undefined ? undefined : capVerdict(held.watch);
   }
 
+  #key({ backend, board }: Seat): JournalKey {
+    return keyOf(this.#node, journalName(backend), board.id);
+  }
+
   async #keep({ backend, board }: Seat, cap: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
     const { original, unreadable } = await backend.original(board.id, signal);
     if (original === undefined)
       return { result: "blocked", message: `${board.id}: what it is now cannot be read, so nothing is changed: ${unreadable}` };
     const { limit } = await backend.limit(board.id, signal);
     return keepOriginal(this.#journal, {
-      ...keyOf(this.#node, backend.name, board.id),
+      ...this.#key({ backend, board }),
       original,
       ...(limit !== undefined && { limit }),
       ours: cap,
@@ -207,4 +210,4 @@ export async function keepOriginal(journal: Journal, entry: JournalEntry): Promi
   }
 }
 
-const nameOf = ({ backend, board }: Seat): string => `${backend.name} ${board.id}`;
+const nameOf = ({ backend, board }: Seat): string => `${journalName(backend)} ${board.id}`;

@@ -19,7 +19,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import type { PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
 import { CapKeeper, type Seat } from "./cap-keeper.ts";
-import { firstPresent } from "./host.ts";
+import { firstPresent, seatsOf } from "./host.ts";
 import { type DeviceReport, together, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 import { ThrottleKeeper } from "./throttle-keeper.ts";
@@ -71,7 +71,7 @@ export class CpuDevice {
   async tick(tick: CpuTick): Promise<CpuReport> {
     const { signal, power } = tick;
     this.#throttle.adopt(tick.throttle, tick.reportedThrottle);
-    const found = await firstPresent(tick.caps, async (backend) => backend.look(signal));
+    const found = await firstPresent(tick.caps, signal);
     const seats = seatsOf(found);
     const usable = seats.some(({ board }) => board.locked === undefined && board.lost === undefined);
     const noThrottle = tick.throttle === undefined ? "no throttle" : (await tick.throttle.look(signal)).absent;
@@ -286,9 +286,6 @@ interface Acted {
   readonly throttleWrite?: WriteOutcome | undefined;
   readonly raplCap?: Watts | undefined;
 }
-
-const seatsOf = ({ backend, boards }: { backend?: PowerCapBackend | undefined; boards: readonly Seat["board"][] }): Seat[] =>
-  backend === undefined ? [] : boards.map((board) => ({ backend, board }));
 
 const powerOf = ({ backend, board }: Seat, { total, boards }: Reading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);

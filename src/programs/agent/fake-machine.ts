@@ -110,11 +110,9 @@ export class FakeThrottle implements ThrottleBackend {
 /** Two packages of 350 W with RAPL, cpufreq and energy counters; GPUs where a test adds them. */
 export class FakeMachine implements HostMachine {
   readonly rapl = new FakeCaps("rapl", "cpu", { "package-0": PACKAGE, "package-1": PACKAGE });
-  readonly nvml = new FakeCaps("nvml", "gpu");
-  readonly nvidiaSmi = new FakeCaps("nvidia-smi", "gpu");
+  readonly gpu = new FakeCaps("nvml", "gpu");
   readonly throttle = new FakeThrottle();
   readonly cpuCaps: readonly PowerCapBackend[] = [this.rapl];
-  readonly gpuCaps: readonly (readonly PowerCapBackend[])[] = [[this.nvml, this.nvidiaSmi]];
   readonly energy: EnergyMeter;
   /** What each package draws, in watts; undefined = it has no counter. */
   readonly draws = new Map<string, number>([
@@ -129,8 +127,7 @@ export class FakeMachine implements HostMachine {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.nvml.absent = "the library libnvidia-ml.so.1 is not installed";
-    this.nvidiaSmi.absent = "the tool nvidia-smi is not installed";
+    this.gpu.absent = "no GPU backend works on this node: libnvidia-ml.so.1 is not installed";
     this.energy = {
       name: "rapl",
       sample: () => ({
@@ -152,7 +149,7 @@ export class FakeMachine implements HostMachine {
 
   /** All writes, whatever they went to. */
   get writes(): readonly string[] {
-    return [this.rapl, this.nvml, this.nvidiaSmi, this.throttle].flatMap(({ writes }) => writes);
+    return [this.rapl, this.gpu, this.throttle].flatMap(({ writes }) => writes);
   }
 
   async discover(): Promise<NodeHardwareStatus> {

@@ -9,17 +9,16 @@ import {
 } from "../../core/control/index.ts";
 import { type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
 import { CapKeeper, type Seat } from "./cap-keeper.ts";
-import type { Found } from "./host.ts";
+import { type Found, seatsOf } from "./host.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 
 export interface GpuTick {
   readonly enabled: boolean;
-  /** What the route offers, one finding for each vendor. */
-  readonly found: readonly Found[];
+  /** What the route offers. */
+  readonly found: Found;
   /** How many boards the one board of a service stands for. */
   readonly count: number;
   readonly intent: CapIntent;
@@ -50,15 +49,14 @@ export class GpuDevice {
   /** Undefined where there is no GPU, and nobody asks anything of one. */
   async tick(tick: GpuTick): Promise<DeviceReport | undefined> {
     const { found, intent, enabled } = tick;
-    const seats = found.flatMap(({ backend, boards }) => seatsOf(backend, boards));
+    const seats = seatsOf(found);
     const asked = intent.watts !== undefined || intent.pctOfMax !== undefined;
     if (seats.length === 0 && !asked) return undefined;
-    const absent = words(...found.flatMap((one) => (one.backend === undefined ? one.absent : [])));
-    const noBackend = seats.length === 0 ? absent || "no way to cap GPUs was found on this node" : undefined;
+    const noBackend = seats.length === 0 ? words(...found.absent) || "there is nothing to cap GPUs with" : undefined;
     for (const seat of seats) this.#keeper.observe(seat, this.#powerOf(seat, tick), tick.power.since);
     const runs = await Promise.all(seats.map(async (seat) => this.#begin(seat, tick)));
     const control = (): GpuControl => ({ enabled, noBackend, intent, boards: runs.map(({ board }) => board) });
-    const backend = words(...new Set(seats.map((seat) => seat.backend.name))).replaceAll("; ", "+") || "none";
+    const backend = found.backend?.name ?? "none";
     if (tick.simulate) return simulated(backend, control());
     await this.#carryOut(runs, control, tick);
     return this.#judge(backend, runs, control());
@@ -147,8 +145,6 @@ const heldBy = (keeper: CapKeeper, seat: Seat): Watts | undefined => {
   return entry && watts(entry.ours ?? 0);
 };
 
-const seatsOf = (backend: PowerCapBackend | undefined, boards: Found["boards"]): Seat[] =>
-  backend === undefined ? [] : boards.map((board) => ({ backend, board }));
 
 function simulated(backend: string, control: GpuControl): DeviceReport {
   const would = planGpu(control).map((action) =>

@@ -1,7 +1,72 @@
+import type { Node, NodeHardwareStatus } from "../../core/api/index.ts";
+import { kilohertz } from "../../core/control/index.ts";
+import type { Catalogue } from "../../core/inventory/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import {
+  CpufreqBackend,
+  findGpuBackend,
+  HostDirectory,
+  HostFactsReader,
+  type HostFiles,
+  HsmpBackend,
+  type PowerCapBackend,
+  RaplBackend,
+  RaplEnergy,
+} from "../../platform/hardware/index.ts";
 import type { AgentConfig } from "./config.ts";
-import type { HostMachine } from "./host.ts";
+import { catalogueLimits, discoverHardware } from "./discovery.ts";
+import type { Frequency, HostMachine } from "./host.ts";
 
-export async function openHost(_config: AgentConfig, _clock: Clock): Promise<HostMachine> {
-  throw new Error("not wired yet");
+export type HostConfig = Pick<
+  AgentConfig,
+  "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | "NVML_LIBRARY" | "STATE_DIR" | "DVFS_MIN_FREQ_KHZ"
+>;
+
+/** The files of the host this runs on. */
+export const hostRoots = (config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } => ({
+  sys: new HostDirectory(config.HOST_SYS_ROOT, { knownAs: "/sys" }),
+  proc: new HostDirectory(config.HOST_PROC_ROOT, { knownAs: "/proc" }),
+});
+
+/** The host by its files, its libraries and its tools. */
+export function openHost(
+  config: HostConfig,
+  { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },
+  clock: Clock,
+  catalogue: Catalogue,
+): HostMachine {
+  const facts = new HostFactsReader({ sys, proc });
+  // Identity stays: the limits of the part are looked up once.
+  let limits: ReturnType<typeof catalogueLimits> | undefined;
+  const known = () => (limits ??= catalogueLimits(facts.read().cpu.model, catalogue));
+  const ratedPower = () => known().rated;
+  const cpuCaps: readonly PowerCapBackend[] = [
+    new RaplBackend({ files: sys, clock, ratedPower }),
+    new HsmpBackend({ files: sys, clock, mostPower: () => known().most }),
+  ];
+  const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ) });
+  const energy = new RaplEnergy({ files: sys, clock, ratedPower });
+  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary: config.NVML_LIBRARY, stateDir: config.STATE_DIR });
+  return {
+    cpuCaps,
+    throttle,
+    energy,
+    gpu,
+    discover: async (node: Node | undefined, signal: AbortSignal): Promise<NodeHardwareStatus> =>
+      discoverHardware(
+        { facts, cpuCaps, throttle, energy, gpuCaps: [gpu] },
+        node ?? { metadata: { name: "" } },
+        catalogue,
+        signal,
+      ),
+    async frequencies(withCurrent): Promise<readonly Frequency[]> {
+      const policies = await throttle.frequencies(withCurrent);
+      return policies.map(({ cpu, current, max }) => ({ cpu: String(cpu), current, maximum: max }));
+    },
+    async close(): Promise<void> {
+      await gpu.close?.();
+      sys.close();
+      proc.close();
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import type { Node, NodeHardwareStatus } from "../../core/api/index.ts";
 import type {
-  BackendView,
   CapBoard,
   EnergyMeter,
   PowerCapBackend,
@@ -20,8 +19,8 @@ export interface Host {
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
-  /** What limits GPUs: for each vendor the ways to the same boards, best first. */
-  readonly gpuCaps: readonly (readonly PowerCapBackend[])[];
+  /** Every GPU, whatever drives it: its name may change with that, its boards do not. */
+  readonly gpu: PowerCapBackend;
 }
 
 /** The same with what it is made of. */
@@ -43,14 +42,11 @@ export interface Found {
 }
 
 /** The first backend that has a board it can do something with; failing that, the first that has any. */
-export async function firstPresent(
-  backends: readonly PowerCapBackend[],
-  look: (backend: PowerCapBackend) => Promise<BackendView>,
-): Promise<Found> {
+export async function firstPresent(backends: readonly PowerCapBackend[], signal: AbortSignal): Promise<Found> {
   const absent: string[] = [];
   let second: Found | undefined;
   for (const backend of backends) {
-    const view = await look(backend);
+    const view = await backend.look(signal);
     if (view.boards === undefined) {
       absent.push(view.absent);
       continue;
@@ -61,3 +57,6 @@ export async function firstPresent(
   }
   return second ?? { boards: [], absent };
 }
+
+export const seatsOf = ({ backend, boards }: Found): { backend: PowerCapBackend; board: CapBoard }[] =>
+  backend === undefined ? [] : boards.map((board) => ({ backend, board }));

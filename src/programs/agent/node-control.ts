@@ -5,10 +5,10 @@ import { percent } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal, JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
+import { journalName } from "./cap-keeper.ts";
 import { CpuDevice, type CpuReport } from "./cpu-device.ts";
 import { GpuDevice } from "./gpu-device.ts";
 import { type Found, firstPresent, type Host } from "./host.ts";
-import { HostGpus } from "./host-gpus.ts";
 import { HttpRoutes } from "./http-routes.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import { NodeMeter, type NodePower } from "./power.ts";
@@ -55,7 +55,6 @@ export class NodeControl {
   readonly #cpu: CpuDevice;
   readonly #gpu: GpuDevice;
   readonly #meter: NodeMeter;
-  readonly #hostGpus: HostGpus;
   readonly #routes: HttpRoutes;
   readonly #restorer: Restorer;
   readonly #troubles: Troubles;
@@ -67,7 +66,6 @@ export class NodeControl {
     this.#cpu = new CpuDevice(node, journal, clock, settings.dvfs);
     this.#gpu = new GpuDevice(node, journal, clock);
     this.#meter = new NodeMeter({ node, energy: host?.energy, http, prometheus, clock });
-    this.#hostGpus = new HostGpus(host?.gpuCaps ?? [], clock);
     this.#routes = new HttpRoutes(node, http, clock);
     this.#restorer = new Restorer({ host, http, clock });
     this.#troubles = new Troubles(clock);
@@ -78,13 +76,14 @@ export class NodeControl {
   }
 
   async tick({ intent, route, view }: TickInput, signal: AbortSignal): Promise<NodeTick> {
-    const usesHostGpus = route.gpuControl.type === "host" || route.gpuSource.type === "host";
-    const hostGpus = usesHostGpus ? await this.#hostGpus.look(signal) : [];
+    const { host } = this.#options;
+    const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
+    const hostGpus = await firstPresent(usesHost && host !== undefined ? [host.gpu] : [], signal);
     const power = await this.#meter.read(route, hostGpus, signal);
     if (intent.kind === "hold") return { intent, route, power };
     this.#routes.learn(route, view, power);
     const gpus = await this.#gpusOf(route.gpuControl, hostGpus, signal);
-    const stuck = this.#options.settings.simulateOnly ? NOTHING_STUCK : await this.#restoreStrays(route, gpus, signal);
+    const stuck = this.#options.settings.simulateOnly ? NOTHING_STUCK : await this.#restoreStrays(route, signal);
     const target = intent.kind === "enforce" ? intent.target : undefined;
     const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, power, signal);
     const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
@@ -116,10 +115,10 @@ export class NodeControl {
     return host === undefined ? remote : [...remote, ...journal.of()];
   }
 
-  async #gpusOf(route: ControlRoute, hostGpus: readonly Found[], signal: AbortSignal): Promise<readonly Found[]> {
+  async #gpusOf(route: ControlRoute, hostGpus: Found, signal: AbortSignal): Promise<Found> {
     if (route.type === "host") return hostGpus;
     const caps = this.#routes.gpu?.caps;
-    return caps === undefined ? [] : [await firstPresent([caps], async (backend) => backend.look(signal))];
+    return firstPresent(caps === undefined ? [] : [caps], signal);
   }
 
   async #tickCpu(
@@ -151,7 +150,7 @@ export class NodeControl {
   async #tickGpu(
     { gpuControl }: Route,
     intent: CapIntent,
-    found: readonly Found[],
+    found: Found,
     view: HardwareView,
     power: NodePower,
     signal: AbortSignal,
@@ -170,17 +169,18 @@ export class NodeControl {
   }
 
   /** What was put in place by a way that the route no longer takes goes back by that way. */
-  async #restoreStrays(route: Route, gpus: readonly Found[], signal: AbortSignal): Promise<Stuck> {
+  async #restoreStrays(route: Route, signal: AbortSignal): Promise<Stuck> {
     const { host } = this.#options;
-    const onHost = route.cpuControl.type === "host" && host !== undefined;
-    const current = new Set(gpus.flatMap(({ backend }) => backend?.name ?? []));
-    if (onHost) for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
+    const current = new Set<string>();
+    if (route.gpuControl.type === "host" && host !== undefined) current.add(journalName(host.gpu));
+    if (route.cpuControl.type === "host" && host !== undefined)
+      for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
     const strays = this.#entries().filter((entry) =>
       entry.backend === "http" ? !this.#routes.isCurrent(entry) : !current.has(entry.backend),
     );
     const failures = await Promise.all(strays.map(async (entry) => this.#restoreSometimes(entry, signal)));
     const stuck = failures.filter((failure) => failure !== undefined);
-    const isGpu = ({ entry }: StuckEntry) => entry.board === "gpus" || gpuNames(host).has(entry.backend);
+    const isGpu = ({ entry }: StuckEntry) => entry.board === "gpus" || entry.backend === "gpu";
     return { cpu: stuck.filter((one) => !isGpu(one)), gpu: stuck.filter(isGpu) };
   }
 
@@ -217,8 +217,6 @@ const NOTHING_STUCK: Stuck = { cpu: [], gpu: [] };
 
 const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
   words(`what was set on ${board} by ${backend} could not be restored`, why);
-
-const gpuNames = (host: Host | undefined): ReadonlySet<string> => new Set(host?.gpuCaps.flat().map(({ name }) => name));
 
 const isAsked = ({ watts, pctOfMax }: CapIntent): boolean => watts !== undefined || pctOfMax !== undefined;
 

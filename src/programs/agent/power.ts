@@ -53,7 +53,7 @@ export class NodeMeter {
     this.#options = options;
   }
 
-  async read({ cpuSource, gpuSource }: Route, gpus: readonly Found[], signal: AbortSignal): Promise<NodePower> {
+  async read({ cpuSource, gpuSource }: Route, gpus: Found, signal: AbortSignal): Promise<NodePower> {
     const { clock } = this.#options;
     const since = this.#lastRead ?? clock.monotonic();
     const asked = new Map<string, Promise<HttpReading>>();
@@ -95,15 +95,14 @@ export class NodeMeter {
   async #gpu(
     source: SourceRoute,
     service: HttpReading | undefined,
-    gpus: readonly Found[],
+    gpus: Found,
     since: MonotonicInstant,
     signal: AbortSignal,
   ): Promise<Reading> {
     if (source.type === "http") return { total: service?.gpuPower, boards: NONE, since, missing: service?.failed };
     if (source.type === "prometheus") return this.#query(source, since, signal);
     if (source.type !== "host") return { boards: NONE, since, missing: whyNone(source, "GPU") };
-    const readings = await Promise.all(gpus.map(async ({ backend }) => (await backend?.power?.(signal)) ?? []));
-    const powers = readings.flat();
+    const powers = (await gpus.backend?.power?.(signal)) ?? [];
     const boards = new Map(powers.flatMap(({ id, power }) => (isNonNegative(power) ? [[id, power] as const] : [])));
     const { clock } = this.#options;
     const missing = powers.find(({ power }) => !isNonNegative(power))?.missing ?? "no GPU tells its power";

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
-import { hardwareView } from "../../core/inventory/index.ts";
+import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
@@ -16,7 +16,7 @@ import type { AgentConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
 import { HardwareReporter } from "./hardware-report.ts";
 import type { HostMachine } from "./host.ts";
-import { openHost } from "./host-machine.ts";
+import { hostRoots, openHost } from "./host-machine.ts";
 import { News } from "./news.ts";
 import { NodeControl } from "./node-control.ts";
 import { nodePage } from "./node-page.ts";
@@ -41,7 +41,7 @@ export interface AgentWorld {
   readonly random: RandomSource;
   readonly log: Logger;
   /** The machine this runs on; asked for in daemonset mode only. */
-  readonly openHost: () => Promise<HostMachine>;
+  readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
   readonly journalFiles: JournalFiles;
 }
 
@@ -69,7 +69,7 @@ export async function start(config: AgentConfig): Promise<number> {
       ioClock: clock,
       random: systemRandom,
       log,
-      openHost: async () => openHost(config, clock),
+      openHost: async (catalogue) => openHost(config, hostRoots(config), clock, catalogue),
       journalFiles: journalFiles(config.STATE_DIR),
     };
     await runAgent(config, world, stop.signal);
@@ -95,7 +95,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     clock: ioClock,
     onProblem: (problem) => log.error({ problem }, "the journal of original limits has a problem"),
   });
-  const machine = isPool ? undefined : await world.openHost();
+  const machine = isPool ? undefined : await world.openHost(catalogue);
   if (machine !== undefined) warnOfGaps(machine, config, log);
   const client = new KubeClient({
     transport,

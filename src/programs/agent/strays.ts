@@ -4,6 +4,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { HttpCaps, HttpControl, HttpThrottle } from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
+import { journalName } from "./cap-keeper.ts";
 import type { Host } from "./host.ts";
 import { THROTTLE } from "./throttle-keeper.ts";
 
@@ -28,7 +29,7 @@ export class Restorer {
     const { host } = this.#options;
     if (host === undefined) return { result: "blocked", message: `${backend} is the host's, which pool mode never touches` };
     if (backend === host.throttle.name) return host.throttle.restore(original, signal);
-    const caps = [...host.cpuCaps, ...host.gpuCaps.flat()].find(({ name }) => name === backend);
+    const caps = [...host.cpuCaps, host.gpu].find((one) => journalName(one) === backend);
     if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
     return caps.restore(board, original, signal);
   }

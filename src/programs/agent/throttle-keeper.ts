@@ -25,6 +25,8 @@ export class ThrottleKeeper {
   readonly #settings: DvfsSettings;
   readonly #troubles: Troubles;
   #dvfs: DvfsState = restingDvfs;
+  /** Entries of an earlier run that its backend was told of. */
+  readonly #adopted = new Set<string>();
 
   constructor(node: string, journal: Journal, clock: Clock, settings: DvfsSettings) {
     this.#node = node;
@@ -40,12 +42,18 @@ export class ThrottleKeeper {
 
   /** Makes the state fit what is known otherwise: the journal of an earlier run, a restore, what a service reports. */
   adopt(backend: ThrottleBackend | undefined, reported: number | undefined): void {
-    const entry = backend && this.#journal.get(this.#key(backend));
+    if (backend === undefined) return;
+    const entry = this.#journal.get(this.#key(backend));
     if (entry === undefined) {
       if (this.#dvfs.throttlePct > 0) this.#dvfs = afterRestore(this.#dvfs);
       return;
     }
-    const remembered = this.#dvfs === restingDvfs ? entry.ours : undefined;
+    const isNew = !this.#adopted.has(backend.name);
+    if (isNew) {
+      this.#adopted.add(backend.name);
+      backend.adopt?.(entry.original);
+    }
+    const remembered = isNew ? entry.ours : undefined;
     const throttlePct = isNonNegative(reported) ? Math.min(100, reported) : remembered;
     if (throttlePct !== undefined && throttlePct !== this.#dvfs.throttlePct)
       this.#dvfs = { ...this.#dvfs, throttlePct: percent(throttlePct) };
@@ -105,6 +113,7 @@ export class ThrottleKeeper {
       const at = new Date(this.#clock.now()).toISOString();
       const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, at });
       if (unkept !== undefined) return unkept;
+      this.#adopted.add(backend.name);
     }
     const outcome = await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
