@@ -40,8 +40,8 @@ function tableOf(characters: string): Uint8Array {
   return table;
 }
 
-// Plain functions of bytes and a place, each to the place behind what it goes over: V8 puts them into the one loop below, which
-// it does not with private methods (60 against 40 ms for 36 MB).
+// Plain functions of bytes and a place, each to the place behind what it goes over: V8 puts them into the one loop below. As
+// private methods they took a fifth longer.
 
 /** 0, which is no token, behind the end. A read behind the end would make V8 forget what it knows of the array. */
 export function byteAt(bytes: Buffer, p: number, end: number): number {
