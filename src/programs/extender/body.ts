@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { BodyBuffers } from "./body-buffers.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Where a body of unknown length begins to grow. */
@@ -10,11 +11,22 @@ export function lengthOf({ headers }: IncomingMessage): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** The whole body in one buffer, which is made once where the length is known: 30 MB are not copied together. */
-export async function readBody(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
-  let buffer = Buffer.allocUnsafeSlow(length ?? Math.min(FIRST_ROOM, limit));
+/** A body, at the beginning of a buffer that may be longer. */
+export interface Body {
+  readonly bytes: Buffer;
+  readonly buffer: Buffer;
+}
+
+/** The whole body in one buffer, which is there from the start where the length is known: 30 MB are not copied together. */
+export async function readBody(
+  request: IncomingMessage,
+  length: number | undefined,
+  limit: number,
+  buffers: BodyBuffers,
+): Promise<Body> {
+  let buffer = buffers.take(length ?? Math.min(FIRST_ROOM, limit));
   let filled = 0;
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const { promise, resolve, reject } = Promise.withResolvers<Body>();
   const take = (chunk: Buffer) => {
     const needed = filled + chunk.length;
     if (needed > limit) {
@@ -32,7 +44,7 @@ export async function readBody(request: IncomingMessage, length: number | undefi
     filled = needed;
   };
   request.on("data", take);
-  request.once("end", () => resolve(buffer.subarray(0, filled)));
+  request.once("end", () => resolve({ bytes: buffer.subarray(0, filled), buffer }));
   request.once("error", reject);
   request.once("close", () => {
     if (!request.complete) reject(new Error("the client left before its request was whole"));

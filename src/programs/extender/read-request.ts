@@ -1,9 +1,11 @@
 import type { Clock } from "../../platform/clock/index.ts";
-import { type ExtenderRequest, RequestWorker, readRequest, Surprise } from "./wire/index.ts";
+import { type ExtenderRequest, KnownNodes, RequestWorker, readRequest, Surprise } from "./wire/index.ts";
 
 /** Reads requests: what the scan over their bytes does not judge goes to a worker, which most programs never need. */
 export class RequestReader {
   readonly #clock: Clock;
+  /** Whole Nodes come again and again. */
+  readonly #known = new KnownNodes();
   #worker: RequestWorker | undefined;
 
   constructor(clock: Clock) {
@@ -12,7 +14,7 @@ export class RequestReader {
 
   async read(body: Buffer): Promise<ExtenderRequest> {
     try {
-      return readRequest(body);
+      return readRequest(body, this.#known);
     } catch (error) {
       if (!(error instanceof Surprise)) throw error;
     }

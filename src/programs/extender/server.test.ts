@@ -4,7 +4,15 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
-import { answerTo, type Extender, type ExtenderOptions, type HostScores, pod, Trial } from "./trial.ts";
+import {
+  answerTo,
+  type Extender,
+  type ExtenderOptions,
+  type FilterResult,
+  type HostScores,
+  pod,
+  Trial,
+} from "./trial.ts";
 
 let trial: Trial;
 let extender: Extender;
@@ -201,6 +209,28 @@ describe("X-62 many at once", () => {
     await holds(0);
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
   });
+});
+
+it("X-20 many at once, some of whom leave: each gets back what it sent and nothing of another", async () => {
+  await start();
+  const bodies = Array.from({ length: 60 }, (_, i) => {
+    const items = Array.from({ length: 200 }, (_item, n) => ({
+      metadata: { name: `n${n}` },
+      spec: { own: `${i}-${n}` },
+    }));
+    return { items, text: JSON.stringify({ Pod: pod("performance"), Nodes: { items }, NodeNames: null }) };
+  });
+  await Promise.all(
+    bodies.map(async ({ items, text }, i) => {
+      if (i % 3 === 0) {
+        const leaving = begun(text.slice(0, text.length / 2), { length: text.length });
+        await new Promise((resolve) => leaving.once("close", resolve).destroy());
+        return;
+      }
+      expect((await extender.post<FilterResult>("/filter", text)).body.Nodes?.items).toEqual(items);
+    }),
+  );
+  await holds(0);
 });
 
 describe("SIGTERM", () => {

@@ -6,7 +6,8 @@ import type { Clock } from "../../platform/clock/index.ts";
 import type { Address } from "../../platform/config/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { listen, type Reply, send } from "../../platform/serve/index.ts";
-import { lengthOf, readBody, tooLarge } from "./body.ts";
+import { type Body, lengthOf, readBody, tooLarge } from "./body.ts";
+import type { BodyBuffers } from "./body-buffers.ts";
 import { type ByteBudget, NoRoomError } from "./budget.ts";
 import type { Decided } from "./decide.ts";
 import type { Figures, Verb } from "./figures.ts";
@@ -19,6 +20,7 @@ export interface SchedulerServerOptions {
   readonly tls?: TlsFiles | undefined;
   readonly maxBodyBytes: number;
   readonly budget: ByteBudget;
+  readonly buffers: BodyBuffers;
   readonly decide: (verb: Verb, body: Buffer) => Promise<Decided>;
   /** Why there can be no decision yet; undefined once there can. */
   readonly unready: () => string | undefined;
@@ -131,11 +133,15 @@ class Exchange {
   readonly #options: SchedulerServerOptions;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  #closed = false;
 
   constructor(options: SchedulerServerOptions, request: IncomingMessage, response: ServerResponse) {
     this.#options = options;
     this.#request = request;
     this.#response = response;
+    response.once("close", () => {
+      this.#closed = true;
+    });
   }
 
   async run(): Promise<void> {
@@ -152,32 +158,42 @@ class Exchange {
   }
 
   async #decide(verb: Verb, method: string): Promise<void> {
-    const { clock, figures, maxBodyBytes, unready } = this.#options;
+    const { clock, figures, maxBodyBytes, budget, buffers, unready } = this.#options;
     const started = clock.monotonic();
     if (method !== "POST") throw new Refusal(405, `/${verb} is asked with POST`, { allow: "POST" });
     const length = lengthOf(this.#request);
     if (length !== undefined && length > maxBodyBytes) throw tooLarge(maxBodyBytes);
     const reason = unready();
     if (reason !== undefined) throw new Refusal(503, reason, { "retry-after": "1" });
-    await this.#room(length ?? maxBodyBytes);
-    const body = await readBody(this.#request, length, maxBodyBytes);
-    const { workloadClass, reply } = await this.#options.decide(verb, body);
-    figures.answered(verb, workloadClass, elapsed(started, clock.monotonic()));
-    this.#sendPieces(reply);
+    const room = length ?? maxBodyBytes;
+    await this.#waitForRoom(room);
+    let body: Body | undefined;
+    try {
+      body = await readBody(this.#request, length, maxBodyBytes, buffers);
+      const { workloadClass, reply } = await this.#options.decide(verb, body.bytes);
+      figures.answered(verb, workloadClass, elapsed(started, clock.monotonic()));
+      this.#sendPieces(reply);
+    } finally {
+      // Parts of the answer are slices of the request, so its memory is free once the answer has gone out.
+      this.#onceClosed(() => {
+        budget.give(room);
+        if (body !== undefined) buffers.give(body.buffer);
+      });
+    }
   }
 
-  /** Until the answer is on its way: what it is made of may be slices of the request. */
-  async #room(bytes: number): Promise<void> {
+  async #waitForRoom(bytes: number): Promise<void> {
     const { budget } = this.#options;
     const gone = new AbortController();
     const leave = () => gone.abort(new Error("the client left before there was room for its request"));
     this.#response.once("close", leave);
     await budget.take(bytes, gone.signal);
-    if (gone.signal.aborted) {
-      budget.give(bytes);
-      throw gone.signal.reason;
-    }
-    this.#response.off("close", leave).once("close", () => budget.give(bytes));
+    this.#response.off("close", leave);
+  }
+
+  #onceClosed(then: () => void): void {
+    if (this.#closed) then();
+    else this.#response.once("close", then);
   }
 
   #sendPieces(pieces: readonly Buffer[]): void {

@@ -6,6 +6,7 @@ import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { BodyBuffers } from "./body-buffers.ts";
 import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
 import { Decider } from "./decide.ts";
@@ -106,6 +107,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       tls: tlsFilesOf(config),
       maxBodyBytes,
       budget,
+      buffers: new BodyBuffers(),
       decide: async (verb, body) => decider[verb](await reader.read(body)),
       unready,
       pages: pagesOf({ state, decisions, settings, clock, ioClock, unready }),

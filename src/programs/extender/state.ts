@@ -39,7 +39,7 @@ export interface ClusterStateOptions {
 }
 
 /** Small pages: a list that comes anew must not hold up a request for longer than a few milliseconds. */
-const PAGE_SIZE = 250;
+const PAGE_SIZE = 100;
 
 /**
  * The cluster as the extender knows it, kept up to date by watches: requests are answered from memory alone. A node is known

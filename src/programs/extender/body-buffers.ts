@@ -1,0 +1,32 @@
+/** A spare that is so much larger than what comes is not for what comes. */
+const TOO_LARGE = 4;
+/** After so many requests that needed far less the spare is let go. */
+const REQUESTS_UNTIL_LET_GO = 100;
+/** Room for a few names more than last time. */
+const ROUNDED_TO = 65_536;
+
+/**
+ * Memory for bodies, of which one is kept for the next request: kube-scheduler asks twice for each pod, one after the other, and
+ * what is made anew each time stands around until it is collected, 30 MB at a time.
+ */
+export class BodyBuffers {
+  #spare: Buffer | undefined;
+  #unneeded = 0;
+
+  /** At least as long as that; what is in it is anybody's. */
+  take(length: number): Buffer {
+    const spare = this.#spare;
+    if (spare === undefined || spare.length < length) return Buffer.allocUnsafeSlow(roundedUp(length));
+    this.#unneeded = spare.length > Math.max(ROUNDED_TO, TOO_LARGE * length) ? this.#unneeded + 1 : 0;
+    this.#spare = undefined;
+    return spare;
+  }
+
+  /** Nobody reads it any more. */
+  give(buffer: Buffer): void {
+    if (this.#unneeded >= REQUESTS_UNTIL_LET_GO) this.#unneeded = 0;
+    else if (this.#spare === undefined || this.#spare.length < buffer.length) this.#spare = buffer;
+  }
+}
+
+const roundedUp = (length: number): number => Math.ceil(length / ROUNDED_TO) * ROUNDED_TO;
