@@ -106,7 +106,7 @@ export class Decider {
 }
 
 /** The places of the highest values, highest first and of equals the first; one pass, since most are never among them. */
-export function highest(values: Int16Array, count: number): number[] {
+function highest(values: Int16Array, count: number): number[] {
   const places: number[] = [];
   for (let place = 0; place < values.length; place++) {
     const value = values[place] as number;

@@ -81,7 +81,7 @@ describe("pages", () => {
   });
 });
 
-describe("X-62 bodies", () => {
+describe("bodies", () => {
   it.each([
     ["", /byte 0/],
     ["{", /byte 1/],
@@ -90,7 +90,7 @@ describe("X-62 bodies", () => {
     ['{"Pod":{}}', /neither Nodes nor NodeNames/],
     ['{"NodeNames":[]}', /no Pod/],
     ['{"Pod":{},"Nodes":{"items":[{}]}}', /Nodes\.items\[0\]\.metadata\.name/],
-  ])("malformed is 400 and names the place: %s", async (body, place) => {
+  ])("X-62 malformed is 400 and names the place: %s", async (body, place) => {
     await start();
     const refused = await extender.post<{ error: string }>("/filter", body);
     expect(refused.status).toBe(400);
@@ -104,7 +104,7 @@ describe("X-62 bodies", () => {
     expect((await extender.post("/prioritize", twice)).body).toEqual([{ Host: "b", Score: 50 }]);
   });
 
-  it("a larger one is refused with 413 before it is read, and its connection goes on", async () => {
+  it("X-62 a larger one is refused with 413 before it is read, and its connection goes on", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const large = begun("", { length: 1001, agent });
@@ -117,7 +117,7 @@ describe("X-62 bodies", () => {
     agent.destroy();
   });
 
-  it("in chunks of unknown length it is read up to the limit", async () => {
+  it("X-62 in chunks of unknown length it is read up to the limit", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "200000" });
     const { hostname, port } = new URL(String(extender.url));
     const chunked = async (text: string) => {
@@ -147,10 +147,10 @@ describe("X-62 bodies", () => {
   });
 });
 
-describe("X-62 clients that take their time", () => {
+describe("clients that take their time", () => {
   const limits = { request: milliseconds(200), response: milliseconds(400) };
 
-  it("a request that does not come to its end is cut off, and its bytes are free again", async () => {
+  it("X-62 a request that does not come to its end is cut off, and its bytes are free again", async () => {
     await start({}, { ioClock: systemClock, limits });
     const slow = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
     slow.write("POST /filter HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{");
@@ -163,7 +163,7 @@ describe("X-62 clients that take their time", () => {
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
   });
 
-  it("an answer that is not taken is dropped", async () => {
+  it("X-62 an answer that is not taken is dropped", async () => {
     await start({}, { ioClock: systemClock, limits });
     const names = Array.from({ length: 300_000 }, (_, i) => `node-${i}`);
     const text = JSON.stringify({ Pod: pod("standard"), NodeNames: names });
@@ -178,8 +178,8 @@ describe("X-62 clients that take their time", () => {
   });
 });
 
-describe("X-62 many at once", () => {
-  it("more bytes than the budget has wait in line, and go on when others are done", async () => {
+describe("many at once", () => {
+  it("X-62 more bytes than the budget has wait in line, and go on when others are done", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const first = begun("{", { length: 1000 });
     const second = begun("{", { length: 1000 });
@@ -195,7 +195,7 @@ describe("X-62 many at once", () => {
     await holds(0);
   });
 
-  it("one that leaves the line holds nobody up, and beyond the line it is 503", async () => {
+  it("X-62 one that leaves the line holds nobody up, and beyond the line it is 503", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const holders = [begun("{", { length: 1000 }), begun("{", { length: 1000 })];
     await holds(2000);
