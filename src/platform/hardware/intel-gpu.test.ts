@@ -104,6 +104,17 @@ describe("Intel's GPUs", () => {
     ]);
   });
 
+  it("no mean of power reaches back to before a new limit", async () => {
+    const { host, clock, backend } = gpu(card(0));
+    await backend.power();
+    clock.advance(milliseconds(10_000));
+    host.set(`${hwmon(0)}/energy1_input`, "1001000000");
+    await backend.cap(id(0), watts(80));
+    clock.advance(milliseconds(10_000));
+    host.set(`${hwmon(0)}/energy1_input`, "1801000000");
+    expect(await backend.power()).toEqual([{ id: id(0), power: 80 }]);
+  });
+
   it("a card without a limit is locked, and has telemetry", async () => {
     const { host, backend } = gpu(card(0));
     host.remove(`${hwmon(0)}/power1_max`);

@@ -113,6 +113,9 @@ export class IntelGpu implements GpuBackend {
       const card = this.#card(id);
       if (card.board.locked !== undefined) return { result: "blocked", message: card.board.locked };
       this.#files.write(`${card.hwmon}/${LIMIT}`, asMicrowatts(limit));
+      // No mean reaches back to before a new limit.
+      const sample = this.#sample(card);
+      if (sample !== undefined) this.#energy.set(id, sample);
       const now = await readBack(
         this.#clock,
         () => this.#read(card),

@@ -45,11 +45,13 @@ export class NvmlSession {
   ): Promise<Result> {
     const call: NvmlCaller = async (lane, name, ...args) => this.#call(signal, lane, name, ...args);
     await this.#initialised(call);
+    const ready = this.#ready;
     try {
       return await work(call, false);
     } catch (error) {
       if (!isStaleSession(error)) throw error;
-      await this.#end(call);
+      // Others may have found the same and be ahead: what they initialised is not to be ended again.
+      if (this.#ready === ready) await this.#end(call);
       await this.#initialised(call);
       return work(call, true);
     }

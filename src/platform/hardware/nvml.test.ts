@@ -159,6 +159,10 @@ describe("NVML", () => {
     expect((await boards()).map(({ lost }) => lost)).toEqual([undefined, undefined, undefined]);
     stub.reload();
     expect(await nvml.cap(uuidOf(1), watts(300))).toEqual({ result: "applied" });
+    stub.reload();
+    const limits = await Promise.all([0, 1, 2].map(async (board) => nvml.limit(uuidOf(board))));
+    expect(limits).toEqual([700, 700, 700].map((limit) => ({ limit })));
+    expect(stub.get(-1, "inits")).toBe(4);
     stub.set(-1, "loaded", 0);
     expect((await nvml.look()).absent).toContain("modprobe nvidia");
     stub.set(-1, "loaded", 1);
@@ -245,6 +249,17 @@ describe("NVML", () => {
     clock.advance(milliseconds(10_000));
     stub.set(0, "energy", 1e12);
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 310 });
+  });
+
+  it("power: no mean reaches back to before a new limit", async () => {
+    await nvml.power();
+    clock.advance(milliseconds(10_000));
+    stub.set(0, "energy", 5_000_000 + 6_000_000);
+    await nvml.cap(uuidOf(0), watts(400));
+    expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 310 });
+    clock.advance(milliseconds(10_000));
+    stub.set(0, "energy", 11_000_000 + 4_000_000);
+    expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 400 });
   });
 
   it("quirk 23: a power that cannot be read is missing, never 0 W", async () => {

@@ -1,7 +1,6 @@
-import { type EnergySample, powerBetween, type WriteOutcome } from "../../core/control/index.ts";
+import type { WriteOutcome } from "../../core/control/index.ts";
 import {
   elapsed,
-  joules,
   type MonotonicInstant,
   milliseconds,
   type Watts,
@@ -24,6 +23,8 @@ import { errorWords } from "./host-error.ts";
 import { describeBoard, optional } from "./nvml-boards.ts";
 import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
+import { NvmlPower } from "./nvml-power.ts";
+import { boardsOf, type Found, type Known } from "./nvml-roll-call.ts";
 import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
 import type { NvmlTrial } from "./nvml-trial.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "./port.ts";
@@ -34,20 +35,11 @@ const DESCRIBED_FOR = milliseconds(60_000);
 /** The enforced limit follows a new one within moments. */
 const READ_BACK_TRIES = 3;
 const READ_BACK_PAUSE = milliseconds(100);
-/** The energy counter moves several times a second: over less than this its difference says little. */
-const LEAST_ENERGY_GAP = milliseconds(2_000);
 
 interface NvmlOptions {
   readonly library: string;
   readonly clock: Clock;
   readonly trial?: NvmlTrial;
-}
-
-interface Known {
-  readonly index: number;
-  readonly handle: NvmlHandle;
-  readonly board: GpuCapBoard;
-  readonly describedAt: MonotonicInstant;
 }
 
 /** NVIDIA's GPUs through NVML, by UUID. Every call runs off the event loop and is waited for no longer than its time. */
@@ -58,12 +50,13 @@ export class Nvml implements GpuBackend {
   readonly #session: NvmlSession;
   readonly #trial: NvmlTrial | undefined;
   #known = new Map<string, Known>();
-  readonly #energy = new Map<string, EnergySample>();
+  readonly #power: NvmlPower;
 
   constructor({ library, clock, trial }: NvmlOptions) {
     this.#clock = clock;
     this.#trial = trial;
     this.#session = new NvmlSession(library, clock);
+    this.#power = new NvmlPower(clock);
   }
 
   async look(signal?: AbortSignal): Promise<GpuView> {
@@ -97,6 +90,7 @@ export class Nvml implements GpuBackend {
     try {
       return await this.#onBoard(id, signal, async (call, { handle }) => {
         const [before] = await call(id, "limit", handle);
+        this.#power.restart(id);
         await call(id, "setLimit", handle, Math.round(limit * 1000));
         const outcome = await this.#readBack(call, id, handle, limit);
         if (outcome.result === "applied") return outcome;
@@ -135,7 +129,19 @@ export class Nvml implements GpuBackend {
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
     if (this.#known.size === 0) await this.look(signal);
-    return Promise.all([...this.#known.keys()].map(async (id) => this.#powerOf(id, signal)));
+    const known = [...this.#known.keys()];
+    return Promise.all(
+      known.map(async (id) => {
+        try {
+          const power = await this.#onBoard(id, signal, async (call, { handle, board }) =>
+            this.#power.of(call, id, handle, board.device.max),
+          );
+          return { id, power };
+        } catch (error) {
+          return { id, missing: errorWords(error) };
+        }
+      }),
+    );
   }
 
   async close(): Promise<void> {
@@ -156,19 +162,7 @@ export class Nvml implements GpuBackend {
       ...before,
       ...found.flatMap(({ known }) => (known ? [[known.board.id, known] as const] : [])),
     ]);
-    const answering = new Set(found.map(({ known }) => known?.board.id));
-    const silent = [...before.values()].filter(({ board }) => !answering.has(board.id));
-    const unnamed = found.flatMap(({ error, index }) => (error === undefined ? [] : [{ index, error }]));
-    const lost = silent.map(({ board, index }) => {
-      const place = unnamed.findIndex((one) => one.index === index);
-      const [why] = place < 0 ? [] : unnamed.splice(place, 1);
-      return { ...board, lost: why === undefined ? GONE : errorWords(why.error) };
-    });
-    return [
-      ...found.flatMap(({ known }) => (known === undefined ? [] : [known.board])),
-      ...lost,
-      ...unnamed.map(({ index, error }) => nameless(index, errorWords(error))),
-    ];
+    return boardsOf([...before.values()], found);
   }
 
   async #findOne(call: NvmlCaller, index: number, again: boolean): Promise<Found> {
@@ -230,45 +224,6 @@ export class Nvml implements GpuBackend {
     const known = this.#known.get(id);
     if (known !== undefined) this.#known.set(id, { ...known, describedAt: LONG_AGO });
   }
-
-  /** The mean since the last look where the board counts its energy, else what it says it draws now. */
-  async #powerOf(id: string, signal: AbortSignal | undefined): Promise<BoardPower> {
-    try {
-      return await this.#onBoard(id, signal, async (call, { handle, board }) => {
-        const [energy] = await optional(call(id, "totalEnergy", handle));
-        const mean = energy === undefined ? undefined : this.#meanPower(id, energy, board.device.max);
-        if (mean !== undefined) return { id, power: mean };
-        const [milliwatts] = await call(id, "powerUsage", handle);
-        return { id, power: wattsFromMilliwatts(milliwatts) };
-      });
-    } catch (error) {
-      return { id, missing: errorWords(error) };
-    }
-  }
-
-  #meanPower(id: string, millijoules: number, ratedPower: Watts | undefined): Watts | undefined {
-    const sample: EnergySample = { energy: joules(millijoules / 1000), at: this.#clock.monotonic() };
-    const before = this.#energy.get(id);
-    if (before !== undefined && elapsed(before.at, sample.at) < LEAST_ENERGY_GAP) return undefined;
-    this.#energy.set(id, sample);
-    return before === undefined ? undefined : powerBetween(before, sample, { ratedPower }).power;
-  }
 }
 
-type Found = { readonly index: number } & (
-  | { readonly known: Known; readonly error?: never }
-  | { readonly known?: never; readonly error: unknown }
-);
-
 const LONG_AGO = milliseconds(Number.NEGATIVE_INFINITY) as MonotonicInstant;
-
-const GONE =
-  "the driver no longer lists it: it fell off the bus or was taken out; if it is to stay away, restart the agent";
-
-/** A board that has not said who it is since this program started. */
-const nameless = (index: number, lost: string): GpuCapBoard => ({
-  id: `nvidia-${index}`,
-  vendor: "nvidia",
-  device: {},
-  lost,
-});
