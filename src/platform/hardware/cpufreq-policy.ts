@@ -33,7 +33,7 @@ export class CpufreqPolicy {
   get isAsleep(): boolean {
     try {
       this.#files.read(`${this.path}/scaling_max_freq`);
-      return textAt(this.#files, `${this.path}/affected_cpus`)?.trim() === "";
+      return false;
     } catch (error) {
       return errorCode(error) === "EBUSY";
     }
@@ -57,8 +57,8 @@ export class CpufreqPolicy {
     return value === undefined ? undefined : kilohertz(value);
   }
 
-  /** As the throttle's arithmetic sees it. */
-  forSpreading(originalMax: Kilohertz): FrequencyPolicy {
+  /** What the throttle's arithmetic needs besides the original, and what never changes while the driver stays. */
+  get makeUp(): Omit<FrequencyPolicy, "originalMax"> {
     const min = this.#optional("cpuinfo_min_freq");
     const available = textAt(this.#files, `${this.path}/scaling_available_frequencies`)
       ?.split(/\s+/)
@@ -68,7 +68,6 @@ export class CpufreqPolicy {
     return {
       id: this.id,
       socket: this.#socket(),
-      originalMax,
       ...(min === undefined ? {} : { min }),
       ...(available === undefined ? {} : { available }),
     };

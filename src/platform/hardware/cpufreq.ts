@@ -40,6 +40,7 @@ export class CpufreqBackend implements ThrottleBackend {
   /** What each policy was before its first throttle. One whose original nobody has asked for is not touched. */
   readonly #originals = new Map<number, PolicyOriginal>();
   readonly #throttled = new Set<number>();
+  readonly #makeUps = new Map<number, CpufreqPolicy["makeUp"]>();
 
   constructor({ files, clock, lowest }: CpufreqOptions) {
     this.#files = files;
@@ -78,12 +79,13 @@ export class CpufreqBackend implements ThrottleBackend {
     if (this.#originals.size === 0) await this.original();
     const known = CpufreqPolicy.all(this.#files).filter(({ id, isAsleep }) => this.#originals.has(id) && !isAsleep);
     if (known.length === 0) return { result: "blocked", message: "cpufreq has no policy that can be throttled" };
-    const spread = known.map((policy) => policy.forSpreading(this.#originalMax(policy.id)));
+    const spread = known.map((policy) => ({ ...this.#makeUp(policy), originalMax: this.#originalMax(policy.id) }));
     const limits = spreadThrottle(spread, throttlePct, this.#lowest);
+    const limitOf = new Map(limits.map((limit) => [limit.id, limit]));
     const floors = new Map(spreadThrottle(spread, percent(100), this.#lowest).map(({ id, max }) => [id, max]));
     const hit = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
     const changes = known.map((policy) => {
-      const limit = limits.find(({ id }) => id === policy.id);
+      const limit = limitOf.get(policy.id);
       const original = this.#originals.get(policy.id);
       if (limit === undefined || original === undefined) return undefined;
       if (hit.has(policy.id)) return slowDown(policy, limit);
@@ -112,6 +114,7 @@ export class CpufreqBackend implements ThrottleBackend {
     if (failed !== undefined) return failed;
     if (asleep !== undefined) return { result: "blocked", message: `${nameOf(asleep)} is offline: it stays throttled` };
     this.#originals.clear();
+    this.#makeUps.clear();
     return { result: "applied" };
   }
 
@@ -128,6 +131,13 @@ export class CpufreqBackend implements ThrottleBackend {
       found.push({ cpu: policy.id, current, max: maxOf(policy) });
     }
     return found;
+  }
+
+  /** Four files for each of hundreds of policies, one of which is often missing: read once. */
+  #makeUp(policy: CpufreqPolicy): CpufreqPolicy["makeUp"] {
+    const known = this.#makeUps.get(policy.id) ?? policy.makeUp;
+    this.#makeUps.set(policy.id, known);
+    return known;
   }
 
   #originalMax(id: number): Kilohertz {

@@ -4,7 +4,7 @@ import type { Clock } from "../clock/index.ts";
 import { errorCode, errorWords } from "./host-error.ts";
 import { numberAt, wholeNumber } from "./host-values.ts";
 import type { EnergyMeter, EnergyZoneSample, HostFiles } from "./port.ts";
-import { type PackageZone, packageZones } from "./powercap-zones.ts";
+import { type PackageZone, PowercapZones } from "./powercap-zones.ts";
 import { RaplZone } from "./rapl-zone.ts";
 
 export interface RaplEnergyOptions {
@@ -20,16 +20,18 @@ export class RaplEnergy implements EnergyMeter {
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #ratedPower: () => Watts | undefined;
+  readonly #zones: PowercapZones;
 
   constructor({ files, clock, ratedPower = () => undefined }: RaplEnergyOptions) {
     this.#files = files;
     this.#clock = clock;
     this.#ratedPower = ratedPower;
+    this.#zones = new PowercapZones(files);
   }
 
   /** All or nothing: without one package's share the others' are no total, and a total is what they are read for. */
   sample(): { readonly zones: readonly EnergyZoneSample[]; readonly missing?: string } {
-    const { zones, absent } = packageZones(this.#files);
+    const { zones, absent } = this.#zones.read();
     if (absent !== undefined) return { zones: [], missing: absent };
     const samples: EnergyZoneSample[] = [];
     for (const { zone, name } of distinctCounters(zones)) {

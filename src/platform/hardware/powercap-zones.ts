@@ -27,9 +27,28 @@ export interface PackageZones {
 const TOP_LEVEL = /^intel-rapl(-mmio)?:[\da-f]+$/;
 const PACKAGE = /^package-(\d{1,5})(?:-die-(\d{1,5}))?$/;
 
-export function packageZones(files: HostFiles): PackageZones {
-  const names = namesIn(files, CLASS);
-  const folders = names.filter((name) => TOP_LEVEL.test(name));
+/** Finds the zones of packages. Following links takes longer than all else, so they are followed again only when zones change. */
+export class PowercapZones {
+  readonly #files: HostFiles;
+  #seen: string | undefined;
+  #found: PackageZones = { zones: [] };
+
+  constructor(files: HostFiles) {
+    this.#files = files;
+  }
+
+  read(): PackageZones {
+    const files = this.#files;
+    const folders = namesIn(files, CLASS).filter((name) => TOP_LEVEL.test(name));
+    const names = folders.map((folder) => textAt(files, `${CLASS}/${folder}/name`));
+    const seen = JSON.stringify([folders, names]);
+    if (seen !== this.#seen || this.#found.zones.length === 0) this.#found = findZones(files, folders);
+    this.#seen = seen;
+    return this.#found;
+  }
+}
+
+function findZones(files: HostFiles, folders: readonly string[]): PackageZones {
   const readable = folders.filter((name) => textAt(files, `${CLASS}/${name}/name`) !== undefined);
   const byPath = new Map<string, PackageZone>();
   for (const folder of readable) {

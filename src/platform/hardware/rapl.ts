@@ -3,7 +3,7 @@ import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts } fro
 import type { Clock } from "../clock/index.ts";
 import { errorWords } from "./host-error.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "./port.ts";
-import { packageZones } from "./powercap-zones.ts";
+import { PowercapZones } from "./powercap-zones.ts";
 import { type RaplOriginal, readRaplOriginal } from "./rapl-original.ts";
 import { RaplPackage } from "./rapl-package.ts";
 import { refusal } from "./refusal.ts";
@@ -39,6 +39,7 @@ export class RaplBackend implements PowerCapBackend {
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #ratedPower: () => Watts | undefined;
+  readonly #zones: PowercapZones;
   readonly #refused = new Map<string, Refused>();
   /** Packages seen before: one that goes is lost and is told so. */
   readonly #known = new Set<string>();
@@ -47,10 +48,11 @@ export class RaplBackend implements PowerCapBackend {
     this.#files = files;
     this.#clock = clock;
     this.#ratedPower = ratedPower;
+    this.#zones = new PowercapZones(files);
   }
 
   async look(): Promise<BackendView> {
-    const { zones, absent } = packageZones(this.#files);
+    const { zones, absent } = this.#zones.read();
     if (absent !== undefined) return { absent };
     const packages = RaplPackage.all(this.#files, zones);
     if (packages.length === 0) {
@@ -141,7 +143,7 @@ export class RaplBackend implements PowerCapBackend {
   }
 
   #package(id: string): RaplPackage {
-    const packages = RaplPackage.all(this.#files, packageZones(this.#files).zones);
+    const packages = RaplPackage.all(this.#files, this.#zones.read().zones);
     const found = packages.find((known) => known.id === id);
     if (found === undefined) throw new Error("no such CPU package with a power limit");
     return found;

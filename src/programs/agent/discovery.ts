@@ -55,7 +55,7 @@ async function lookAt(backend: PowerCapBackend, signal: AbortSignal | undefined)
  * The node's hardware as it is published. What was found on the machine comes first; its labels only help the catalogue to name
  * what the machine itself does not, for a label that is published as a finding would outlive its own correction.
  */
-export function hardwareStatus(findings: Findings, node: Node, catalogue: Catalogue): NodeHardwareStatus {
+function hardwareStatus(findings: Findings, node: Node, catalogue: Catalogue): NodeHardwareStatus {
   const { facts } = findings;
   const found = { cpu: cpuStatus(findings), gpu: gpuStatus(findings.gpu) };
   const view = hardwareView(node, found, { catalogue });

@@ -21,7 +21,7 @@ interface CpuTree {
   readonly offline?: string;
 }
 
-export function cpuTree({ policies, globals = {}, topology, present, online, offline = "" }: CpuTree): HostTree {
+function cpuTree({ policies, globals = {}, topology, present, online, offline = "" }: CpuTree): HostTree {
   const files: Record<string, string> = {
     [`${CPU}/present`]: present,
     [`${CPU}/possible`]: present,

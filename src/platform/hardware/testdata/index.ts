@@ -1,8 +1,6 @@
 /** What tests elsewhere build a host from. Nothing of the product imports it. */
-export { type CapScene, powerCapCases } from "../contract.ts";
-export { errno, FakeHost, type HostTree, joinTrees, noData } from "../fake-host.ts";
+export { FakeHost, type HostTree, joinTrees } from "../fake-host.ts";
 export { scratchTree } from "../scratch-tree.ts";
-export { type ThrottleScene, throttleCases } from "../throttle-contract.ts";
 export * from "./cpufreq.ts";
 export * from "./cpuinfo.ts";
 export * from "./fake-kernel.ts";
