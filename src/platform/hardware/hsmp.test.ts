@@ -12,10 +12,25 @@ import { hastyClock } from "./testdata/hasty-clock.ts";
 import { hsmpTree } from "./testdata/hsmp.ts";
 import { epyc } from "./testdata/powercap.ts";
 
-const DEVICES: Readonly<Record<string, string>> = { "package-0": "AMDI0097:00", "package-1": "AMDI0097:01" };
-const HWMONS: Readonly<Record<string, string>> = { "package-0": "hwmon3", "package-1": "hwmon4" };
-const folderOf = (id: string): string => `devices/platform/${DEVICES[id]}/hwmon/${HWMONS[id]}`;
-const capPattern = (id: string): RegExp => new RegExp(`${DEVICES[id]}/.*/power1_cap$`);
+interface Wiring {
+  readonly hwmons: readonly number[];
+  readonly acpi: boolean;
+}
+
+const WIRINGS: Readonly<Record<string, Wiring>> = {
+  "a device for each socket": { hwmons: [3, 4], acpi: true },
+  "sensors in another order": { hwmons: [9, 2], acpi: true },
+  "one device for all sockets": { hwmons: [9, 10], acpi: false },
+};
+
+/** The folder of `package-N`. */
+function folderOf(id: string, { hwmons, acpi }: Wiring): string {
+  const socket = Number(id.at(-1));
+  return `devices/platform/${acpi ? `AMDI0097:0${socket}` : "amd_hsmp"}/hwmon/hwmon${hwmons[socket]}`;
+}
+
+const ACPI: Wiring = { hwmons: [3, 4], acpi: true };
+const capPattern = (id: string, wiring = ACPI): RegExp => new RegExp(`^${folderOf(id, wiring)}/power1_cap$`);
 
 function trial(tree = hsmpTree(), mostPower?: () => Watts | undefined) {
   const host = new FakeHost(tree);
@@ -30,18 +45,18 @@ const common = {
   beyond: [watts(401), watts(5000)],
 };
 
-function fakeScene(): CapScene {
-  const { host, backend } = trial();
+function fakeScene(wiring: Wiring): CapScene {
+  const { host, backend } = trial(hsmpTree(wiring));
   return {
     ...common,
     backend,
-    truth: (id) => watts(Number(host.get(`${folderOf(id)}/power1_cap`)) / 1e6),
+    truth: (id) => watts(Number(host.get(`${folderOf(id, wiring)}/power1_cap`)) / 1e6),
     state: () => host.snapshot(),
     writes: () => host.writes.length,
-    lose: (id) => host.remove(folderOf(id)),
-    forbid: (id) => refuseWrites(host, capPattern(id), "EACCES"),
-    spoil: (id) => refuseWrites(host, capPattern(id), "ETIMEDOUT"),
-    ignore: (id) => ignoreWrites(host, capPattern(id)),
+    lose: (id) => host.remove(folderOf(id, wiring)),
+    forbid: (id) => refuseWrites(host, capPattern(id, wiring), "EACCES"),
+    spoil: (id) => refuseWrites(host, capPattern(id, wiring), "ETIMEDOUT"),
+    ignore: (id) => ignoreWrites(host, capPattern(id, wiring)),
     vanish: () => host.remove("devices/platform"),
   };
 }
@@ -61,10 +76,10 @@ function diskScene(): CapScene {
   return {
     ...common,
     backend: new HsmpBackend({ files, clock: hastyClock() }),
-    truth: (id) => watts(Number(files.read(`${folderOf(id)}/power1_cap`)) / 1e6),
+    truth: (id) => watts(Number(files.read(`${folderOf(id, ACPI)}/power1_cap`)) / 1e6),
     state: () => Object.keys(tree.files).map((path) => files.read(path)),
     writes: () => writes,
-    lose: (id) => rmSync(join(root, folderOf(id)), { recursive: true }),
+    lose: (id) => rmSync(join(root, folderOf(id, ACPI)), { recursive: true }),
     vanish: () => rmSync(join(root, "devices"), { recursive: true }),
     forbid: none,
     spoil: none,
@@ -76,11 +91,12 @@ function diskScene(): CapScene {
   };
 }
 
-describe("HSMP keeps the contract of power caps", () => {
-  it.each(powerCapCases(fakeScene))("on a fake kernel: %s", async (_, check) =>
-    expect(check()).resolves.toBeUndefined(),
-  );
-  it.each(powerCapCases(diskScene, ["forbid", "spoil", "ignore"]))("on real files: %s", async (_, check) =>
+describe.each(Object.entries(WIRINGS))("HSMP keeps the contract of power caps on a fake kernel: %s", (_, wiring) => {
+  it.each(powerCapCases(() => fakeScene(wiring)))("%s", async (__, check) => expect(check()).resolves.toBeUndefined());
+});
+
+describe("HSMP keeps it on real files", () => {
+  it.each(powerCapCases(diskScene, ["forbid", "spoil", "ignore"]))("%s", async (_, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });

@@ -35,6 +35,7 @@ export class HsmpBackend implements PowerCapBackend {
   readonly #clock: Clock;
   readonly #mostPower: () => Watts | undefined;
   readonly #known = new Set<string>();
+  readonly #order = new Map<string, number>();
 
   constructor({ files, clock, mostPower = () => undefined }: HsmpOptions) {
     this.#files = files;
@@ -147,24 +148,25 @@ export class HsmpBackend implements PowerCapBackend {
     return path;
   }
 
-  /** By the device each belongs to, not by the hwmon's number: that is another one after each boot. */
+  /**
+   * By the device each belongs to, not by the hwmon's number: that is another one after each boot. ACPI has a device for each
+   * socket, numbered as they are (`AMDI0097:01`). The older driver has one for all, with sensors in the order of sockets;
+   * there a socket keeps the name it had, so that one that goes does not give its name to the next.
+   */
   #sockets(): ReadonlyMap<string, string> {
-    return socketsOf(
-      hwmonsNamed(this.#files, "amd_hsmp_hwmon").filter((path) => this.#files.exists(`${path}/power1_cap`)),
-    );
+    const paths = hwmonsNamed(this.#files, "amd_hsmp_hwmon").filter((path) => this.#files.exists(`${path}/power1_cap`));
+    const sockets = new Map<string, string>();
+    for (const path of paths.toSorted((a, b) => hwmonNumber(a) - hwmonNumber(b))) {
+      const unit = /AMDI\d+:([\da-f]+)\//i.exec(path)?.[1];
+      const order = this.#order.get(path) ?? this.#order.size;
+      if (unit === undefined) this.#order.set(path, order);
+      sockets.set(`package-${unit === undefined ? order : Number.parseInt(unit, 16)}`, path);
+    }
+    return sockets;
   }
 }
 
 const ABSENT =
   "there is no amd_hsmp_hwmon: an EPYC needs kernel 6.16 or newer with amd_hsmp or hsmp_acpi loaded, and HSMP on in the BIOS";
-
-/** ACPI has a device for each socket, numbered as they are: `AMDI0097:01`. The older driver has one for all, in their order. */
-function socketsOf(paths: readonly string[]): ReadonlyMap<string, string> {
-  const found = paths.map((path) => ({ path, unit: /AMDI\d+:([\da-f]+)\//i.exec(path)?.[1] }));
-  const ordered = found.toSorted((a, b) => hwmonNumber(a.path) - hwmonNumber(b.path));
-  return new Map(
-    ordered.map(({ path, unit }, order) => [`package-${unit === undefined ? order : Number.parseInt(unit, 16)}`, path]),
-  );
-}
 
 const hwmonNumber = (path: string): number => Number(/hwmon(\d+)$/.exec(path)?.[1] ?? 0);
