@@ -2,6 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
 import { Refusal } from "./refusal.ts";
 
+/** Nobody waits for an answer. */
+export class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError";
+}
+const gone = () => new ClientGoneError("the client left before its request was whole");
+
 /** Where a body of unknown length begins to grow. */
 const FIRST_ROOM = 65_536;
 
@@ -24,6 +30,8 @@ export async function readBody(
   limit: number,
   buffers: BodyBuffers,
 ): Promise<Body> {
+  // Whoever left while waiting for room has said so already, and would not say it again.
+  if (request.destroyed) throw gone();
   let buffer = buffers.take(length ?? Math.min(FIRST_ROOM, limit));
   let filled = 0;
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
@@ -45,9 +53,9 @@ export async function readBody(
   };
   request.on("data", take);
   request.once("end", () => resolve({ bytes: buffer.subarray(0, filled), buffer }));
-  request.once("error", reject);
+  request.once("error", () => reject(gone()));
   request.once("close", () => {
-    if (!request.complete) reject(new Error("the client left before its request was whole"));
+    if (!request.complete) reject(gone());
   });
   return promise;
 }

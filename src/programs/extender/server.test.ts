@@ -24,6 +24,9 @@ beforeEach(() => {
 });
 afterEach(async () => trial.end());
 
+/** Clients that leave are no faults of ours. */
+const noFaults = () => expect(extender.logs.filter(({ level }) => level === "error")).toEqual([]);
+
 const asked = JSON.stringify({ Pod: pod("standard"), NodeNames: ["a", "b"] });
 const answer = [
   { Host: "a", Score: 50 },
@@ -160,6 +163,7 @@ describe("clients that take their time", () => {
     slowHeaders.on("error", () => undefined).resume();
     await Promise.all([once(slow, "close"), once(slowHeaders, "close")]);
     await holds(0);
+    noFaults();
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
   });
 
@@ -193,6 +197,7 @@ describe("many at once", () => {
     expect((await answered).body).toEqual(answer);
     second.destroy();
     await holds(0);
+    noFaults();
   });
 
   it("X-62 one that leaves the line holds nobody up, and beyond the line it is 503", async () => {
@@ -207,6 +212,7 @@ describe("many at once", () => {
     await trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(" 0") === true);
     for (const one of holders) one.destroy();
     await holds(0);
+    noFaults();
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
   });
 });
