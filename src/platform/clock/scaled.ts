@@ -1,0 +1,105 @@
+import {
+  type Instant,
+  instant,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+} from "../../core/units/index.ts";
+import { type Clock, sleepOn, type Timer, type TimerOptions, waitable } from "./clock.ts";
+
+interface Waiting {
+  readonly due: number;
+  readonly callback: () => void;
+  readonly options: TimerOptions | undefined;
+  timer: Timer | undefined;
+}
+
+/**
+ * Time that passes faster or slower than another clock's, and whose speed may change on the way: what has passed stays as it
+ * was, and timers that wait are set anew. Its calendar begins where it is told to, or with the other clock's.
+ */
+export class ScaledClock implements Clock {
+  readonly #base: Clock;
+  readonly #waiting = new Set<Waiting>();
+  readonly #calendar: number;
+  #speed: number;
+  #anchor: MonotonicInstant;
+  #passed = 0;
+
+  constructor(base: Clock, speed: number, start: Instant = base.now()) {
+    this.#base = base;
+    this.#speed = checked(speed);
+    this.#calendar = start;
+    this.#anchor = base.monotonic();
+  }
+
+  get speed(): number {
+    return this.#speed;
+  }
+
+  set speed(speed: number) {
+    const next = checked(speed);
+    this.#passed = this.monotonic();
+    this.#anchor = this.#base.monotonic();
+    this.#speed = next;
+    for (const waiting of this.#waiting) {
+      waiting.timer?.cancel();
+      this.#arm(waiting);
+    }
+  }
+
+  now(): Instant {
+    return instant(this.#calendar + this.monotonic());
+  }
+
+  monotonic(): MonotonicInstant {
+    return monotonicInstant(this.#passed + (this.#base.monotonic() - this.#anchor) * this.#speed);
+  }
+
+  after(length: Milliseconds, callback: () => void, options?: TimerOptions): Timer {
+    const waiting: Waiting = { due: this.monotonic() + waitable(length), callback, options, timer: undefined };
+    this.#waiting.add(waiting);
+    this.#arm(waiting);
+    return {
+      cancel: () => {
+        this.#waiting.delete(waiting);
+        waiting.timer?.cancel();
+      },
+    };
+  }
+
+  async sleep(length: Milliseconds, signal?: AbortSignal): Promise<void> {
+    await sleepOn(this, length, signal);
+  }
+
+  /**
+   * The same time for somebody whose pauses are also there to let messages arrive: those take real time, so of a pause at
+   * least `shortest` stays, however fast this clock runs. No pause at all stays none.
+   */
+  patient(shortest: Milliseconds): Clock {
+    const least = waitable(shortest);
+    const patient: Clock = {
+      now: () => this.now(),
+      monotonic: () => this.monotonic(),
+      after: (length, callback, options) =>
+        this.after(milliseconds(length > 0 ? Math.max(length, least * this.#speed) : length), callback, options),
+      sleep: async (length, signal) => sleepOn(patient, length, signal),
+    };
+    return patient;
+  }
+
+  #arm(waiting: Waiting): void {
+    const rest = milliseconds((waiting.due - this.monotonic()) / this.#speed);
+    const wake = () => {
+      this.#waiting.delete(waiting);
+      waiting.callback();
+    };
+    waiting.timer = this.#base.after(rest, wake, waiting.options);
+  }
+}
+
+function checked(speed: number): number {
+  if (speed > 0 && speed < Number.POSITIVE_INFINITY) return speed;
+  throw new RangeError(`a clock's speed is a number above 0, got ${speed}`);
+}
