@@ -50,6 +50,8 @@ export const programs: readonly Program[] = [
     name: "simulator",
     summary: "Serves simulated nodes: their telemetry, control and facility metrics.",
     config: async () => (await import("./simulator/config.ts")).simulatorConfig,
+    metrics: async () => (await import("./simulator/metrics.ts")).definitions,
+    start: async (config) => (await import("./simulator/start.ts")).start(config),
   }),
   program({
     name: "demo",

@@ -1,18 +1,34 @@
-import type { RandomSource } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-import type { Transport } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import process from "node:process";
+import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
+import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
+import { createLogger, type Logger } from "../../platform/log/index.ts";
+import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
+import { seededRandom, systemRandom } from "../../platform/random/index.ts";
+import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { arrivals } from "./arrivals.ts";
 import type { SimulatorConfig } from "./config.ts";
-import type { Datacenter } from "./datacenter.ts";
+import { Datacenter } from "./datacenter.ts";
+import { Figures } from "./figures.ts";
+import { fleetOf } from "./fleet.ts";
+import { Kubelet } from "./kubelet.ts";
+import { FIELD_MANAGER, SIMULATED } from "./names.ts";
+import { PodWatch } from "./pod-watch.ts";
+import { eachOf, Registrar } from "./registrar.ts";
+import { confirmEnd } from "./removal.ts";
+import { NodeRoutes } from "./routes.ts";
+import { ScaledClock } from "./scaled-clock.ts";
+import { type NodeServer, serveNodes } from "./server.ts";
+import { Submitter } from "./submitter.ts";
 
 /** What the simulator runs in. */
 export interface SimulatorWorld {
   readonly transport: Transport;
-  /** The simulated time: physics, jobs and time stamps; may be virtual or scaled. */
+  /** The simulated time: physics, jobs and time stamps; may be virtual or scaled. `SPEED` is for `start` alone. */
   readonly clock: Clock;
   /** For calls, leases and pauses between retries: real time. */
   readonly ioClock: Clock;
-  /** For jitter. What is simulated goes by the seed. */
+  /** For jitter and names. What is simulated goes by the seed. */
   readonly random: RandomSource;
   readonly log: Logger;
   /** Told once it serves. Nodes may still be on their way into the cluster: `registered` waits for them. */
@@ -24,14 +40,176 @@ export interface RunningSimulator {
   /** Where /telemetry, /control, /state and /api/v1/query are. */
   readonly url: string;
   readonly metricsUrl: string;
-  /** Power, energy, caps and what performance pods had to suffer. */
-  readonly datacenter: Pick<Datacenter, "now" | "size" | "totals" | "offences" | "machine" | "machines" | "facility">;
-  /** Resolves when every node is in the cluster. */
+  /** Power, energy, caps, and which performance pods were held below their level. */
+  readonly datacenter: Datacenter;
+  /** Resolves when every node is in the cluster; rejects when that cannot be, or the simulator was stopped before. */
   readonly registered: Promise<void>;
+  readonly jobs: { readonly submitted: number; readonly withheld: number };
 }
 
+/** 5,000 nodes and their leases are 10,000 writes at the start; the API server protects itself by its own measure. */
+const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** What is not cleared away by then is left: somebody waits for the program to end. */
+const CLEANUP = milliseconds(20_000);
+const REMOVALS_AT_ONCE = 32;
+const DAY = 24 * 3600;
+
+/** `joulie simulator`, until a signal ends it. Gives the exit code. */
+export async function start(config: SimulatorConfig): Promise<number> {
+  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "simulator" });
+  const ioClock = systemClock;
+  const clock = config.SPEED === 1 ? ioClock : new ScaledClock(ioClock, config.SPEED);
+  const stop = untilStopped(process, log);
+  let transport: Transport | undefined;
+  try {
+    const identity = await loadIdentity({ clock: ioClock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    transport = new HttpTransport({ identity });
+    await runSimulator(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
+    return 0;
+  } catch (err) {
+    log.fatal({ err }, "the simulator cannot go on");
+    return 1;
+  } finally {
+    stop.release();
+    await transport?.close();
+  }
+}
+
+/** The whole simulator on one screen: nodes and their physics, their kubelet, the workload, pages, and the way out. */
 export async function runSimulator(config: SimulatorConfig, world: SimulatorWorld, signal: AbortSignal): Promise<void> {
-  void config;
-  void world;
-  await Promise.resolve(signal);
+  const { transport, clock, ioClock, random, log } = world;
+  const client = new KubeClient({
+    transport,
+    clock: ioClock,
+    random,
+    fieldManager: FIELD_MANAGER,
+    userAgent: FIELD_MANAGER,
+    limit: CALLS,
+  });
+  const io = { client, clock, ioClock, random, log };
+  const fleet = fleetOf(config.NODES, config.NODE_PREFIX, seededRandom(config.SEED));
+  const datacenter: Datacenter = new Datacenter({
+    fleet,
+    clock,
+    level: { cpuPct: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, gpuPct: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX },
+    onFinished: (_, job) => kubelet.finished(job),
+  });
+  const kubelet: Kubelet = new Kubelet({
+    ...io,
+    transport,
+    datacenter,
+    pod: (key) => watch.get(key),
+    onWritten: (what) => figures.wrote(what),
+    onFailed: () => figures.failed("pod"),
+  });
+  const submitter = new Submitter({
+    ...io,
+    namespace: config.WORKLOAD_NAMESPACE,
+    scheduler: config.SCHEDULER_NAME,
+    mostPods: config.MAX_PODS,
+    finishedKept: config.FINISHED_PODS_KEPT,
+    onFailed: () => figures.failed("job"),
+  });
+  const watch: PodWatch = new PodWatch({
+    client,
+    clock: ioClock,
+    random,
+    log,
+    isOurs: (node) => datacenter.has(node),
+    onChange: (change) => {
+      kubelet.observe(change);
+      submitter.observe(change);
+    },
+  });
+  const registrar = new Registrar({
+    ...io,
+    fleet,
+    tainted: config.TAINT_NODES,
+    heartbeat: config.HEARTBEAT_INTERVAL,
+    onFailed: () => figures.failed("node"),
+  });
+  const metrics = new ProgramMetrics(ioClock);
+  const figures: Figures = new Figures(metrics, {
+    datacenter,
+    registered: () => registrar.registered,
+    behind: () => kubelet.behind,
+    submitted: () => submitter.submitted,
+    withheld: () => submitter.withheld,
+  });
+  const eventLoop = eventLoopDelay(milliseconds(100));
+  measureProcess(metrics, { process, clock: ioClock, eventLoop });
+
+  const ready = {
+    nodes: () =>
+      registrar.registered < fleet.length ? `${registrar.registered} of ${fleet.length} nodes are there` : undefined,
+    pods: () => (watch.hasSynced ? undefined : "pods were not read yet"),
+  };
+  let nodes: NodeServer | undefined;
+  let pages: Served | undefined;
+  const ended = new AbortController();
+  const running = AbortSignal.any([signal, ended.signal]);
+  try {
+    const routes = new NodeRoutes(datacenter, clock);
+    nodes = await serveNodes({ address: config.SIMULATOR_ADDR, routes, metrics: figures, ready, log, clock: ioClock });
+    pages = await serve({ address: config.METRICS_ADDR, metrics: figures, ready, log, clock: ioClock });
+    log.info({ url: nodes.url, metrics: pages.url, nodes: fleet.length, seed: config.SEED }, "serving simulated nodes");
+    datacenter.start();
+    watch.start();
+    const registered = registrar.register(running);
+    world.onServing?.({ url: nodes.url, metricsUrl: pages.url, datacenter, registered, jobs: submitter });
+    await Promise.all([registered, watch.synced(running)]);
+    log.info({ nodes: fleet.length }, "all simulated nodes are in the cluster");
+    const jobs =
+      config.WORKLOAD === "none"
+        ? []
+        : arrivals({
+            fleet,
+            load: config.LOAD,
+            performanceShare: config.PERFORMANCE_SHARE,
+            timeOfDay: seconds((clock.now() / 1000) % DAY),
+            random: seededRandom(config.SEED + 1),
+          });
+    await Promise.all([registrar.beat(running), submitter.run(jobs, running)]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    ended.abort(new Error("the simulator has ended"));
+    eventLoop.stop();
+    await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
+    if (!config.KEEP_OBJECTS) await cleanUp({ client, registrar, transport, ioClock, log });
+    datacenter.stop();
+    await Promise.all([nodes?.close(), pages?.close(), watch.stop()]);
+  }
+}
+
+interface Remains {
+  readonly client: KubeClient;
+  readonly registrar: Registrar;
+  readonly transport: Transport;
+  readonly ioClock: Clock;
+  readonly log: Logger;
+}
+
+/** Its own pods and nodes, and nobody else's. */
+async function cleanUp({ client, registrar, transport, ioClock, log }: Remains): Promise<void> {
+  const late = new AbortController();
+  const timer = ioClock.after(CLEANUP, () => late.abort(new Error("clearing away took too long")), {
+    background: true,
+  });
+  try {
+    // Asked for, not remembered: the last ones may not have come by the watch yet.
+    const { items } = await client.listAll(
+      resources.pods,
+      { labelSelector: SIMULATED },
+      { signal: late.signal, lean: true },
+    );
+    await eachOf(items, REMOVALS_AT_ONCE, async ({ metadata: { name, namespace = "", uid = "" } }) =>
+      confirmEnd({ transport, clock: ioClock }, { name, namespace, uid }, late.signal),
+    );
+    await registrar.removeAll(late.signal);
+  } catch (err) {
+    log.warn({ err }, "some simulated nodes or pods are left; a run with the same --node-prefix takes them over");
+  } finally {
+    timer.cancel();
+  }
 }

@@ -1,0 +1,120 @@
+import { type RandomSource, type Seconds, seconds } from "../../core/units/index.ts";
+import type { MachineSpec } from "./fleet.ts";
+import { CORES_PER_GPU, CPU_JOBS, DAY_SHAPE, GPU_JOBS, type JobKind } from "./job-mix.ts";
+
+/** A job that somebody submits. */
+export interface Arrival {
+  /** Seconds after the workload began. */
+  readonly at: Seconds;
+  readonly kind: JobKind["kind"];
+  readonly cores: number;
+  readonly gpus?: { readonly resource: string; readonly count: number };
+  /** At full speed. */
+  readonly work: Seconds;
+  readonly performance: boolean;
+}
+
+export interface WorkloadOptions {
+  readonly fleet: readonly MachineSpec[];
+  readonly load: number;
+  readonly performanceShare: number;
+  /** Seconds after midnight at which it begins. */
+  readonly timeOfDay: Seconds;
+  readonly random: RandomSource;
+}
+
+/** Jobs that wait for the same thing: cores, or GPUs of one make. */
+interface Stream {
+  readonly jobs: readonly JobKind[];
+  readonly resource?: string;
+  /** Jobs in the cluster at a time, on average over a day. */
+  readonly present: number;
+  /** Jobs per second, on average over a day. */
+  readonly rate: number;
+}
+
+const HOUR = 3600;
+const SHORTEST = 30;
+const LONGEST_MEANS = 6;
+const PEAK = Math.max(...DAY_SHAPE);
+
+/**
+ * Jobs without end, in order of time. It begins with those that would be there already, had it begun long before: a cluster
+ * that fills up for an hour shows nothing of a day. Job times are exponential, so what is left of one under way is
+ * distributed as a whole one.
+ */
+export function* arrivals(options: WorkloadOptions): Generator<Arrival, never, undefined> {
+  const { random, timeOfDay } = options;
+  const streams = streamsOf(options);
+  for (const stream of streams) {
+    const present = Math.round(stream.present * shapeAt(timeOfDay));
+    for (let job = 0; job < present; job++) yield arrivalOf(stream, pickPresent(stream, random), seconds(0), options);
+  }
+  const total = streams.reduce((sum, { rate }) => sum + rate, 0);
+  for (let at = 0; ; ) {
+    // Thinning: as many as the busiest hour has, of which the others keep their share.
+    at += -Math.log(1 - random.next()) / (total * PEAK);
+    const kept = random.next() * PEAK < shapeAt(seconds(timeOfDay + at));
+    const stream = pick(streams, ({ rate }) => rate, random);
+    if (kept)
+      yield arrivalOf(
+        stream,
+        pick(stream.jobs, ({ weight }) => weight, random),
+        seconds(at),
+        options,
+      );
+  }
+}
+
+const shapeAt = (timeOfDay: Seconds): number => DAY_SHAPE[Math.floor(timeOfDay / HOUR) % DAY_SHAPE.length] ?? 1;
+
+function streamsOf({ fleet, load }: WorkloadOptions): readonly Stream[] {
+  const gpus = new Map<string, number>();
+  let cores = 0;
+  for (const spec of fleet) {
+    if (spec.gpus === undefined) cores += spec.cores;
+    else gpus.set(spec.gpus.resource, (gpus.get(spec.gpus.resource) ?? 0) + spec.gpus.count);
+  }
+  const made = [...gpus].map(([resource, count]) => streamOf(GPU_JOBS, load * count, resource));
+  return cores > 0 ? [streamOf(CPU_JOBS, load * cores), ...made] : made;
+}
+
+function streamOf(jobs: readonly JobKind[], taken: number, resource?: string): Stream {
+  let [perJob, time] = [0, 0];
+  for (const { weight, sizes, minutes } of jobs) {
+    perJob += weight * meanOf(sizes) * minutes * 60;
+    time += weight * minutes * 60;
+  }
+  const rate = taken / perJob;
+  return { jobs, rate, present: rate * time, ...(resource !== undefined && { resource }) };
+}
+
+const meanOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+
+/** Of the jobs that are there at a time the long ones are more. */
+const pickPresent = ({ jobs }: Stream, random: RandomSource): JobKind =>
+  pick(jobs, ({ weight, minutes }) => weight * minutes, random);
+
+function pick<Item>(items: readonly Item[], weightOf: (item: Item) => number, random: RandomSource): Item {
+  let left = random.next() * items.reduce((sum, item) => sum + weightOf(item), 0);
+  for (const item of items) {
+    left -= weightOf(item);
+    if (left < 0) return item;
+  }
+  return items.at(-1) as Item;
+}
+
+function arrivalOf({ resource }: Stream, job: JobKind, at: Seconds, options: WorkloadOptions): Arrival {
+  const { random, performanceShare } = options;
+  const size = job.sizes[Math.floor(random.next() * job.sizes.length)] ?? 1;
+  const mean = job.minutes * 60;
+  const work = Math.min(LONGEST_MEANS * mean, Math.max(SHORTEST, -Math.log(1 - random.next()) * mean));
+  return {
+    at,
+    kind: job.kind,
+    cores: resource === undefined ? size : size * CORES_PER_GPU,
+    ...(resource !== undefined && { gpus: { resource, count: size } }),
+    work: seconds(Math.round(work)),
+    performance: random.next() < performanceShare,
+  };
+}

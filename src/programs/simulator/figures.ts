@@ -1,0 +1,93 @@
+import type { ProgramMetrics } from "../../platform/metrics/index.ts";
+import type { Datacenter } from "./datacenter.ts";
+import { facilityOf } from "./facility.ts";
+import { definitions } from "./metrics.ts";
+
+export interface SimulatorFacts {
+  readonly datacenter: Datacenter;
+  readonly registered: () => number;
+  readonly behind: () => number;
+  readonly submitted: () => number;
+  readonly withheld: () => number;
+}
+
+/** The simulator's metrics. What nodes do is read off them when somebody scrapes. */
+export class Figures {
+  readonly #metrics: ProgramMetrics;
+  readonly #datacenter: Datacenter;
+  readonly #nodes;
+  readonly #zones;
+  readonly #rackPower;
+  readonly #podWrites;
+  readonly #writeErrors;
+
+  constructor(metrics: ProgramMetrics, facts: SimulatorFacts) {
+    const { datacenter } = facts;
+    this.#metrics = metrics;
+    this.#datacenter = datacenter;
+    const column = (of: "nodePower" | "nodeEnergy" | "nodeTemperature" | "nodePods" | "cpuCap" | "gpuCap") =>
+      metrics.nodes.gauge(definitions[of]).column();
+    this.#nodes = {
+      power: column("nodePower"),
+      energy: column("nodeEnergy"),
+      temperature: column("nodeTemperature"),
+      pods: column("nodePods"),
+      cpuCap: column("cpuCap"),
+      gpuCap: column("gpuCap"),
+    };
+    this.#zones = {
+      ambient: metrics.gauge(definitions.zoneAmbient),
+      it: metrics.gauge(definitions.zoneItPower),
+      cooling: metrics.gauge(definitions.zoneCoolingPower),
+    };
+    this.#rackPower = metrics.gauge(definitions.rackPower);
+    this.#podWrites = metrics.counter(definitions.podWrites);
+    this.#writeErrors = metrics.counter(definitions.writeErrors);
+    metrics.reading(definitions.ambient, () => datacenter.facility().inlet);
+    metrics.reading(definitions.outside, () => datacenter.facility().outside);
+    metrics.reading(definitions.itPower, () => datacenter.facility().it);
+    metrics.reading(definitions.coolingPower, () => datacenter.facility().cooling);
+    metrics.reading(definitions.energy, () => datacenter.totals.joules);
+    metrics.reading(definitions.seconds, () => datacenter.now);
+    metrics.reading(definitions.capChanges, () => datacenter.totals.capChanges);
+    metrics.reading(definitions.heldPods, () => datacenter.offences.pods);
+    metrics.reading(definitions.heldSeconds, () => datacenter.offences.podSeconds);
+    metrics.reading(definitions.registered, facts.registered);
+    metrics.reading(definitions.behind, facts.behind);
+    metrics.reading(definitions.submitted, facts.submitted);
+    metrics.reading(definitions.withheld, facts.withheld);
+  }
+
+  get contentType(): string {
+    return this.#metrics.contentType;
+  }
+
+  /** The page, with every node as it is now. */
+  text(): AsyncIterable<string> {
+    for (const { spec, physics, watts } of this.#datacenter.machines()) {
+      const row = this.#metrics.nodes.join(spec.name);
+      this.#nodes.power.set(row, watts);
+      this.#nodes.energy.set(row, physics.joules);
+      this.#nodes.temperature.set(row, physics.temperature);
+      this.#nodes.pods.set(row, physics.jobCount);
+      this.#nodes.cpuCap.set(row, physics.caps.cpuWattsPerPackage);
+      this.#nodes.gpuCap.set(row, physics.caps.gpuWattsPerBoard);
+    }
+    const { zones, racks } = facilityOf(this.#datacenter);
+    for (const [zone, { inlet, it, cooling }] of zones) {
+      this.#zones.ambient.set({ zone }, inlet);
+      this.#zones.it.set({ zone }, it);
+      this.#zones.cooling.set({ zone }, cooling);
+    }
+    for (const [rack, watts] of racks) this.#rackPower.set({ rack }, watts);
+    return this.#metrics.text();
+  }
+
+  wrote(what: "running" | "succeeded" | "deleted"): void {
+    this.#podWrites.inc({ what });
+  }
+
+  failed(kind: "pod" | "node" | "job"): void {
+    this.#writeErrors.inc({ kind });
+  }
+}

@@ -1,0 +1,38 @@
+import type { WORK_KINDS } from "../../core/physics/index.ts";
+
+/** Jobs that are submitted alike. */
+export interface JobKind {
+  readonly kind: keyof typeof WORK_KINDS;
+  /** Of the jobs of its stream. */
+  readonly weight: number;
+  /** Sizes, each as likely as the others: cores, for GPU jobs boards. */
+  readonly sizes: readonly number[];
+  /** Mean time at full speed. */
+  readonly minutes: number;
+}
+
+export const CPU_JOBS: readonly JobKind[] = [
+  { kind: "compute", weight: 0.4, sizes: [4, 8, 16, 32], minutes: 15 },
+  { kind: "analytics", weight: 0.3, sizes: [8, 16, 32], minutes: 25 },
+  { kind: "service", weight: 0.3, sizes: [2, 4, 8], minutes: 60 },
+];
+
+export const GPU_JOBS: readonly JobKind[] = [
+  { kind: "training", weight: 0.4, sizes: [1, 2, 4], minutes: 40 },
+  { kind: "dense", weight: 0.3, sizes: [1, 2], minutes: 10 },
+  { kind: "decode", weight: 0.3, sizes: [1], minutes: 30 },
+];
+
+/** Cores that a GPU job asks for beside each board. */
+export const CORES_PER_GPU = 6;
+
+/** How many jobs come in each hour of the day (UTC), of which the mean is 1. */
+export const DAY_SHAPE: readonly number[] = normalised([
+  0.55, 0.5, 0.48, 0.48, 0.5, 0.58, 0.72, 0.9, 1.12, 1.3, 1.4, 1.42, 1.35, 1.36, 1.4, 1.38, 1.3, 1.2, 1.08, 1, 0.92,
+  0.82, 0.72, 0.62,
+]);
+
+function normalised(hours: readonly number[]): readonly number[] {
+  const mean = hours.reduce((sum, hour) => sum + hour, 0) / hours.length;
+  return hours.map((hour) => hour / mean);
+}

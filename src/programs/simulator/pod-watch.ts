@@ -1,0 +1,56 @@
+import type { RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { labels } from "./names.ts";
+import { type PodView, podViewOf } from "./pod-job.ts";
+
+export interface PodWatchOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** Whether a node is one of ours. */
+  readonly isOurs: (node: string) => boolean;
+  readonly onChange: (change: Change<PodView>) => void;
+}
+
+/** Pods on our nodes, and pods of our own wherever they are. */
+export class PodWatch {
+  readonly #reflector: Reflector<PodView>;
+
+  constructor({ isOurs, onChange, ...io }: PodWatchOptions) {
+    this.#reflector = new Reflector({
+      ...io,
+      resource: resources.pods,
+      project: (object) => {
+        const own = object.metadata.labels?.[labels.simulated] === "true";
+        const { nodeName } = (object as { spec?: { nodeName?: string } }).spec ?? {};
+        return own || (nodeName !== undefined && isOurs(nodeName)) ? podViewOf(object, own) : undefined;
+      },
+      onChange: (changes) => {
+        for (const change of changes) onChange(change);
+      },
+    });
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+
+  async synced(signal: AbortSignal): Promise<void> {
+    await this.#reflector.synced(signal);
+  }
+
+  get hasSynced(): boolean {
+    return this.#reflector.hasSynced;
+  }
+
+  get(key: string): PodView | undefined {
+    return this.#reflector.store.getByKey(key);
+  }
+}

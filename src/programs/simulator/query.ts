@@ -1,0 +1,209 @@
+/** One series: its labels besides the name, and its value. */
+export interface Series {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Series by metric name, made when they are asked for. */
+export type Families = Readonly<Record<string, () => Iterable<Series>>>;
+
+export interface Selected extends Series {
+  readonly name: string;
+}
+
+/** A query that cannot be read, or asks for more than this little of PromQL; the message says what. */
+export class QueryError extends Error {}
+
+const TOKEN =
+  /\s*(?:#[^\n]*(?:\n|$)\s*)*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|=|[(){},])|(\S)|$)/suy;
+const LONGEST = 200_000;
+const DEEPEST = 8;
+
+interface Token {
+  readonly kind: "text" | "word" | "sign" | "end";
+  readonly text: string;
+}
+
+/**
+ * The part of PromQL that Joulie's own clients use: a metric with matchers, `or` between such, parentheses, and
+ * `label_replace` with a constant. A regular expression may be a list of words with | between them.
+ */
+export function select(query: string, families: Families): readonly Selected[] {
+  if (query.length > LONGEST) throw new QueryError(`the query is longer than ${LONGEST} characters`);
+  const parser = new Parser(tokens(query), families);
+  return parser.whole();
+}
+
+function tokens(query: string): readonly Token[] {
+  const found: Token[] = [];
+  TOKEN.lastIndex = 0;
+  for (;;) {
+    const [, text, word, sign, other] = TOKEN.exec(query) ?? [];
+    if (text !== undefined) found.push({ kind: "text", text: unquoted(text) });
+    else if (word !== undefined) found.push({ kind: "word", text: word });
+    else if (sign !== undefined) found.push({ kind: "sign", text: sign });
+    else if (other !== undefined) throw new QueryError(`${JSON.stringify(other)} is not understood by the simulator`);
+    else return found;
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
+const unquoted = (text: string): string =>
+  text.startsWith("`")
+    ? text.slice(1, -1)
+    : text.slice(1, -1).replace(/\\(.)/gs, (_, sign: string) => ESCAPES[sign] ?? sign);
+
+const END: Token = { kind: "end", text: "the end" };
+
+class Parser {
+  readonly #tokens: readonly Token[];
+  readonly #families: Families;
+  readonly #made = new Map<string, readonly Series[]>();
+  #at = 0;
+
+  constructor(found: readonly Token[], families: Families) {
+    this.#tokens = found;
+    this.#families = families;
+  }
+
+  whole(): readonly Selected[] {
+    const result = this.#union(0);
+    if (this.#peek().kind !== "end") throw this.#unexpected();
+    return result;
+  }
+
+  #union(depth: number): readonly Selected[] {
+    if (depth > DEEPEST) throw new QueryError("the query is nested too deeply");
+    let result = this.#term(depth);
+    while (this.#peek().kind === "word" && this.#peek().text === "or") {
+      this.#at++;
+      result = union(result, this.#term(depth));
+    }
+    return result;
+  }
+
+  #term(depth: number): readonly Selected[] {
+    if (this.#takes("(")) {
+      const inner = this.#union(depth + 1);
+      this.#expect(")");
+      return inner;
+    }
+    const token = this.#peek();
+    if (token.kind === "word" && this.#tokens[this.#at + 1]?.text === "(") return this.#call(depth);
+    return this.#selector();
+  }
+
+  #call(depth: number): readonly Selected[] {
+    const { text: name } = this.#next();
+    if (name !== "label_replace") throw new QueryError(`${name}() is not understood by the simulator`);
+    this.#expect("(");
+    const inner = this.#union(depth + 1);
+    const [label, value, source, pattern] = [this.#argument(), this.#argument(), this.#argument(), this.#argument()];
+    this.#expect(")");
+    if (source !== "" || pattern !== "") throw new QueryError("label_replace only sets a constant here");
+    return inner.map((one) => ({ ...one, labels: { ...one.labels, [label]: value } }));
+  }
+
+  #argument(): string {
+    this.#expect(",");
+    return this.#text();
+  }
+
+  #selector(): readonly Selected[] {
+    const first = this.#peek();
+    if (first.kind === "word") this.#at++;
+    const matches = this.#takes("{") ? this.#matchers() : [];
+    const names = first.kind === "word" ? [first.text] : Object.keys(this.#families);
+    if (first.kind !== "word" && matches.length === 0) throw this.#unexpected();
+    const found: Selected[] = [];
+    for (const name of names) {
+      if (!Object.hasOwn(this.#families, name)) continue;
+      for (const { labels, value } of this.#series(name)) {
+        const all = { ...labels, __name__: name };
+        if (matches.every((match) => match(all))) found.push({ name, labels, value });
+      }
+    }
+    return found;
+  }
+
+  /** Made once: a query for a hundred racks names its metric a hundred times. */
+  #series(name: string): readonly Series[] {
+    const made = this.#made.get(name) ?? Array.from(this.#families[name]?.() ?? []);
+    this.#made.set(name, made);
+    return made;
+  }
+
+  #matchers(): readonly Matcher[] {
+    const matchers: Matcher[] = [];
+    while (!this.#takes("}")) {
+      const { kind, text: label } = this.#next();
+      const { text: sign } = this.#next();
+      if (kind !== "word" || !SIGNS.has(sign)) throw this.#unexpected(-1);
+      matchers.push(matcherOf(label, sign, this.#text()));
+      if (!this.#takes(",") && this.#peek().text !== "}") throw this.#unexpected();
+    }
+    return matchers;
+  }
+
+  #text(): string {
+    const token = this.#next();
+    if (token.kind !== "text") throw this.#unexpected(-1);
+    return token.text;
+  }
+
+  #peek(): Token {
+    return this.#tokens[this.#at] ?? END;
+  }
+
+  #next(): Token {
+    const token = this.#peek();
+    this.#at++;
+    return token;
+  }
+
+  #takes(sign: string): boolean {
+    const { kind, text } = this.#peek();
+    if (kind !== "sign" || text !== sign) return false;
+    this.#at++;
+    return true;
+  }
+
+  #expect(sign: string): void {
+    if (!this.#takes(sign)) throw this.#unexpected();
+  }
+
+  #unexpected(back = 0): QueryError {
+    const { text } = this.#tokens[this.#at + back] ?? END;
+    return new QueryError(
+      `${JSON.stringify(text)} is unexpected; the simulator knows metric names with label matchers`,
+    );
+  }
+}
+
+type Matcher = (labels: Readonly<Record<string, string>>) => boolean;
+const SIGNS = new Set(["=", "!=", "=~", "!~"]);
+
+function matcherOf(label: string, sign: string, text: string): Matcher {
+  const words = new Set(sign.endsWith("~") ? alternatives(text) : [text]);
+  const wanted = !sign.startsWith("!");
+  return (labels) => words.has(labels[label] ?? "") === wanted;
+}
+
+/** A pattern of somebody else's making could keep the event loop busy for ever, so only plain words are taken. */
+function alternatives(pattern: string): readonly string[] {
+  return pattern.split("|").map((word) => {
+    const plain = word.replace(/\\([\\.+*?()[\]{}^$])/g, "");
+    if (/[\\.+*?()[\]{}^$]/.test(plain))
+      throw new QueryError(`=~ takes words with | between them, not ${JSON.stringify(pattern)}`);
+    return word.replace(/\\(.)/g, "$1");
+  });
+}
+
+/** What the left side has, the right side does not add. */
+function union(left: readonly Selected[], right: readonly Selected[]): readonly Selected[] {
+  const known = new Set(left.map(identity));
+  return [...left, ...right.filter((one) => !known.has(identity(one)))];
+}
+
+const identity = ({ labels }: Selected): string =>
+  JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,0 +1,162 @@
+import { annotations as joulie } from "../../core/api/index.ts";
+import { elapsed, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import {
+  type Change,
+  isApiError,
+  type KubeClient,
+  type Manifest,
+  resources,
+  WorkQueue,
+} from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import type { Arrival } from "./arrivals.ts";
+import { annotations, labels } from "./names.ts";
+import type { PodView } from "./pod-job.ts";
+import { remove } from "./removal.ts";
+
+export interface SubmitterOptions {
+  readonly client: KubeClient;
+  /** Simulated time: when jobs come. */
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly namespace: string;
+  readonly scheduler: string;
+  readonly mostPods: number;
+  /** How long a finished pod is left to be seen. */
+  readonly finishedKept: Milliseconds;
+  readonly onFailed?: () => void;
+}
+
+const WRITES_AT_ONCE = 16;
+const RUN_LETTERS = 5;
+
+/** Submits jobs as pods when their time comes, and clears finished ones away. */
+export class Submitter {
+  readonly #options: SubmitterOptions;
+  /** Tells the pods of this run from those an earlier one left. */
+  readonly #run: string;
+  /** Our pods in the cluster, and those on their way into it. */
+  readonly #present = new Set<string>();
+  readonly #waiting = new Map<string, Manifest>();
+  readonly #finished = new Map<string, PodView>();
+  readonly #creations: WorkQueue;
+  readonly #removals: WorkQueue;
+  #submitted = 0;
+  #withheld = 0;
+
+  constructor(options: SubmitterOptions) {
+    const { ioClock: clock, random, log } = options;
+    this.#options = options;
+    this.#run = Math.floor(random.next() * 36 ** RUN_LETTERS)
+      .toString(36)
+      .padStart(RUN_LETTERS, "0");
+    const base = { clock, random, log, concurrency: WRITES_AT_ONCE };
+    this.#creations = new WorkQueue({ ...base, work: async (name, signal) => this.#create(name, signal) });
+    this.#removals = new WorkQueue({ ...base, work: async (key, signal) => this.#remove(key, signal) });
+  }
+
+  /** Jobs handed to the cluster, and jobs that found too many there. */
+  get submitted(): number {
+    return this.#submitted;
+  }
+
+  get withheld(): number {
+    return this.#withheld;
+  }
+
+  observe(change: Change<PodView>): void {
+    const pod = change.type === "deleted" ? change.old : change.new;
+    if (!pod.own) return;
+    if (change.type === "deleted") {
+      this.#present.delete(pod.key);
+      this.#finished.delete(pod.key);
+      this.#removals.forget(pod.key);
+      return;
+    }
+    this.#present.add(pod.key);
+    if ((pod.phase !== "Succeeded" && pod.phase !== "Failed") || this.#finished.has(pod.key)) return;
+    this.#finished.set(pod.key, pod);
+    this.#removals.addAfter(pod.key, this.#options.finishedKept);
+  }
+
+  /** Until the signal: there is always a next job. */
+  async run(jobs: Iterable<Arrival>, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const begun = clock.monotonic();
+    try {
+      for (const job of jobs) {
+        const wait = job.at * 1000 - elapsed(begun, clock.monotonic());
+        if (wait > 0) await clock.sleep(milliseconds(wait), signal);
+        if (signal.aborted) return;
+        this.#submit(job);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#creations.stop(), this.#removals.stop()]);
+  }
+
+  #submit(job: Arrival): void {
+    const { namespace, mostPods } = this.#options;
+    if (this.#present.size >= mostPods) {
+      this.#withheld++;
+      return;
+    }
+    const name = `${job.kind}-${this.#run}-${++this.#submitted}`;
+    this.#present.add(`${namespace}/${name}`);
+    this.#waiting.set(name, podManifest(name, job, this.#options.scheduler));
+    this.#creations.add(name);
+  }
+
+  async #create(name: string, signal: AbortSignal): Promise<void> {
+    const { client, namespace, onFailed } = this.#options;
+    const manifest = this.#waiting.get(name);
+    if (manifest === undefined) return;
+    try {
+      await client.create(resources.pods, manifest, { namespace, signal, lean: true });
+    } catch (error) {
+      // The answer to an earlier try was lost.
+      if (!isApiError(error, "alreadyExists")) {
+        if (!signal.aborted) onFailed?.();
+        throw error;
+      }
+    }
+    this.#waiting.delete(name);
+  }
+
+  async #remove(key: string, signal: AbortSignal): Promise<void> {
+    const pod = this.#finished.get(key);
+    if (pod === undefined) return;
+    const { name, namespace, uid } = pod;
+    await remove(this.#options.client, resources.pods, { name, namespace }, uid, signal);
+  }
+}
+
+/** A pod that says what it would do. It goes to simulated nodes only: anywhere else it would have to run. */
+function podManifest(name: string, { kind, cores, gpus, work, performance }: Arrival, schedulerName: string): Manifest {
+  const asked = { cpu: String(cores), memory: `${2 * cores}Gi`, ...(gpus && { [gpus.resource]: String(gpus.count) }) };
+  return {
+    metadata: {
+      name,
+      labels: { [labels.simulated]: "true" },
+      annotations: {
+        [joulie.workloadClass]: performance ? "performance" : "standard",
+        [annotations.kind]: kind,
+        [annotations.workSeconds]: String(work),
+      },
+    },
+    spec: {
+      schedulerName,
+      restartPolicy: "Never",
+      nodeSelector: { [labels.simulated]: "true" },
+      tolerations: [{ key: labels.simulated, operator: "Exists", effect: "NoSchedule" }],
+      containers: [{ name: "job", image: "simulated", resources: { requests: asked, limits: asked } }],
+    },
+  };
+}
