@@ -58,7 +58,7 @@ const members = {
     HOURS: number({
       above: 0,
       max: 10_000,
-      about: "How long jobs keep coming; unset = as long as the trace, else 8.",
+      about: "How long jobs keep coming; unset = as long as the trace, else 24, in drop mode 8.",
     }),
   }),
   ...flagsOnly("Chance and output", {

@@ -21,5 +21,3 @@ export interface ExperimentOptions {
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
 }
-
-export const DEFAULT_HOURS = 8;

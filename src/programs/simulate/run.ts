@@ -14,6 +14,8 @@ export interface Figure {
   readonly key: string;
   readonly title: string;
   readonly digits: number;
+  /** What it is, where its title does not tell. */
+  readonly about?: string;
   /** `always`: a rate or a share, whatever was done; `same work`: only between runs that did the same. */
   readonly compared?: "always" | "same work";
 }

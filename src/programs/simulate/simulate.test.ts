@@ -128,6 +128,54 @@ describe("joulie simulate in drop mode", () => {
   });
 });
 
+describe("joulie simulate in queue mode", () => {
+  const flags = { COMPARE: "least,most,joulie", NODES: "20", HOURS: "2", LOAD: "0.5", SEEDS: "3", SEED: "7" };
+
+  it("compares arms at equal work, with intervals over pairs of seeds", async () => {
+    const report = await json(flags);
+    expect(report).toMatchObject({ mode: "queue", baseline: "least", seeds: [7, 8, 9], sameWork: true, load: 0.5 });
+    const arms = report["arms"] as { arm: string; difference: Record<string, { low: number; high: number }> }[];
+    expect(arms.map(({ arm }) => arm)).toEqual(["least", "most", "joulie:queue_aware_v1"]);
+    for (const { difference } of arms.slice(1)) {
+      expect(difference["itKWh"]?.low).toBeLessThanOrEqual(difference["itKWh"]?.high ?? Number.NaN);
+      expect(difference["sameTimeKWh"]).toBeDefined();
+    }
+    const runs = report["runs"] as Record<string, number>[];
+    expect(runs).toHaveLength(9);
+    expect(runs.every(({ completed, jobs, unfinished }) => completed === jobs && unfinished === 0)).toBe(true);
+  });
+
+  it("charges those that are done sooner with their idle power until the last one is", async () => {
+    const runs = (await json(flags))["runs"] as Record<string, number>[];
+    for (const seed of [7, 8, 9]) {
+      const own = runs.filter((run) => run["seed"] === seed);
+      const last = Math.max(...own.map(({ makespanHours = 0 }) => makespanHours));
+      for (const { itKWh = 0, idleKW = 0, makespanHours = 0, sameTimeKWh } of own) {
+        expect(sameTimeKWh).toBeCloseTo(itKWh + idleKW * (last - makespanHours), 9);
+      }
+    }
+  });
+
+  it("prints the same bytes for the same seeds, and explains its columns", async () => {
+    const first = await run(flags);
+    expect(await run(flags)).toEqual(first);
+    expect(first.out).toContain("mode queue, cluster exp04, nodes 20, hours 2, load 0.5\n");
+    expect(first.out).toContain("SLO miss %: performance jobs that ran more than 5 % longer than at full speed\n");
+    expect(first.out).toContain("Every arm did the same jobs on every seed.");
+    expect(first.out).toContain("(seeds 7–9)");
+  });
+
+  it("runs one arm of a trace for as long as it is asked to take jobs", async () => {
+    const TRACE = file("late.csv.gz", ["0,4,0,0,0.5,0,60", "7200,4,0,0,0.5,0,60"]);
+    expect(await json({ TRACE, NODES: "2", CLUSTER: "mixed" })).toMatchObject({
+      arm: "joulie",
+      completed: 2,
+      hours: 2,
+    });
+    expect(await json({ TRACE, NODES: "2", HOURS: "1" })).toMatchObject({ completed: 1, jobs: 1, hours: 1 });
+  });
+});
+
 describe("what the flags of joulie simulate have to agree on", () => {
   it.each<[Texts, string]>([
     [{ ARM: "best" }, '--arm="best" names no arm; allowed: ARM or ARM:POLICY'],

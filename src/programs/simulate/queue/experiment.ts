@@ -1,5 +1,5 @@
 import { seededRandom } from "../../../platform/random/index.ts";
-import { DEFAULT_HOURS, type Experiment, type ExperimentOptions } from "../experiment.ts";
+import type { Experiment, ExperimentOptions } from "../experiment.ts";
 import type { Run } from "../run.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { type Trace, until } from "../trace/trace.ts";
@@ -10,6 +10,8 @@ import { runQueue } from "./run.ts";
 
 const DEFAULT_NODES = 250;
 const DEFAULT_LOAD = 0.6;
+/** Training lasts hours: less than a day would show little but the cluster filling up and draining. */
+const DEFAULT_HOURS = 24;
 
 /** Jobs wait, and all are done in the end: arms are compared at equal work. */
 export function queueExperiment(

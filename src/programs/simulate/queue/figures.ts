@@ -5,6 +5,8 @@ import type { Trace } from "../trace/trace.ts";
 /** All that a run leaves behind. */
 export interface Story {
   readonly trace: Trace;
+  /** The node each job ran on; −1 = none. */
+  readonly placedOn: Int32Array;
   /** NaN = never. */
   readonly startedAt: Float64Array;
   readonly endedAt: Float64Array;
@@ -27,7 +29,13 @@ export const queueFigures: readonly Figure[] = [
   { key: "completed", title: "done", digits: 0 },
   { key: "unfinished", title: "not done", digits: 0 },
   { key: "itKWh", title: "IT kWh", digits: 1, compared: "same work" },
-  { key: "sameTimeKWh", title: "kWh, same time", digits: 1, compared: "same work" },
+  {
+    key: "sameTimeKWh",
+    title: "kWh, same time",
+    digits: 1,
+    compared: "same work",
+    about: "with the idle power of those that were done sooner until the last one was",
+  },
   { key: "emptyNodesPct", title: "% by empty nodes", digits: 1 },
   { key: "kWhPerCoreHour", title: "CPU kWh/core-h", digits: 5, compared: "always" },
   { key: "kWhPerGpuHour", title: "GPU kWh/GPU-h", digits: 4, compared: "always" },
@@ -35,8 +43,19 @@ export const queueFigures: readonly Figure[] = [
   { key: "p99RampKW", title: "p99 ramp kW", digits: 1 },
   { key: "waitMeanSec", title: "wait s", digits: 0 },
   { key: "waitP95Sec", title: "p95", digits: 0 },
-  { key: "slowdownMean", title: "slowdown", digits: 3, compared: "always" },
-  { key: "sloMissPct", title: "SLO miss %", digits: 2 },
+  {
+    key: "slowdownMean",
+    title: "slowdown",
+    digits: 3,
+    compared: "always",
+    about: "mean of (waiting + running) / time at full speed",
+  },
+  {
+    key: "sloMissPct",
+    title: "SLO miss %",
+    digits: 2,
+    about: `performance jobs that ran more than ${Math.round((SLO_SLOWDOWN - 1) * 100)} % longer than at full speed`,
+  },
   { key: "makespanHours", title: "hours", digits: 2 },
 ];
 

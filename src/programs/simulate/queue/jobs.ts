@@ -33,7 +33,7 @@ export function jobAt(trace: Trace, index: number): TraceJob {
     performance,
     cpuUtil: trace.cpuUtil[index] as number,
     cpuShare: kind.cpuShare.value,
-    gpuUtil: trace.gpuUtil[index] as number,
+    gpuUtil: trace.gpuUtil[index],
     gpuShare: kind.gpuShare.value,
     work: seconds(trace.durationSec[index] as number),
   };

@@ -26,14 +26,20 @@ export interface QueueSetup {
 const STUCK_SEC = 3600;
 
 /** Every job waits until it fits, and the run lasts until the last is done. */
-export function runQueue(
+export const runQueue = (setup: QueueSetup, contender: Contender, onProgress: (share: number) => void): Run => ({
+  contender,
+  seed: setup.seed,
+  ...figuresOf(simulateQueue(setup, contender, onProgress)),
+});
+
+export function simulateQueue(
   { trace, machines, seed }: QueueSetup,
   contender: Contender,
-  onProgress: (share: number) => void,
-): Run {
+  onProgress: (share: number) => void = () => {},
+): Story {
   const simulation = new Simulation(trace, machines, contender, seed);
   simulation.run(onProgress);
-  return { contender, seed, ...figuresOf(simulation.story()) };
+  return simulation.story();
 }
 
 class Simulation {
@@ -44,6 +50,7 @@ class Simulation {
   readonly #fields: Fields;
   readonly #scoring: Scoring | undefined;
   readonly #operator: Operator | undefined;
+  readonly #placedOn: Int32Array;
   readonly #startedAt: Float64Array;
   readonly #endedAt: Float64Array;
   readonly #wattsByMinute: number[] = [];
@@ -59,6 +66,7 @@ class Simulation {
     const { kinds, kindOf } = kindsOf(trace);
     this.#kindOf = kindOf;
     this.#backlog = new Backlog(kinds);
+    this.#placedOn = new Int32Array(trace.length).fill(-1);
     this.#startedAt = new Float64Array(trace.length).fill(Number.NaN);
     this.#endedAt = new Float64Array(trace.length).fill(Number.NaN);
     this.#fitsSomewhere = kinds.map(({ cores, gpus }) =>
@@ -89,7 +97,7 @@ class Simulation {
     while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
       const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
       this.#now = Math.min(arrival, this.#site.nextAt, nextPass, nextAgents);
-      while (this.#site.nextAt <= this.#now) this.#happen();
+      this.#settle();
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
         this.#enforce();
@@ -103,7 +111,7 @@ class Simulation {
       }
       this.#place();
       this.#peakWatts = Math.max(this.#peakWatts, this.#site.totalWatts);
-      if (this.#site.running > 0 || arrived < length) busyAt = this.#now;
+      if (this.#site.nextAt < Number.POSITIVE_INFINITY || arrived < length) busyAt = this.#now;
       else if (this.#now - busyAt > STUCK_SEC) return;
     }
   }
@@ -111,6 +119,11 @@ class Simulation {
   #arrive(job: number): void {
     const kind = this.#kindOf[job] as number;
     if (this.#fitsSomewhere[kind] === true) this.#backlog.add(job, kind);
+  }
+
+  /** Lets everything happen that is due. */
+  #settle(): void {
+    while (this.#site.nextAt <= this.#now) this.#happen();
   }
 
   #happen(): void {
@@ -150,9 +163,12 @@ class Simulation {
         continue;
       }
       const job = this.#backlog.take(kind);
+      this.#placedOn[job] = node;
       this.#startedAt[job] = this.#now;
       this.#site.start(node, jobAt(this.#trace, job), this.#now);
       this.#changed(node);
+      // A job of no length is over before the next one starts.
+      this.#settle();
     }
   }
 
@@ -164,6 +180,7 @@ class Simulation {
   story(): Story {
     return {
       trace: this.#trace,
+      placedOn: this.#placedOn,
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
       endSec: this.#now,

@@ -12,7 +12,13 @@ export function renderRuns(runs: readonly Run[], figures: readonly Figure[]): st
     String(run.seed),
     ...figures.map(({ key, digits }) => shown(run.figures[key] ?? Number.NaN, digits)),
   ]);
-  return table([head, ...rows]);
+  return `${table([head, ...rows])}${legend(figures)}`;
+}
+
+/** Titles that need a word. */
+function legend(figures: readonly Figure[]): string {
+  const told = figures.flatMap(({ title, about }) => (about === undefined ? [] : `${title}: ${about}\n`));
+  return told.length === 0 ? "" : `\n${told.join("")}`;
 }
 
 /** Means over the seeds, then differences with their intervals, then in words what they may be taken for. */
@@ -34,7 +40,7 @@ export function renderComparison(comparison: Comparison, figures: readonly Figur
   ]);
   const seedText =
     seeds.length === 1 ? `seed ${seeds[0]}, one seed has no interval` : `seeds ${seeds[0]}–${seeds.at(-1)}`;
-  return `${means}\n${differences}\n${note}\n(${seedText})\n`;
+  return `${means}\n${differences}${legend(figures)}\n${note}\n(${seedText})\n`;
 }
 
 function interval(estimate: Estimate | undefined): string {

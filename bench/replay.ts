@@ -1,0 +1,68 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { seededRandom } from "../src/platform/random/index.ts";
+import { exp04Cluster } from "../src/programs/simulate/drop/cluster.ts";
+import { referenceReplay } from "../src/programs/simulate/drop/reference.ts";
+import { type Replay, type ReplayOptions, replay } from "../src/programs/simulate/drop/replay.ts";
+import { dropArms } from "../src/programs/simulate/placement/arms.ts";
+import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
+import { openTrace } from "../src/programs/simulate/trace/open.ts";
+import type { Trace } from "../src/programs/simulate/trace/trace.ts";
+import { publishedWorkload } from "../src/programs/simulate/workload.ts";
+import type { Figure, Scenario } from "./scenario.ts";
+
+const NODES = 2500;
+const HOURS = 8;
+const STEPS = HOURS * 60;
+const SEED = 42;
+
+/** The published trace where JOULIE_TRACES_DIR has it, else one of the same mix: 147,069 jobs, or about as many. */
+const file = join(process.env["JOULIE_TRACES_DIR"] ?? "", "exp04-seed42-8h.csv.gz");
+const published = existsSync(file);
+const trace = published ? await readPublished() : generateTrace(publishedWorkload(NODES, HOURS), seededRandom(SEED));
+
+async function readPublished(): Promise<Trace> {
+  const opened = await openTrace(file);
+  if (!opened.ok) throw new Error(opened.error);
+  return opened.value;
+}
+
+/** Of the thread's CPU time: on a machine that others use as well, the wall clock would measure them. */
+function timed(work: () => Replay): Figure & { readonly result: Replay } {
+  const start = process.threadCpuUsage();
+  const result = work();
+  const { user, system } = process.threadCpuUsage(start);
+  return { unit: "s of CPU", value: (user + system) / 1e6, result };
+}
+
+const same = (one: Replay, other: Replay): boolean =>
+  one.placedOn.every((node, job) => node === other.placedOn[job]) &&
+  one.watts.every((power, step) => power === other.watts[step]);
+
+export const scenario: Scenario = {
+  about: `Replay of ${HOURS} h of the ${published ? "published" : "generated"} trace, ${trace.length} jobs on ${NODES} nodes, against looking at every node for every job; reading the trace is not counted.`,
+  repeats: 1,
+  measure: () => {
+    const figures: Record<string, Figure> = {};
+    for (const arm of dropArms) {
+      const options = (): ReplayOptions => ({
+        trace,
+        cluster: exp04Cluster(NODES),
+        arm,
+        steps: STEPS,
+        random: seededRandom(SEED),
+      });
+      const fast = timed(() => replay(options()));
+      const plain = timed(() => referenceReplay(options()));
+      if (!same(fast.result, plain.result)) throw new Error(`${arm} was not placed as the reference places it`);
+      figures[arm] = { unit: fast.unit, value: fast.value };
+      figures[`${arm}, reference`] = { unit: plain.unit, value: plain.value };
+    }
+    return figures;
+  },
+  goals: dropArms.map((arm) => ({
+    says: `times the reference's speed, ${arm}`,
+    of: (figures) => (figures[`${arm}, reference`] ?? Number.NaN) / (figures[arm] ?? Number.NaN),
+    atLeast: 4,
+  })),
+};

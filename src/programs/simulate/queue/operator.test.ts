@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import type { Caps } from "../../../core/physics/index.ts";
+import { seconds } from "../../../core/units/index.ts";
+import type { TraceJob } from "./jobs.ts";
+import { machinesOf } from "./machines.ts";
+import { Operator } from "./operator.ts";
+import { Site } from "./site.ts";
+
+const performanceJob: TraceJob = {
+  id: "0",
+  index: 0,
+  cores: 8,
+  gpus: 0,
+  performance: true,
+  cpuUtil: 1,
+  cpuShare: 0.9,
+  work: seconds(90),
+};
+
+/** Caps that agents would set after a pass, by node. */
+function enforcedBy(operator: Operator): Map<number, Caps> {
+  const enforced = new Map<number, Caps>();
+  operator.enforce((node, caps) => enforced.set(node, caps));
+  return enforced;
+}
+
+describe("the operator of a simulation", () => {
+  it("caps the less dense half, and a node with a performance job only after that has gone", () => {
+    const machines = machinesOf("exp04", 10);
+    const site = new Site(machines);
+    const operator = new Operator(machines, site, "static_partition");
+    site.start(7, performanceJob, 0);
+    const classOf = (node: number) => operator.kernel.filter(operator.kernel.slotOf(`node-0000${node}`), "performance");
+    operator.pass(0, 0);
+    // 8 and 9 have GPUs; of the CPU nodes, equal in density, the first three by name fill the half.
+    expect([...machines.keys()].map(classOf)).toEqual([0, 0, 0, 1, 1, 1, 1, 2, 0, 0]);
+    // Published first, capped in a later pass: somebody may have placed a job meanwhile.
+    const first = enforcedBy(operator);
+    expect([...first.values()].every((caps) => caps.cpuWattsPerPackage === undefined)).toBe(true);
+    operator.pass(60, 0);
+    const second = enforcedBy(operator);
+    expect([...second.keys()]).toEqual([3, 4, 5, 6]);
+    expect(second.get(3)?.cpuWattsPerPackage).toBe(174);
+    expect(site.happen()?.ended?.index).toBe(0);
+    operator.pass(120, 0);
+    expect(classOf(7)).toBe(1);
+    operator.pass(180, 0);
+    expect([...enforcedBy(operator).keys()]).toContain(7);
+    expect(enforcedBy(operator).size).toBe(0);
+  });
+
+  it("leaves every node at performance without a policy, and yet publishes twins", () => {
+    const machines = machinesOf("exp04", 5);
+    const operator = new Operator(machines, new Site(machines), "none");
+    operator.pass(0, 100);
+    operator.pass(60, 100);
+    expect([...enforcedBy(operator).values()].every((caps) => caps.cpuWattsPerPackage === undefined)).toBe(true);
+    const demand = { cpuCores: 1, gpus: new Map<string, number>(), unreadable: [] };
+    // An idle node scores far above the neutral 50 of a node without a twin.
+    expect(operator.kernel.score(operator.kernel.slotOf("node-00000"), demand, "standard")).toBeGreaterThan(60);
+  });
+});

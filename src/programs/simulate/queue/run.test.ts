@@ -1,0 +1,153 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SimulatedNode } from "../../../core/physics/index.ts";
+import { seconds } from "../../../core/units/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
+import { arms, type Contender } from "../contenders.ts";
+import { generateTrace } from "../trace/generate.ts";
+import { type Job, type Trace, TraceBuilder } from "../trace/trace.ts";
+import { workloadOfLoad } from "../workload.ts";
+import { figuresOf, type Story } from "./figures.ts";
+import { jobAt } from "./jobs.ts";
+import { type Machine, machinesOf } from "./machines.ts";
+import { simulateQueue } from "./run.ts";
+
+const plain = (arm: Contender["arm"]): Contender => ({ arm, policy: "none" });
+const traceOf = (jobs: readonly Job[]): Trace => {
+  const builder = new TraceBuilder();
+  for (const job of jobs) builder.add(job);
+  return builder.build();
+};
+const job = (fields: Partial<Job> = {}): Job => ({
+  submitSec: 0,
+  cores: 96,
+  gpus: 0,
+  performance: false,
+  cpuUtil: 0.5,
+  gpuUtil: 0,
+  durationSec: 600,
+  ...fields,
+});
+
+/** Looks at every moment at which a job started or ended: nothing overfull, and nothing waits that would fit. */
+function faults({ trace, placedOn, startedAt, endedAt }: Story, machines: readonly Machine[]): string[] {
+  const found: string[] = [];
+  const moments = new Set([...startedAt, ...endedAt].filter((at) => !Number.isNaN(at)));
+  for (const at of moments) {
+    const cores = machines.map(({ shape }) => shape.cores);
+    const gpus = machines.map(({ shape }) => shape.gpus);
+    for (let index = 0; index < trace.length; index++) {
+      const node = placedOn[index] ?? -1;
+      if (node === -1 || !((startedAt[index] ?? 0) <= at && at < (endedAt[index] ?? 0))) continue;
+      cores[node] = (cores[node] ?? 0) - (trace.cores[index] ?? 0);
+      gpus[node] = (gpus[node] ?? 0) - (trace.gpus[index] ?? 0);
+    }
+    if ([...cores, ...gpus].some((left) => left < 0)) found.push(`overfull at ${at}`);
+    for (let index = 0; index < trace.length; index++) {
+      const waits = (trace.submitSec[index] ?? 0) <= at && !((startedAt[index] ?? Number.NaN) <= at);
+      const fits = machines.some(
+        (_, node) => (cores[node] ?? 0) >= (trace.cores[index] ?? 0) && (gpus[node] ?? 0) >= (trace.gpus[index] ?? 0),
+      );
+      if (waits && fits) found.push(`job ${index} waits at ${at} beside room for it`);
+    }
+  }
+  return found;
+}
+
+describe("a queue", () => {
+  it.each(arms)("of %s keeps to what nodes have, starts what fits, and drains", (arm) => {
+    const machines = machinesOf("exp04", 5);
+    const anyJob = fc.record({
+      submitSec: fc.integer({ min: 0, max: 1200 }),
+      cores: fc.constantFrom(0, 1, 30, 96, 128, 500),
+      gpus: fc.constantFrom(0, 0, 1, 8),
+      performance: fc.boolean(),
+      cpuUtil: fc.constantFrom(0, 0.5, 1),
+      gpuUtil: fc.constantFrom(0, 0.9),
+      durationSec: fc.constantFrom(0, 59.5, 600),
+    });
+    fc.assert(
+      fc.property(fc.array(anyJob, { maxLength: 40 }), fc.nat(), (jobs, seed) => {
+        const trace = traceOf(jobs.toSorted((one, other) => one.submitSec - other.submitSec));
+        const story = simulateQueue({ trace, machines, seed }, plain(arm));
+        expect(faults(story, machines)).toEqual([]);
+        const { figures } = figuresOf(story);
+        expect(figures["unfinished"]).toBe(jobs.filter(({ cores }) => cores > 128).length);
+        expect(Object.entries(figures).filter(([, value]) => !Number.isFinite(value) || value < 0)).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("draws what the physics draw, and tells what was waited for", () => {
+    const machines = machinesOf("exp04", 1);
+    const trace = traceOf([job(), job({ submitSec: 60, cores: 48, durationSec: 300 })]);
+    const story = simulateQueue({ trace, machines, seed: 1 }, plain("least"));
+    expect([...story.startedAt]).toEqual([0, 600]);
+    expect([...story.endedAt]).toEqual([600, 900]);
+    const model = machines[0]?.model;
+    if (model === undefined) throw new Error("no machine");
+    const node = new SimulatedNode(model);
+    node.start(jobAt(trace, 0));
+    node.advance(seconds(600));
+    node.start(jobAt(trace, 1));
+    node.advance(seconds(900));
+    const { figures } = figuresOf(story);
+    expect(figures["itKWh"]).toBeCloseTo(node.joules / 3.6e6, 12);
+    expect(figures).toMatchObject({ completed: 2, waitMeanSec: 270, makespanHours: 0.25, emptyNodesPct: 0 });
+    expect(figures["slowdownMean"]).toBeCloseTo((1 + 840 / 300) / 2, 12);
+    expect(figures["coreHours"]).toBeCloseTo((96 * 600 + 48 * 300) / 3600, 12);
+    expect(figures["kWhPerCoreHour"]).toBeCloseTo(node.cpuJoules / 1000 / (96 * 600 + 48 * 300), 12);
+  });
+
+  it("lets a small job pass a large one that does not fit yet", () => {
+    const machines = machinesOf("exp04", 1);
+    const trace = traceOf([
+      job({ cores: 50 }),
+      job({ submitSec: 1 }),
+      job({ submitSec: 2, cores: 46, durationSec: 10 }),
+    ]);
+    const { startedAt } = simulateQueue({ trace, machines, seed: 1 }, plain("most"));
+    expect([...startedAt]).toEqual([0, 600, 2]);
+  });
+});
+
+describe("the production code in a queue", () => {
+  const machines = machinesOf("exp04", 40);
+  const cores = 32 * 96;
+  const gpus = 8 * 8;
+  const trace = generateTrace(workloadOfLoad(0.6, { nodes: 40, cores, gpus }, 3), seededRandom(4));
+
+  it("slows no performance job while nodes are capped, where a scheduler that does not know does", () => {
+    const joulie = figuresOf(
+      simulateQueue({ trace, machines, seed: 4 }, { arm: "joulie", policy: "static_partition" }),
+    );
+    const blind = figuresOf(simulateQueue({ trace, machines, seed: 4 }, { arm: "least", policy: "static_partition" }));
+    expect(joulie.figures).toMatchObject({ unfinished: 0, sloMisses: 0 });
+    expect(blind.figures["unfinished"]).toBe(0);
+    expect(blind.figures["sloMisses"]).toBeGreaterThan(0);
+    // Capped work takes longer: somebody pays.
+    expect(joulie.figures["slowdownMean"]).toBeGreaterThan(1);
+  });
+
+  it("is the same to the last bit for the same seed, with and without an operator", () => {
+    for (const contender of [plain("joulie"), { arm: "joulie", policy: "queue_aware_v1" }, plain("random")] as const) {
+      const once = figuresOf(simulateQueue({ trace, machines, seed: 4 }, contender));
+      expect(figuresOf(simulateQueue({ trace, machines, seed: 4 }, contender))).toEqual(once);
+    }
+  });
+
+  it("ends where a performance job can never be placed, and says that it was not done", () => {
+    // Of the two only the larger fits it, and static_partition keeps the denser one at performance: the one with GPUs.
+    const mixed = machinesOf("mixed", 100);
+    const large = mixed.find(({ shape }) => shape.cores === 192);
+    const dense = mixed.find(({ shape }) => shape.gpus === 8);
+    if (large === undefined || dense === undefined) throw new Error("no such machines");
+    const wide = traceOf([job({ submitSec: 300, cores: 150, performance: true })]);
+    const setup = { trace: wide, machines: [large, dense], seed: 1 };
+    const refused = figuresOf(simulateQueue(setup, { arm: "joulie", policy: "static_partition" }));
+    expect(refused.figures).toMatchObject({ completed: 0, unfinished: 1 });
+    expect([...refused.done]).toEqual([0]);
+    expect(figuresOf(simulateQueue(setup, plain("least"))).figures).toMatchObject({ completed: 1, unfinished: 0 });
+  });
+});
