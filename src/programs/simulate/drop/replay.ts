@@ -30,7 +30,8 @@ export interface ReplayOptions {
 /** The published experiment's rules: what `reference.ts` does, placement by placement, without looking at every node each time. */
 export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOptions): Replay {
   const nodes = new NodeColumns(trace, cluster, steps);
-  const { kinds, kindOf } = kindsOf(trace);
+  // Scores tell the classes apart by the watts of GPUs alone.
+  const { kinds, kindOf } = kindsOf(trace, (gpus) => gpus > 0);
   const placedOn = new Int32Array(trace.length).fill(-1);
   const watts = new Float64Array(steps);
   const scoring = arm === "random" ? undefined : new Scoring(nodes, scoreParts[arm]);

@@ -6,6 +6,8 @@ export class Contest {
   readonly scores: Float64Array;
   readonly #winners: Int32Array;
   readonly #size: number;
+  #best = -1;
+  #grown = false;
 
   constructor(size: number) {
     this.#size = size;
@@ -14,34 +16,48 @@ export class Contest {
     for (let i = 0; i < size; i++) this.#winners[size + i] = i;
   }
 
-  /** After `scores` was filled. */
+  /** After `scores` was filled. Finds the best alone: the tree is made when the first of them changes, and often none does. */
   rebuild(): void {
-    const winners = this.#winners;
     const scores = this.scores;
-    for (let at = this.#size - 1; at >= 1; at--) {
-      const left = winners[2 * at] as number;
-      const right = winners[2 * at + 1] as number;
-      winners[at] = better(scores, left, right);
+    let best = -1;
+    let highest = Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < scores.length; index++) {
+      const score = scores[index] as number;
+      if (score <= highest) continue;
+      best = index;
+      highest = score;
     }
+    this.#best = best;
+    this.#grown = false;
   }
 
   set(index: number, score: number): void {
     const scores = this.scores;
     if (scores[index] === score) return;
+    if (!this.#grown) this.#grow();
     scores[index] = score;
     const winners = this.#winners;
     for (let at = (index + this.#size) >> 1; at >= 1; at >>= 1) {
       const winner = better(scores, winners[2 * at] as number, winners[2 * at + 1] as number);
-      if (winner !== index && winner === winners[at]) return;
+      if (winner !== index && winner === winners[at]) break;
       winners[at] = winner;
     }
+    const winner = winners[1] as number;
+    this.#best = scores[winner] === Number.NEGATIVE_INFINITY ? -1 : winner;
   }
 
   /** −1 when nobody takes part. */
   best(): number {
-    if (this.#size === 0) return -1;
-    const winner = this.#winners[1] as number;
-    return this.scores[winner] === Number.NEGATIVE_INFINITY ? -1 : winner;
+    return this.#best;
+  }
+
+  #grow(): void {
+    const winners = this.#winners;
+    const scores = this.scores;
+    for (let at = this.#size - 1; at >= 1; at--) {
+      winners[at] = better(scores, winners[2 * at] as number, winners[2 * at + 1] as number);
+    }
+    this.#grown = true;
   }
 }
 

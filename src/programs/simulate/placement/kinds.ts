@@ -13,7 +13,11 @@ export interface Kinds {
   readonly kindOf: Int32Array;
 }
 
-export function kindsOf({ length, cores, gpus, performance }: Trace): Kinds {
+/** `classMatters` says for which jobs the class makes a difference to where they may go: fewer kinds are less to compare. */
+export function kindsOf(
+  { length, cores, gpus, performance }: Trace,
+  classMatters: (gpus: number) => boolean = () => true,
+): Kinds {
   const kinds: Kind[] = [];
   const kindOf = new Int32Array(length);
   const byCores = new Map<number, Map<number, number>>();
@@ -22,11 +26,12 @@ export function kindsOf({ length, cores, gpus, performance }: Trace): Kinds {
     const jobGpus = gpus[job] as number;
     let others = byCores.get(jobCores);
     if (others === undefined) byCores.set(jobCores, (others = new Map<number, number>()));
-    const rest = jobGpus * 2 + (performance[job] as number);
+    const isPerformance = performance[job] === 1 && classMatters(jobGpus);
+    const rest = jobGpus * 2 + (isPerformance ? 1 : 0);
     let kind = others.get(rest);
     if (kind === undefined) {
       others.set(rest, (kind = kinds.length));
-      kinds.push({ cores: jobCores, gpus: jobGpus, performance: performance[job] === 1 });
+      kinds.push({ cores: jobCores, gpus: jobGpus, performance: isPerformance });
     }
     kindOf[job] = kind;
   }

@@ -24,6 +24,8 @@ export class ScoredField implements Field {
   /** By node, so that the loop over nodes looks nothing up. */
   readonly #marginal: Float64Array;
   readonly #ofDemand: Float64Array;
+  /** For a job with GPUs none is stranded. */
+  readonly #noStrandedGpus: Float64Array;
 
   constructor(kind: Kind, nodes: NodeFigures, columns: ScoreColumns, parts: ScoreParts) {
     this.#kind = kind;
@@ -43,6 +45,7 @@ export class ScoredField implements Field {
     this.#contest = new Contest(size);
     this.#marginal = new Float64Array(size);
     this.#ofDemand = new Float64Array(size);
+    this.#noStrandedGpus = new Float64Array(kind.gpus > 0 ? nodes.count : 0);
     for (let at = 0; at < size; at++) {
       const marginal = marginalWatts(nodes.shape(first + at), kind.cores, kind.gpus, kind.performance);
       this.#marginal[at] = marginal;
@@ -50,11 +53,34 @@ export class ScoredField implements Field {
     }
   }
 
+  /** As `#score` of every node, written out: this loop is most of a replay, and looks nothing up but columns. */
   rebuild(): void {
-    const contest = this.#contest;
-    const { scores } = contest;
-    for (let at = 0; at < scores.length; at++) scores[at] = this.#score(at);
-    contest.rebuild();
+    const { scores } = this.#contest;
+    const { freeCores, freeGpus, power } = this.#nodes;
+    const { peakWatts, ofNode, ofStrandedGpus, ofTrend } = this.#columns;
+    const { headroomWeight, lowest, highest } = this.#parts;
+    const { cores, gpus } = this.#kind;
+    const first = this.#first;
+    const marginal = this.#marginal;
+    const ofDemand = this.#ofDemand;
+    const stranded = gpus === 0 ? ofStrandedGpus : this.#noStrandedGpus;
+    for (let at = 0; at < scores.length; at++) {
+      const node = first + at;
+      if ((freeCores[node] as number) < cores || (freeGpus[node] as number) < gpus) {
+        scores[at] = Number.NEGATIVE_INFINITY;
+        continue;
+      }
+      const peak = peakWatts[node] as number;
+      const left = ((peak - (power[node] as number) - (marginal[at] as number)) / peak) * 100;
+      const score =
+        headroomWeight * Math.max(0, left) +
+        (ofNode[node] as number) -
+        (ofDemand[at] as number) -
+        (stranded[node] as number) -
+        (ofTrend[node] as number);
+      scores[at] = Math.min(highest, Math.max(lowest, score));
+    }
+    this.#contest.rebuild();
   }
 
   update(node: number): void {
