@@ -167,6 +167,15 @@ describe("how CPUs are throttled", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
   });
 
+  it("a policy that is held lower still while it is throttled is let go all the same", async () => {
+    const { host, backend } = trial(intelPstate);
+    await backend.throttle(percent(25));
+    const cool = host.on(maxFile(0), { read: () => "1200000" });
+    await backend.throttle(percent(0));
+    cool();
+    expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
+  });
+
   it("where no policy has room, the throttle is blocked and says so; where some have, it is told", async () => {
     const none = trial(intelPstate, {}, 3_800_000);
     const { result, message } = await none.backend.throttle(percent(50));

@@ -301,6 +301,15 @@ describe("RAPL's quirks", () => {
     expect(host.snapshot()).toEqual(before);
   });
 
+  it("a limit that stays switched off is never called applied", async () => {
+    const { host, backend } = trial(lockedByBios);
+    ignoreWrites(host, /intel-rapl:0\/enabled$/);
+    expect(await backend.cap("package-0", watts(200))).toEqual({
+      result: "error",
+      message: "package-0: 200 W was written, and is switched off",
+    });
+  });
+
   it("where the limit may not be switched on, or one die refuses, nothing stays changed", async () => {
     const off = trial(lockedByBios);
     const before = off.host.snapshot();
