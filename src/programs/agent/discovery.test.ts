@@ -303,6 +303,7 @@ describe("what a node is made of", () => {
   it("says what the catalogue lets a package be set to, for parts that do not", () => {
     expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({ rated: 360, most: 400 });
     expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, most: 350 });
+    expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, most: 375 });
     expect(catalogueLimits(undefined, builtinCatalogue)).toEqual({});
   });
 });

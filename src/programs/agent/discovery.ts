@@ -122,13 +122,17 @@ const QUALITIES: readonly HardwareQuality[] = ["unavailable", "heuristic", "exac
 const worst = (parts: readonly (HardwareQuality | undefined)[]): HardwareQuality =>
   QUALITIES.find((quality) => parts.includes(quality)) ?? "unavailable";
 
-/** What the catalogue lets a package be set to, for parts that do not say so themselves. */
+/** What stands in for a part may be its smaller brother: how far beyond its rating the firmware is still believed. */
+const MOST_OVER_STAND_IN = 1.5;
+
+/** What the catalogue says a package is rated for and can be set to at most, for parts that do not say so themselves. */
 export function catalogueLimits(
   model: string | undefined,
   catalogue: Catalogue,
 ): { readonly rated?: Watts; readonly most?: Watts } {
-  const { entry } = catalogue.cpu(model ?? "");
+  const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdp.value;
-  return { rated, most: watts(Math.max(rated, entry.configurable?.max.value ?? rated)) };
+  const most = match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MOST_OVER_STAND_IN;
+  return { rated, most: watts(most) };
 }
