@@ -10,8 +10,8 @@ export interface HttpDevices {
   readonly absent?: string | undefined;
   /** The range of one package or one GPU. */
   readonly device: CapDevice;
-  /** What to set when nothing is to be limited any more: the most that is known of. */
-  readonly most: Watts;
+  /** What to set when nothing is to be limited any more: the most that is known of the device. */
+  readonly most?: Watts | undefined;
   /** How many devices the cap is for. */
   readonly count: number;
   /** The last that telemetry said: its cap may be of one device or of all of them. */
@@ -24,6 +24,8 @@ export interface HttpCapsOptions {
   readonly devices: () => HttpDevices;
 }
 
+/** What no package, and no GPU, draws: where nothing is known of a device, a limit there limits nothing. */
+const NO_LIMIT: Readonly<Record<DeviceKind, number>> = { cpu: 1000, gpu: 2000 };
 const boards = { cpu: "packages", gpu: "gpus" } as const;
 
 /** The way back, as the journal keeps it: it must work when the route is another one or this agent was replaced. */
@@ -72,7 +74,8 @@ export class HttpCaps implements PowerCapBackend {
 
   async original(): Promise<OriginalReading> {
     const { most, seen } = this.#options.devices();
-    const watts = isPositive(seen?.cap) ? Math.max(most, seen.cap) : most;
+    const known = [most, seen?.cap].filter(isPositive);
+    const watts = known.length === 0 ? NO_LIMIT[this.kind] : Math.max(...known);
     return { original: JSON.stringify({ ...wayTo(this.#options.control.endpoint), watts }) };
   }
 

@@ -50,7 +50,9 @@ export function readingOf(value: unknown, now: Instant): HttpReading {
   const { cpu, gpu } = payload.safeParse(value).data ?? {};
   const gpuPower = gpu?.avgPowerWattsTotal ?? gpu?.powerWattsTotal;
   return {
-    ...(typeof power === "string" ? { missing: `the telemetry service's CPU power is ${power}` } : { cpuPower: power.power }),
+    ...(typeof power === "string"
+      ? { missing: `the telemetry service's CPU power is ${power}` }
+      : { cpuPower: power.power }),
     gpuPower: isNonNegative(gpuPower) ? watts(gpuPower) : undefined,
     gpuCount: gpu?.count,
     cpuCap: cpu?.capWatts === undefined ? undefined : watts(cpu.capWatts),

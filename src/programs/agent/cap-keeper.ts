@@ -43,6 +43,8 @@ interface Held {
 
 /** How long a board averages that does not say. */
 const AVERAGES_OVER = milliseconds(1000);
+/** Equal to none that is asked for, and below none of them. */
+const SOME_CAP = watts(Number.POSITIVE_INFINITY);
 const MOST_REASSERTS = 5;
 const WITHIN = milliseconds(3_600_000);
 
@@ -65,6 +67,8 @@ export class CapKeeper {
   readonly #held = new Map<string, Held>();
   readonly #undone = new Map<string, readonly MonotonicInstant[]>();
   readonly #troubles: Troubles;
+  /** Why an original could not be kept since this was last cleared. */
+  unkept: string | undefined;
 
   constructor(node: string, journal: Journal, clock: Clock) {
     this.#node = node;
@@ -77,14 +81,17 @@ export class CapKeeper {
     return this.#journal.get(this.#key({ backend, board }));
   }
 
-  /** The cap of ours that the board carries; where only the journal remembers it, what the board says counts. */
+  /**
+   * The cap of ours that the board carries. Of an earlier run, or of a write that may have failed, only the board itself knows; one
+   * that cannot be read back has some cap or other, which is to be set again.
+   */
   async inForce(seat: Seat, signal: AbortSignal): Promise<Watts | undefined> {
     const entry = this.entry(seat);
     if (entry === undefined) return undefined;
     const asked = this.#held.get(nameOf(seat))?.asked;
     if (asked !== undefined) return asked;
     const { limit } = await seat.backend.limit(seat.board.id, signal);
-    return limit ?? watts(entry.ours ?? 0);
+    return limit ?? SOME_CAP;
   }
 
   /** The range of the board, with the limit it had before us. */
@@ -106,8 +113,11 @@ export class CapKeeper {
     const resting = this.#troubles.resting(name);
     if (resting !== undefined) return resting;
     const fresh = this.entry(seat) === undefined;
-    const unkept = fresh ? await this.#keep(seat, cap, signal) : undefined;
-    if (unkept !== undefined) return unkept;
+    const unkept = fresh ? await this.#keep(seat, signal) : undefined;
+    if (unkept !== undefined) {
+      this.unkept = unkept.message;
+      return unkept;
+    }
     const outcome = await backend.cap(board.id, cap, signal);
     if (outcome.result !== "applied") {
       this.#troubles.failed(name, outcome);
@@ -176,16 +186,18 @@ export class CapKeeper {
     return keyOf(this.#node, journalName(backend), board.id);
   }
 
-  async #keep({ backend, board }: Seat, cap: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+  async #keep({ backend, board }: Seat, signal: AbortSignal): Promise<WriteOutcome | undefined> {
     const { original, unreadable } = await backend.original(board.id, signal);
     if (original === undefined)
-      return { result: "blocked", message: `${board.id}: what it is now cannot be read, so nothing is changed: ${unreadable}` };
+      return {
+        result: "blocked",
+        message: `${board.id}: what it is now cannot be read, so nothing is changed: ${unreadable}`,
+      };
     const { limit } = await backend.limit(board.id, signal);
     return keepOriginal(this.#journal, {
       ...this.#key({ backend, board }),
       original,
       ...(limit !== undefined && { limit }),
-      ours: cap,
       at: new Date(this.#clock.now()).toISOString(),
     });
   }
@@ -194,7 +206,8 @@ export class CapKeeper {
   async #forgetUntouched(seat: Seat, outcome: WriteOutcome, signal: AbortSignal): Promise<void> {
     const was = this.entry(seat)?.limit;
     const { limit } = await seat.backend.limit(seat.board.id, signal);
-    const untouched = limit !== undefined && seat.backend.name !== "http" ? limit === was : outcome.result === "blocked";
+    const untouched =
+      limit !== undefined && seat.backend.name !== "http" ? limit === was : outcome.result === "blocked";
     if (untouched) this.forget(seat);
   }
 }

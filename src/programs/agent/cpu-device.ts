@@ -14,7 +14,7 @@ import {
   type WriteOutcome,
 } from "../../core/control/index.ts";
 import type { HardwareView } from "../../core/inventory/index.ts";
-import { isPositive, type Percent, type Watts } from "../../core/units/index.ts";
+import { type Percent, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
@@ -70,6 +70,7 @@ export class CpuDevice {
 
   async tick(tick: CpuTick): Promise<CpuReport> {
     const { signal, power } = tick;
+    this.#keeper.unkept = undefined;
     this.#throttle.adopt(tick.throttle, tick.reportedThrottle);
     const found = await firstPresent(tick.caps, signal);
     const seats = seatsOf(found);
@@ -83,7 +84,12 @@ export class CpuDevice {
     const plan = await run.carryOut(cap, usable, noThrottle === undefined);
     const reasons = run.neededButAbsent(plan, found.absent, seats, noThrottle);
     const report = this.#judge(plan, run, cap, reasons);
-    if (!tick.simulate && plan.backend !== "dvfs" && tick.throttle !== undefined && this.#throttle.isIdle(tick.throttle))
+    if (
+      !tick.simulate &&
+      plan.backend !== "dvfs" &&
+      tick.throttle !== undefined &&
+      this.#throttle.isIdle(tick.throttle)
+    )
       await this.#throttle.restore(tick.throttle, signal);
     return report;
   }
@@ -98,11 +104,17 @@ export class CpuDevice {
     const beyond = told !== undefined && warning !== undefined && told > known;
     const max = told === undefined || beyond ? (from.maxWatts === "fallback" ? undefined : known) : told;
     return {
-      min: extreme(devices.map((device) => device.min), Math.max),
+      min: extreme(
+        devices.map((device) => device.min),
+        Math.max,
+      ),
       max,
       original: least(({ original }) => original),
       registerMost: least(({ registerMost }) => registerMost),
-      step: extreme(devices.map(({ step }) => step), Math.max),
+      step: extreme(
+        devices.map(({ step }) => step),
+        Math.max,
+      ),
     };
   }
 
@@ -124,7 +136,12 @@ export class CpuDevice {
     if (run.contested !== undefined)
       return tell({ result, alarm: { reason: "CapContested", note: run.contested } }, run.contested);
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });
-    if (plan.backend === "dvfs") return tell(this.#judgeThrottle(cap, run.packages));
+    // A throttle could not be kept either: that none was needed so far makes no success of it.
+    if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);
+    if (plan.backend === "dvfs") {
+      const judged = this.#judgeThrottle(cap, run.packages);
+      return tell(judged, judged.alarm?.note);
+    }
     const undone = words(...run.undone);
     if (undone !== "") return tell({ result: "error", unproven: true }, undone);
     const verdicts = run.seats.map((seat) => ({ seat, verdict: this.#keeper.verdict(seat) }));
@@ -142,7 +159,8 @@ export class CpuDevice {
     const target = cap.kind === "watts" ? pooledTarget(cap.watts, packages) : undefined;
     if (target === undefined || ema === undefined) return { result: "applied", unproven: true };
     const over = ema > dvfsBand(target, this.#settings).upper;
-    if (!over || throttlePct < 100 || above < TICKS_TO_FAIL) return { result: "applied", unproven: ema <= target && throttlePct === 0 };
+    if (!over || throttlePct < 100 || above < TICKS_TO_FAIL)
+      return { result: "applied", unproven: ema <= target && throttlePct === 0 };
     const note = `not effective: fully throttled, and still above ${target} W`;
     return { result: "error", unproven: true, alarm: { reason: "CapNotEffective", note } };
   }
@@ -191,7 +209,8 @@ class CpuRun {
       });
       const actions = plan.actions.filter(({ kind }) => !(regulated && kind === "regulate"));
       if (actions.length === 0) {
-        if (simulate) this.simulated = would.length === 0 ? "nothing would be changed" : `would ${would.join(", then ")}`;
+        if (simulate)
+          this.simulated = would.length === 0 ? "nothing would be changed" : `would ${would.join(", then ")}`;
         return plan;
       }
       for (const action of actions) {
@@ -217,7 +236,12 @@ class CpuRun {
   }
 
   /** Why a way that the plan could not take is closed, in the words of whoever would know. */
-  neededButAbsent(plan: CpuPlan, absent: readonly string[], seats: readonly Seat[], noThrottle: string | undefined): string {
+  neededButAbsent(
+    plan: CpuPlan,
+    absent: readonly string[],
+    seats: readonly Seat[],
+    noThrottle: string | undefined,
+  ): string {
     const { report } = plan;
     if (report === undefined || report.result === "none") return "";
     const shut = seats.flatMap(({ board }) => {
@@ -252,7 +276,9 @@ class CpuRun {
         return { throttleWrite };
       }
       case "setThrottle":
-        return throttle === undefined ? {} : { throttleWrite: await this.#throttle.set(throttle, action.throttlePct, signal) };
+        return throttle === undefined
+          ? {}
+          : { throttleWrite: await this.#throttle.set(throttle, action.throttlePct, signal) };
       case "restoreThrottle":
         return throttle === undefined ? {} : { throttleWrite: await this.#throttle.restore(throttle, signal) };
     }
@@ -261,7 +287,9 @@ class CpuRun {
   async #set(cap: Watts, signal: AbortSignal): Promise<Acted> {
     const watched = (seat: Seat): Watts =>
       seat.backend.name === "http" ? (pooledTarget(cap, this.packages) ?? cap) : cap;
-    const outcomes = await Promise.all(this.seats.map(async (seat) => this.#keeper.set(seat, cap, watched(seat), signal)));
+    const outcomes = await Promise.all(
+      this.seats.map(async (seat) => this.#keeper.set(seat, cap, watched(seat), signal)),
+    );
     const any = outcomes.some(({ result }) => result === "applied");
     return { raplWrite: together(outcomes), ...(any && { raplCap: cap }) };
   }
@@ -275,7 +303,13 @@ class CpuRun {
     }
     const undone = checks.flatMap((check) => (check.kind === "undone" ? [check] : []));
     this.undone.push(...undone.map(({ message }) => message));
-    if (undone.length > 0) return { raplCap: extreme(undone.map(({ found }) => found), Math.min) };
+    if (undone.length > 0)
+      return {
+        raplCap: extreme(
+          undone.map(({ found }) => found),
+          Math.min,
+        ),
+      };
     const messages = words(...checks.map((check) => (check.kind === "holds" ? check.message : undefined)));
     return { raplWrite: { result: "applied", ...(messages !== "" && { message: messages }) } };
   }
@@ -292,8 +326,8 @@ const powerOf = ({ backend, board }: Seat, { total, boards }: Reading): Watts | 
 
 /** Of what is there; undefined where nothing is. */
 function extreme(values: readonly (Watts | undefined)[], pick: (...values: number[]) => number): Watts | undefined {
-  const there = values.filter((value) => isPositive(value) || value === 0);
-  return there.length === 0 ? undefined : (pick(...(there as number[])) as Watts);
+  const there = values.filter((value): value is Watts => value !== undefined && !Number.isNaN(value));
+  return there.length === 0 ? undefined : watts(pick(...there));
 }
 
 function described(action: CpuAction): string {

@@ -12,7 +12,11 @@ import type { Change, KubeObject } from "../../platform/kube/index.ts";
 
 /** The few fields of a Node that are used here. */
 export interface OwnNode extends Node {
-  readonly metadata: { readonly name: string; readonly uid: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
 }
 
 /** What the cluster says of one node. */

@@ -3,7 +3,13 @@ import type { NodeHardwareStatus } from "../../core/api/index.ts";
 import type { CapDevice, WriteOutcome } from "../../core/control/index.ts";
 import { joules, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { CapBoard, DeviceKind, EnergyMeter, PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
+import type {
+  CapBoard,
+  DeviceKind,
+  EnergyMeter,
+  PowerCapBackend,
+  ThrottleBackend,
+} from "../../platform/hardware/index.ts";
 import type { Frequency, HostMachine } from "./host.ts";
 
 export class FakeCaps implements PowerCapBackend {

@@ -112,8 +112,7 @@ export class GpuDevice {
   #judge(backend: string, runs: readonly BoardRun[], control: GpuControl): DeviceReport {
     const { result, message } = gpuReport(control);
     const contested = words(...runs.map((run) => run.contested));
-    if (contested !== "")
-      return { backend, result, message, alarm: { reason: "CapContested", note: contested } };
+    if (contested !== "") return { backend, result, message, alarm: { reason: "CapContested", note: contested } };
     const capped = runs.filter(({ seat }) => this.#keeper.entry(seat) !== undefined);
     if (capped.length === 0) return { backend, result, message };
     const undone = words(...runs.map((run) => run.undone));
@@ -145,12 +144,14 @@ const heldBy = (keeper: CapKeeper, seat: Seat): Watts | undefined => {
   return entry && watts(entry.ours ?? 0);
 };
 
-
 function simulated(backend: string, control: GpuControl): DeviceReport {
   const would = planGpu(control).map((action) =>
     action.kind === "liftGpuCap" ? `lift the cap of GPU ${action.id}` : `set GPU ${action.id} to ${action.watts} W`,
   );
   const what = would.length === 0 ? "nothing would be changed" : `would ${would.join(", ")}`;
-  const { message } = gpuReport({ ...control, boards: control.boards.map((board) => ({ ...board, write: { result: "applied" } })) });
+  const { message } = gpuReport({
+    ...control,
+    boards: control.boards.map((board) => ({ ...board, write: { result: "applied" } })),
+  });
   return { backend, result: "none", message: words(`simulate only: ${what}`, message) };
 }

@@ -1,5 +1,11 @@
 import { checked, type NodeHardware, type NodeHardwareStatus, nodeHardwareKind } from "../../core/api/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, monotonicInstant, type RandomSource } from "../../core/units/index.ts";
+import {
+  elapsed,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type RandomSource,
+} from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import type { ChangeLog } from "../../platform/log/index.ts";
@@ -85,7 +91,10 @@ export class HardwareReporter {
     const object = checked(nodeHardwareKind, { metadata: { name, ownerReferences }, spec: { nodeName: name } });
     await client.apply(resources.nodeHardwares, { name }, { ...object }, { ...CALL, force: true });
     const updatedAt = new Date(clock.now()).toISOString();
-    const { metadata: _, ...found } = checked(nodeHardwareKind, { metadata: { name }, status: { ...status, updatedAt } });
+    const { metadata: _, ...found } = checked(nodeHardwareKind, {
+      metadata: { name },
+      status: { ...status, updatedAt },
+    });
     await client.apply(resources.nodeHardwares, { name }, found, { ...CALL, force: true, subresource: "status" });
     this.#published = { uid, text, until: until() };
   }

@@ -1,10 +1,5 @@
 import type { Node, NodeHardwareStatus } from "../../core/api/index.ts";
-import type {
-  CapBoard,
-  EnergyMeter,
-  PowerCapBackend,
-  ThrottleBackend,
-} from "../../platform/hardware/index.ts";
+import type { CapBoard, EnergyMeter, PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
 
 /** A cpufreq policy's frequencies in kHz, by its first CPU. */
 export interface Frequency {

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import type { HardwareView } from "../../core/inventory/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { HttpCaps, HttpControl, type HttpDevices, type HttpReading, HttpThrottle } from "../../platform/hardware/index.ts";
+import {
+  HttpCaps,
+  HttpControl,
+  type HttpDevices,
+  type HttpReading,
+  HttpThrottle,
+} from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import type { NodePower } from "./power.ts";
@@ -55,25 +61,26 @@ export class HttpRoutes {
     const { endpoint, timeout } = route;
     if (known?.endpoint === endpoint && known.timeout === timeout) return known;
     const control = new HttpControl({ http: this.#http, clock: this.#clock, node: this.#node, endpoint, timeout });
-    const devices = () => this.#devices?.[kind] ?? { device: {}, most: UNKNOWN_MOST, count: 1 };
+    const devices = () => this.#devices?.[kind] ?? { device: {}, count: 1 };
     return { endpoint, timeout, caps: new HttpCaps({ kind, control, devices }), throttle: new HttpThrottle(control) };
   }
 }
 
-const UNKNOWN_MOST = 0 as HttpDevices["most"];
-
 function cpusOf({ cpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
   const { maxWattsPerSocket: max, minWattsPerSocket: min, sockets, from } = cpu;
-  // A guess is good enough to go back to, and no maximum to take a share of.
-  const device = from.maxWatts === "fallback" ? {} : { max, min };
-  return { device, most: max, count: sockets, ...seen(service, service?.cpuCap) };
+  // A guess is no maximum: neither to take a share of, nor to go back to.
+  const known = from.maxWatts !== "fallback";
+  const what = known ? { device: { max, min }, most: max } : { device: {} };
+  return { ...what, count: sockets, ...seen(service, service?.cpuCap) };
 }
 
 function gpusOf({ gpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
-  if (gpu === undefined) return { absent: "no GPU is known on this node", device: {}, most: UNKNOWN_MOST, count: 0 };
+  if (gpu === undefined) return { absent: "no GPU is known on this node", device: {}, count: 0 };
   const { maxWatts: max, minWatts: min, count, from } = gpu;
-  const device = from.maxWatts === "fallback" ? {} : { max, ...(from.minWatts !== "fallback" && { min }) };
-  return { device, most: max, count, ...seen(service, service?.gpuCap) };
+  const known = from.maxWatts !== "fallback";
+  const range = { max, ...(from.minWatts !== "fallback" && { min }) };
+  const what = known ? { device: range, most: max } : { device: {} };
+  return { ...what, count, ...seen(service, service?.gpuCap) };
 }
 
 const seen = (service: HttpReading | undefined, cap: HttpReading["cpuCap"]): Pick<HttpDevices, "seen"> =>

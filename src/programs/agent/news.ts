@@ -19,7 +19,10 @@ export class News {
     const before = this.#told.get(name);
     const now = { cpu: stateOf(cpu), gpu: stateOf(gpu) };
     this.#told.set(name, now);
-    for (const [device, report] of [["cpu", cpu], ["gpu", gpu]] as const) {
+    for (const [device, report] of [
+      ["cpu", cpu],
+      ["gpu", gpu],
+    ] as const) {
       if (report === undefined || now[device] === (before?.[device] ?? "")) continue;
       const telling = tellingOf(device, report);
       if (telling !== undefined) this.#tell(name, node, telling);

@@ -227,7 +227,11 @@ const unusable = (why: string, intent: CapIntent): DeviceReport => ({
 });
 
 /** Nothing is well while something of ours stays in force that should not. */
-function burdened<Report extends DeviceReport>(report: Report, stuck: readonly StuckEntry[], why: string | undefined): Report {
+function burdened<Report extends DeviceReport>(
+  report: Report,
+  stuck: readonly StuckEntry[],
+  why: string | undefined,
+): Report {
   if (stuck.length === 0) return why === undefined ? report : { ...report, message: words(report.message, why) };
   const result = stuck.some((one) => one.result === "error") || report.result === "error" ? "error" : "blocked";
   return { ...report, result, message: words(report.message, why, ...stuck.map(({ message }) => message)) };

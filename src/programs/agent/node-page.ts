@@ -17,7 +17,14 @@ export function nodePage(runner: NodeRunner): unknown {
       cpu: { total: power.cpu.total, missing: power.cpu.missing, boards: Object.fromEntries(power.cpu.boards) },
       gpu: { total: power.gpu.total, missing: power.gpu.missing, boards: Object.fromEntries(power.gpu.boards) },
     },
-    inForce: control.held.map(({ backend, board, original, limit, ours, at }) => ({ backend, board, original, limit, ours, at })),
+    inForce: control.held.map(({ backend, board, original, limit, ours, at }) => ({
+      backend,
+      board,
+      original,
+      limit,
+      ours,
+      at,
+    })),
     hardware: hardware && { cpu: hardware.cpu, gpu: hardware.gpu },
   };
 }

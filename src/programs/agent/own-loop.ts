@@ -74,7 +74,11 @@ export class OwnLoop {
 }
 
 /** Why ticks seem to stand still; undefined when they do not. */
-export function stalledFor(last: MonotonicInstant | undefined, clock: Clock, interval: Milliseconds): string | undefined {
+export function stalledFor(
+  last: MonotonicInstant | undefined,
+  clock: Clock,
+  interval: Milliseconds,
+): string | undefined {
   if (last === undefined) return undefined;
   const since = elapsed(last, clock.monotonic());
   return since > Math.max(LATE_INTERVALS * interval, LATE_AT_LEAST)

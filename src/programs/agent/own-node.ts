@@ -142,7 +142,8 @@ export class OwnNodeWatch implements FactsView {
           const profile = readAs(telemetryProfileKind)(object);
           const { scope, nodeName } = profile.spec.target;
           // One that names a node and says cluster is found by both watches; it is the cluster's.
-          const wanted = selections.length === 1 || (selection.fieldSelector?.includes("scope") === true) === (scope === "cluster");
+          const wanted =
+            selections.length === 1 || (selection.fieldSelector?.includes("scope") === true) === (scope === "cluster");
           return wanted && (scope === "cluster" || nodeName === this.#name) ? profile : undefined;
         },
       }),

@@ -1,7 +1,12 @@
 import { type EnergySample, powerBetween, totalPower } from "../../core/control/index.ts";
 import { isNonNegative, type MonotonicInstant, monotonicInstant, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type EnergyMeter, type EnergyZoneSample, type HttpReading, readTelemetry } from "../../platform/hardware/index.ts";
+import {
+  type EnergyMeter,
+  type EnergyZoneSample,
+  type HttpReading,
+  readTelemetry,
+} from "../../platform/hardware/index.ts";
 import { fillPromql, fillUrl, type HttpClient, TelemetryError } from "../../platform/telemetry/index.ts";
 import type { Found } from "./host.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
@@ -130,7 +135,9 @@ export class NodeMeter {
       if (samples.length !== 1 || sample === undefined)
         return { boards: NONE, since, missing: `the query gives ${samples.length} figures in place of one` };
       const total = watts(sample.value);
-      return isNonNegative(total) ? { total, boards: NONE, since } : { boards: NONE, since, missing: `the query gives ${total}` };
+      return isNonNegative(total)
+        ? { total, boards: NONE, since }
+        : { boards: NONE, since, missing: `the query gives ${total}` };
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
       return { boards: NONE, since, missing: error.message };

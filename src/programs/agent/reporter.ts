@@ -1,11 +1,11 @@
 import {
-  checked,
   type Condition,
+  checked,
   nodeTwinKind,
   type ProfileControlReport,
   type TelemetryProfile,
-  telemetryProfileKind,
   type TwinControlReport,
+  telemetryProfileKind,
 } from "../../core/api/index.ts";
 import { fnv1a32 } from "../../core/control/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
@@ -67,15 +67,27 @@ export class Reporter {
 
   #tellTwin(status: NodeStatus, uid: string): void {
     const { node } = this.#options;
-    const controlStatus = { cpu: twinReport(status.cpu, status), ...(status.gpu && { gpu: twinReport(status.gpu, status) }) };
+    const controlStatus = {
+      cpu: twinReport(status.cpu, status),
+      ...(status.gpu && { gpu: twinReport(status.gpu, status) }),
+    };
     const { metadata: _, ...twin } = checked(nodeTwinKind, { metadata: { name: node }, status: { controlStatus } });
     this.#write("NodeTwin", resources.nodeTwins, node, twin, () => (this.#twin = { uid, status }));
   }
 
   #tellProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {
-    const control = { cpu: profileReport(status.cpu, status), ...(status.gpu && { gpu: profileReport(status.gpu, status) }) };
+    const control = {
+      cpu: profileReport(status.cpu, status),
+      ...(status.gpu && { gpu: profileReport(status.gpu, status) }),
+    };
     const { metadata: _, ...profile } = checked(telemetryProfileKind, { metadata: { name }, status: { control } });
-    this.#write("TelemetryProfile", resources.telemetryProfiles, name, profile, () => (this.#profile = { uid, status }));
+    this.#write(
+      "TelemetryProfile",
+      resources.telemetryProfiles,
+      name,
+      profile,
+      () => (this.#profile = { uid, status }),
+    );
   }
 
   /** A profile that does not count says so itself. */

@@ -12,7 +12,13 @@ import {
 } from "../../core/api/index.ts";
 import { shardOf } from "../../core/control/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
-import { type Change, type KubeObject, Reflector, type ReflectorOptions, resources } from "../../platform/kube/index.ts";
+import {
+  type Change,
+  type KubeObject,
+  Reflector,
+  type ReflectorOptions,
+  resources,
+} from "../../platform/kube/index.ts";
 import {
   type FactsView,
   type NodeFacts,
@@ -42,8 +48,10 @@ export class ShardWatch implements FactsView {
 
   constructor(options: ShardOptions) {
     this.#options = options;
-    const own = <Value>(project: (object: KubeObject) => Value) => (object: KubeObject) =>
-      this.#isOwn(object.metadata.name) ? project(object) : undefined;
+    const own =
+      <Value>(project: (object: KubeObject) => Value) =>
+      (object: KubeObject) =>
+        this.#isOwn(object.metadata.name) ? project(object) : undefined;
     this.#nodes = this.#reflect({
       resource: resources.nodes,
       project: own(ownNodeOf),

@@ -4,8 +4,8 @@ import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
-import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
+import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
@@ -112,7 +112,12 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const figures = new Figures(metrics);
   const changes = new ChangeLog(log);
   const credentials = { tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE, caFile: config.TELEMETRY_HTTP_CA_FILE };
-  const http = new HttpClient({ clock: ioClock, timeout: settings.routing.timeout, connections: CONNECTIONS, ...credentials });
+  const http = new HttpClient({
+    clock: ioClock,
+    timeout: settings.routing.timeout,
+    connections: CONNECTIONS,
+    ...credentials,
+  });
   const prometheus = new PrometheusClients({ clock: ioClock, ...credentials });
 
   const runnerOf = (name: string, discover: Discover): NodeRunner =>
@@ -205,7 +210,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
           const asked = query.get("node");
           if (ownRunner !== undefined) return asked === null || asked === node ? nodePage(ownRunner) : undefined;
           const runner = asked === null ? undefined : pool?.runner(asked);
-          return runner === undefined ? { nodes: Array.from(pool?.runners() ?? [], ({ name }) => name) } : nodePage(runner);
+          return runner === undefined
+            ? { nodes: Array.from(pool?.runners() ?? [], ({ name }) => name) }
+            : nodePage(runner);
         },
       },
     });
@@ -215,7 +222,14 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     await farewell(pool ?? { each: async (work) => (ownRunner === undefined ? undefined : work(ownRunner)) });
   } finally {
     await journal.flush();
-    await Promise.all([served?.close(), view.stop(), recorder.stop(), http.close(), prometheus.close(), machine?.close()]);
+    await Promise.all([
+      served?.close(),
+      view.stop(),
+      recorder.stop(),
+      http.close(),
+      prometheus.close(),
+      machine?.close(),
+    ]);
   }
 
   /** Restores what is in force, and says so, within the time there is. */
@@ -252,7 +266,11 @@ function warnOfGaps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig
   }
 }
 
-async function showFrequencies(machine: HostMachine, { name, control, last }: NodeRunner, figures: Figures): Promise<void> {
+async function showFrequencies(
+  machine: HostMachine,
+  { name, control, last }: NodeRunner,
+  figures: Figures,
+): Promise<void> {
   const throttles = last?.cpu?.mode === "dvfs" && control.dvfs.throttlePct > 0;
   try {
     figures.frequencies(name, await machine.frequencies(throttles));

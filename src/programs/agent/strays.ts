@@ -1,5 +1,5 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
-import { milliseconds, watts } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { HttpCaps, HttpControl, HttpThrottle } from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
@@ -27,7 +27,8 @@ export class Restorer {
     const { backend, board, original } = entry;
     if (backend === "http") return this.#overHttp(entry, signal);
     const { host } = this.#options;
-    if (host === undefined) return { result: "blocked", message: `${backend} is the host's, which pool mode never touches` };
+    if (host === undefined)
+      return { result: "blocked", message: `${backend} is the host's, which pool mode never touches` };
     if (backend === host.throttle.name) return host.throttle.restore(original, signal);
     const caps = [...host.cpuCaps, host.gpu].find((one) => journalName(one) === backend);
     if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
@@ -40,7 +41,7 @@ export class Restorer {
     const control = new HttpControl({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
     if (board === THROTTLE) return new HttpThrottle(control).restore(original, signal);
     const kind = board === "gpus" ? "gpu" : "cpu";
-    const devices = () => ({ device: {}, most: watts(0), count: 1 });
+    const devices = () => ({ device: {}, count: 1 });
     return new HttpCaps({ kind, control, devices }).restore(board, original, signal);
   }
 }

@@ -1,4 +1,10 @@
-import { labels, managedByOperator, type NodePowerProfile, type NodeTwin, type PowerTarget } from "../../core/api/index.ts";
+import {
+  labels,
+  managedByOperator,
+  type NodePowerProfile,
+  type NodeTwin,
+  type PowerTarget,
+} from "../../core/api/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import { formatDuration, type Milliseconds, percent } from "../../core/units/index.ts";
 
@@ -39,7 +45,8 @@ export function intentOf(
   { lease, action }: LeaseSettings,
   lastEco: PowerTarget | undefined,
 ): Intent {
-  if (facts.known && facts.node === undefined) return { kind: "release", why: "the node is not managed", managed: false };
+  if (facts.known && facts.node === undefined)
+    return { kind: "release", why: "the node is not managed", managed: false };
   if (lease > 0 && silence >= lease) {
     const why = `no contact with the API for ${formatDuration(lease)} (TARGET_LEASE)`;
     if (action === "restore") return { kind: "release", why, managed: true };

@@ -109,7 +109,10 @@ export class ThrottleKeeper {
     if (fresh) {
       const { original, unreadable } = await backend.original(signal);
       if (original === undefined)
-        return { result: "blocked", message: `what the CPUs run at now cannot be read, so nothing is changed: ${unreadable}` };
+        return {
+          result: "blocked",
+          message: `what the CPUs run at now cannot be read, so nothing is changed: ${unreadable}`,
+        };
       const at = new Date(this.#clock.now()).toISOString();
       const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, at });
       if (unkept !== undefined) return unkept;

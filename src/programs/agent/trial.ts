@@ -1,7 +1,7 @@
 // A whole agent on an API and a machine in memory and on virtual time, for tests.
 import { crdOf, kinds, labels, type NodeTwin, type TelemetryProfile } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { systemClock, VirtualClock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import type { JournalFiles } from "../../platform/journal/index.ts";
@@ -111,13 +111,22 @@ export class Trial {
     for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
   }
 
-  /** For what goes over real sockets, which take no virtual time: moves on until it holds. */
+  /** For what goes over real sockets, which take real time: a step of virtual time for each moment of it. */
+  async step(): Promise<void> {
+    await this.clock.advanceAsync(milliseconds(50));
+    await systemClock.sleep(milliseconds(1));
+  }
+
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
     for (let turn = 0; turn < 5000; turn++) {
       if (await holds()) return;
-      await this.clock.advanceAsync(milliseconds(20));
+      await this.step();
     }
     throw new Error("it never came to hold");
+  }
+
+  async passSlowly(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 0.05) await this.step();
   }
 
   async createNode(name: string, own: Readonly<Record<string, string | null>> = {}): Promise<void> {
@@ -228,7 +237,7 @@ export class Agent {
     this.#stop.abort(new Error("stopped by SIGTERM"));
     const end = { reached: false };
     void this.done.catch(() => undefined).finally(() => (end.reached = true));
-    while (!end.reached) await this.#trial.clock.advanceAsync(milliseconds(100));
+    while (!end.reached) await this.#trial.step();
     await this.done;
   }
 

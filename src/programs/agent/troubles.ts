@@ -40,6 +40,9 @@ export class Troubles {
     if (trouble === undefined || this.#clock.monotonic() >= trouble.until) return undefined;
     const { result, message } = trouble.outcome;
     const every = formatDuration(milliseconds(LONGEST_REST));
-    return { result, message: [message, `it is tried again within ${every}`].filter((word) => word !== undefined).join("; ") };
+    return {
+      result,
+      message: [message, `it is tried again within ${every}`].filter((word) => word !== undefined).join("; "),
+    };
   }
 }

@@ -1,0 +1,209 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { resources } from "../../platform/kube/index.ts";
+import { ControlService } from "./control-service.ts";
+import { Trial } from "./trial.ts";
+
+let trial: Trial;
+let service: ControlService;
+beforeEach(async () => {
+  trial = new Trial();
+  service = new ControlService();
+  await Promise.all([service.listen(), trial.createNode("a")]);
+});
+afterEach(async () => {
+  await trial.end();
+  await service.close();
+});
+
+const route = (mode = "auto", more: Readonly<Record<string, unknown>> = {}) => ({
+  target: { scope: "node", nodeName: "a" },
+  sources: { cpu: { type: "http", http: { endpoint: service.telemetry } } },
+  controls: { cpu: { type: "http", http: { endpoint: service.control, mode } } },
+  ...more,
+});
+const told = async (result: string) => {
+  await trial.until(async () => (await trial.told())?.cpu?.result === result);
+  return (await trial.told())?.cpu;
+};
+const commanded = async (count: number) => trial.until(() => service.commands.length >= count);
+
+describe("control over HTTP", () => {
+  it("AGT-05 AGT-12 AGT-15 AGT-23 X-10 X-17 caps go out as rapl.set_power_cap_watts, and status says how it went", async () => {
+    Object.assign(service.node("a"), { power: 300, gpuPower: 90 });
+    await trial.route("own", route());
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    trial.start();
+    expect(await told("applied")).toMatchObject({ backend: "http", observedPowerWatts: 300 });
+    expect(service.told).toEqual(["a rapl.set_power_cap_watts 240"]);
+    expect(service.commands[0]).toMatchObject({
+      path: "/control/a",
+      node: "a",
+      ts: expect.stringMatching(/^2030-01-01T/),
+    });
+    expect(trial.machine.writes).toEqual([]);
+    await trial.until(async () => (await trial.profile("own")).status?.control !== undefined);
+    expect((await trial.profile("own")).status?.control?.cpu).toMatchObject({
+      backend: "http",
+      result: "applied",
+      observed: { powerWatts: 300, capWatts: 240 },
+    });
+  });
+
+  it("X-18 AGT-12 a 200 with blocked in it is blocked, and an answer without a result is an error", async () => {
+    service.answers.set("rapl.set_power_cap_watts", { body: { result: "blocked", message: "not on this model" } });
+    await trial.route("own", route("rapl"));
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    trial.start();
+    expect((await told("blocked"))?.message).toContain("not on this model");
+    service.answers.set("rapl.set_power_cap_watts", { body: "ok" });
+    expect((await told("error"))?.message).toContain("the control service answered 200");
+    expect((await trial.events()).map(({ reason }) => reason).toSorted()).toEqual(["ControlBlocked", "ControlFailed"]);
+  });
+
+  it("AGT-37 X-49 a service without RAPL is throttled towards the cap by its own telemetry, and restored at the end", async () => {
+    service.answers.set("rapl.set_power_cap_watts", { body: { result: "blocked", message: "no RAPL here" } });
+    service.node("a").power = 700;
+    await trial.route("own", route());
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start();
+    await trial.until(() => service.told.includes("a dvfs.set_throttle_pct 10"));
+    expect(await told("applied")).toMatchObject({ backend: "http" });
+    // It comes back empty after a restart of its own: what it says of its throttle counts.
+    service.node("a").throttlePct = 0;
+    const before = service.commands.length;
+    await trial.until(() => service.told.slice(before).includes("a dvfs.set_throttle_pct 10"));
+    await trial.target("a", {});
+    await trial.until(() => service.told.at(-1) === "a dvfs.set_throttle_pct 0");
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    await agent.stop();
+    expect(service.node("a").throttlePct).toBe(0);
+  });
+
+  it("restores a cap to the most that is known: what telemetry said before, or the catalogue's", async () => {
+    service.node("a").capWatts = 410;
+    await trial.route("own", route());
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    const agent = trial.start();
+    await commanded(1);
+    await told("applied");
+    await agent.stop();
+    expect(service.told).toEqual(["a rapl.set_power_cap_watts 240", "a rapl.set_power_cap_watts 410"]);
+  });
+
+  it("sets it again when the service forgot it", async () => {
+    await trial.route("own", route());
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    trial.start();
+    await commanded(1);
+    await trial.pass(60);
+    expect(service.commands).toHaveLength(1);
+    service.node("a").capWatts = 400;
+    await commanded(2);
+    expect(service.told.at(-1)).toBe("a rapl.set_power_cap_watts 240");
+  });
+
+  it("AGT-43 AGT-44 X-51 GPU caps go out as gpu.set_power_cap_watts; a share counts from what the catalogue knows of the model", async () => {
+    await trial.label("a", { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
+    const gpu = { type: "http", http: { endpoint: service.control } };
+    await trial.route("own", { ...route(), controls: { gpu } });
+    trial.machine.hardware = {};
+    await trial.target("a", { gpu: { powerCap: { capPctOfMax: 60 } } });
+    const agent = trial.start();
+    await commanded(1);
+    expect(service.told).toEqual(["a gpu.set_power_cap_watts 420"]);
+    await trial.until(async () => (await trial.profile("own")).status?.control?.gpu?.result === "applied");
+    service.answers.set("gpu.set_power_cap_watts", { body: { result: "error", message: "driver gone" } });
+    await trial.target("a", { gpu: { powerCap: { capPctOfMax: 50 } } });
+    await trial.until(async () => (await trial.profile("own")).status?.control?.gpu?.result === "error");
+    service.answers.clear();
+    await trial.target("a", {});
+    await trial.until(async () => (await trial.profile("own")).status?.control?.gpu?.result === "none");
+    expect(service.told.at(-1)).toBe("a gpu.set_power_cap_watts 700");
+    await agent.stop();
+  });
+
+  it("X-38 none touches nothing, whatever is asked for", async () => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "none" } } });
+    trial.start();
+    expect(await told("none")).toMatchObject({ backend: "none", message: "CPU control is off" });
+    expect(trial.machine.writes).toEqual([]);
+  });
+
+  it("AGT-05 another route while it runs: what the old one set is restored by the old one", async () => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    trial.start();
+    await trial.pass(2);
+    expect(trial.machine.rapl.limits.get("package-0")).toBe(240);
+    await trial.route("own", route());
+    await commanded(1);
+    await told("applied");
+    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
+    const second = new ControlService();
+    await second.listen();
+    const elsewhere = { type: "http", http: { endpoint: second.control } };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: elsewhere } });
+    await trial.until(() => second.commands.length > 0);
+    expect(service.told.at(-1)).toMatch(/^a rapl.set_power_cap_watts \d+$/);
+    expect(service.node("a").capWatts).toBeGreaterThan(240);
+    expect(second.told).toEqual(["a rapl.set_power_cap_watts 240"]);
+    await trial.hand.delete(resources.telemetryProfiles, { name: "own" });
+    await trial.until(() => trial.machine.rapl.limits.get("package-0") === 240);
+    expect(second.node("a").capWatts).toBeGreaterThan(240);
+    await second.close();
+  });
+
+  it("sends the token, trusts no redirect", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "joulie-agent-"));
+    await writeFile(join(folder, "token"), "s3cret\n");
+    const elsewhere = new ControlService();
+    await elsewhere.listen();
+    service.answers.set("rapl.set_power_cap_watts", {
+      status: 307,
+      body: {},
+      location: elsewhere.control.replace("{node}", "a"),
+    });
+    await trial.route("own", route("rapl"));
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    trial.start({ TELEMETRY_HTTP_TOKEN_FILE: join(folder, "token") });
+    expect((await told("error"))?.message).toContain("redirects are not followed");
+    expect(service.authorizations).toEqual(new Set(["Bearer s3cret"]));
+    expect(elsewhere.asked).toEqual([]);
+    await elsewhere.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it("X-09 a prometheus source is asked about this node, and its one figure drives the loop", async () => {
+    service.node("prometheus").power = 700;
+    const query = 'sum(rate(kepler_node_cpu_joules_total{node_name="{node}"}[2m]))';
+    const cpu = { type: "prometheus", prometheus: { endpoint: service.prometheus, query } };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, sources: { cpu } });
+    trial.machine.rapl.absent = "no RAPL";
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    trial.start();
+    await trial.until(() => trial.machine.throttle.writes.includes("throttle 10"));
+    expect(service.asked).toContain('sum(rate(kepler_node_cpu_joules_total{node_name="a"}[2m]))');
+    expect((await trial.told())?.cpu?.observedPowerWatts).toBe(700);
+  });
+});
+
+describe("two profiles for one node", () => {
+  it("the oldest counts; the other says so in a condition, until it is the oldest", async () => {
+    await trial.route("first", route());
+    await trial.pass(2);
+    await trial.route("second", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "none" } } });
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    trial.start();
+    await commanded(1);
+    await trial.until(async () => (await trial.profile("second")).status?.conditions !== undefined);
+    expect((await trial.profile("second")).status?.conditions).toMatchObject([
+      { type: "Superseded", status: "True", reason: "OlderProfile", message: expect.stringContaining("first") },
+    ]);
+    await trial.hand.delete(resources.telemetryProfiles, { name: "first" });
+    await trial.until(async () => (await trial.profile("second")).status?.control?.cpu?.result === "none");
+    expect((await trial.profile("second")).status?.conditions).toBeUndefined();
+  });
+});

@@ -1,0 +1,2 @@
+export { agentConfig } from "./config.ts";
+export { runAgent } from "./start.ts";

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { labels } from "../../core/api/index.ts";
+import { shardOf } from "../../core/control/index.ts";
+import { resources } from "../../platform/kube/index.ts";
+import { ControlService } from "./control-service.ts";
+import { Trial } from "./trial.ts";
+
+let trial: Trial;
+let service: ControlService;
+beforeEach(async () => {
+  trial = new Trial();
+  service = new ControlService();
+  await service.listen();
+  await trial.route("all", {
+    target: { scope: "cluster" },
+    sources: { cpu: { type: "http", http: { endpoint: service.telemetry, timeoutSeconds: 2 } } },
+    controls: { cpu: { type: "http", http: { endpoint: service.control, timeoutSeconds: 2 } } },
+  });
+});
+afterEach(async () => {
+  await trial.end();
+  await service.close();
+});
+
+const pool = (more: Readonly<Record<string, string>> = {}) => trial.start({ AGENT_MODE: "pool", ...more });
+const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
+const capped = { cpu: { packagePowerCapWatts: 240 } };
+const add = async (all: readonly string[]) => {
+  for (const name of all) {
+    await trial.createNode(name);
+    await trial.target(name, capped);
+    service.node(name).power = 200;
+  }
+};
+const isCapped = (name: string) => service.nodes.get(name)?.capWatts === 240;
+
+describe("pool mode", () => {
+  it("AGT-01 AGT-09 AGT-10 X-39 one agent caps all managed nodes of its shard over HTTP, and never touches its own host", async () => {
+    const all = names(40);
+    await add(all);
+    await trial.createNode("stranger", { [labels.managed]: null });
+    await trial.target("stranger", capped);
+    const agent = pool({ POOL_SHARDS: "2", POOL_SHARD_ID: "1" });
+    const mine = all.filter((name) => shardOf(name, 2) === 1);
+    await trial.until(() => mine.every(isCapped));
+    await trial.passSlowly(25);
+    expect([...new Set(service.commands.map(({ node }) => node))].toSorted()).toEqual(mine.toSorted());
+    expect(trial.machine.writes).toEqual([]);
+    expect(trial.machine.discoveries).toBe(0);
+    await trial.until(async () => (await trial.told(mine[0]))?.cpu?.result === "applied");
+    const other = all.find((name) => !mine.includes(name)) ?? "";
+    expect(await trial.told(other)).toBeUndefined();
+    expect(await agent.series("joulie_backend_mode", 'mode="rapl"')).toHaveLength(mine.length);
+  });
+
+  it("AGT-10 X-41 a node that loses its label is restored, and leaves with its series", async () => {
+    await add(names(3));
+    const agent = pool();
+    await trial.until(() => names(3).every(isCapped));
+    await trial.label("node-1", { [labels.managed]: null });
+    await trial.until(() => (service.nodes.get("node-1")?.capWatts ?? 0) > 240);
+    await trial.passSlowly(45);
+    expect(await agent.series("joulie_backend_mode", 'node="node-1"')).toEqual([]);
+    expect(await agent.series("joulie_backend_mode", 'node="node-0"', "rapl")).toHaveLength(1);
+    await trial.until(() => trial.disk.boards.length === 2);
+  });
+
+  it("X-56 AGT-48 endpoints that never answer cost only themselves", async () => {
+    const all = names(60);
+    await add(all);
+    for (const name of all.slice(0, 12)) service.silent.add(name);
+    const agent = pool({ RECONCILE_INTERVAL: "5s" });
+    const alive = all.slice(12);
+    await trial.until(() => alive.every(isCapped));
+    service.asked.length = 0;
+    await trial.passSlowly(30);
+    const asked = (name: string) => service.asked.filter((path) => path === `/telemetry/${name}`).length;
+    expect(Math.min(...alive.map(asked))).toBeGreaterThanOrEqual(4);
+    // The dead are asked less and less often.
+    expect(Math.max(...all.slice(0, 12).map(asked))).toBeLessThanOrEqual(3);
+    expect((await trial.told("node-0"))?.cpu?.result).toBe("blocked");
+    expect((await trial.told("node-0"))?.cpu?.message).toContain("no answer within 2s");
+    expect(await agent.series("joulie_agent_nodes_skipped_total", "silent")).toHaveLength(1);
+    service.silent.clear();
+    await trial.until(() => all.every(isCapped));
+  });
+
+  it("spreads ticks over the interval", async () => {
+    await add(names(50));
+    pool();
+    const times = new Set<number>();
+    for (let turn = 0; turn < 80; turn++) {
+      const before = service.commands.length;
+      await trial.passSlowly(0.25);
+      if (service.commands.length > before) times.add(turn);
+    }
+    expect(times.size).toBeGreaterThan(15);
+  });
+
+  it("X-39 a node that is routed to the host is blocked", async () => {
+    await add(["node-0"]);
+    await trial.route("own", {
+      target: { scope: "node", nodeName: "node-0" },
+      controls: { cpu: { type: "host" }, gpu: { type: "host" } },
+    });
+    pool();
+    await trial.until(async () => (await trial.told("node-0"))?.cpu?.result === "blocked");
+    expect((await trial.told("node-0"))?.cpu?.message).toContain("never touches its own host");
+    expect(service.commands).toEqual([]);
+  });
+
+  it("X-51 AGT-03 a share over HTTP counts from NodeHardware; without one the agent publishes what labels say", async () => {
+    await trial.createNode("known");
+    await trial.hand.apply(resources.nodeHardwares, { name: "known" }, { spec: { nodeName: "known" } });
+    const status = {
+      cpu: { sockets: 2, capRange: { type: "package", maxWattsPerSocket: 400 } },
+      gpu: { present: true, count: 4, capRangePerGpu: { minWatts: 100, maxWatts: 500 } },
+    };
+    await trial.hand.apply(resources.nodeHardwares, { name: "known" }, { status }, { subresource: "status" });
+    await trial.createNode("labelled", {
+      "joulie.io/hw.cpu-model": "AMD-EPYC-9654-96-Core-Processor",
+      "joulie.io/hw.cpu-sockets": "2",
+    });
+    const endpoint = service.control;
+    await trial.route("gpus", {
+      target: { scope: "node", nodeName: "known" },
+      controls: { gpu: { type: "http", http: { endpoint } } },
+    });
+    const share = { cpu: { packagePowerCapPctOfMax: 60 } };
+    await trial.target("known", { ...share, gpu: { powerCap: { capPctOfMax: 60 } } });
+    await trial.target("labelled", share);
+    pool();
+    await trial.until(() => service.commands.length >= 3);
+    expect(service.told.toSorted()).toEqual([
+      "known gpu.set_power_cap_watts 300",
+      "known rapl.set_power_cap_watts 240",
+      // 60 % of 360 W is below what this part can be set to.
+      "labelled rapl.set_power_cap_watts 320",
+    ]);
+    await trial.until(async () => (await trial.find(resources.nodeHardwares, "labelled")) !== undefined);
+    await trial.passSlowly(25);
+    const found = (await trial.find(resources.nodeHardwares, "labelled")) as unknown as { status: object };
+    expect(found.status).toMatchObject({
+      cpu: { sockets: 2, capRange: { maxWattsPerSocket: 360 } },
+      quality: { overall: "heuristic", warnings: ["pool mode: from labels and the catalogue; nothing was probed"] },
+    });
+    // What somebody found out by probing is not overwritten by a guess.
+    const kept = (await trial.find(resources.nodeHardwares, "known")) as unknown as { status: object };
+    expect(kept.status).toMatchObject({ cpu: { capRange: { maxWattsPerSocket: 400 } } });
+  });
+
+  it("X-59 a pool's agent that comes back restores nodes without a target, and lets go of those of another shard", async () => {
+    await add(names(6));
+    const first = pool({ RESTORE_ON_EXIT: "false" });
+    await trial.until(() => names(6).every(isCapped));
+    await first.stop();
+    expect(trial.disk.boards).toHaveLength(6);
+    for (const name of names(6)) await trial.untarget(name);
+    const mine = names(6).filter((name) => shardOf(name, 2) === 0);
+    pool({ POOL_SHARDS: "2", POOL_SHARD_ID: "0" });
+    await trial.until(() => mine.every((name) => (service.nodes.get(name)?.capWatts ?? 0) > 240));
+    await trial.passSlowly(30);
+    const others = names(6).filter((name) => !mine.includes(name));
+    expect(others.every(isCapped)).toBe(true);
+    expect(trial.disk.boards).toEqual([]);
+  });
+
+  it("X-91 stops by restoring every node", async () => {
+    await add(names(30));
+    const agent = pool();
+    await trial.until(() => names(30).every(isCapped));
+    await trial.passSlowly(1);
+    await agent.stop();
+    expect(names(30).filter(isCapped)).toEqual([]);
+    expect(trial.disk.boards).toEqual([]);
+  });
+});

@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds, watts } from "../../core/units/index.ts";
+import { Trial } from "./trial.ts";
+
+let trial: Trial;
+beforeEach(async () => {
+  trial = new Trial();
+  await trial.createNode("a");
+  await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+});
+afterEach(async () => {
+  await trial.end();
+});
+
+describe("a cap is a promise", () => {
+  it("is not called tested before load pushes against it, and proven once it held", async () => {
+    const agent = trial.start();
+    await trial.pass(65);
+    expect((await trial.told())?.cpu?.message).toBe("200 W per package; not yet tested by load");
+    expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 1']);
+    // A hair above and back: load was there, and the cap held.
+    trial.machine.draw(408);
+    await trial.pass(200);
+    expect((await trial.told())?.cpu).toMatchObject({ result: "applied", message: "200 W per package" });
+    expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 0']);
+  });
+
+  it("a limit that reads back and does not bite is an error, with an event, until the next one", async () => {
+    const agent = trial.start();
+    await trial.pass(5);
+    trial.machine.draws.set("package-1", 300);
+    await trial.pass(100);
+    const told = (await trial.told())?.cpu;
+    expect(told).toMatchObject({ backend: "rapl", result: "error" });
+    expect(told?.message).toContain("not effective: package-1 stays above the cap although it reads back");
+    expect((await trial.events()).map(({ reason, type }) => `${type} ${reason}`)).toEqual(["Warning CapNotEffective"]);
+    expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 1']);
+    // Load that goes away mends nothing.
+    trial.machine.draws.set("package-1", 10);
+    await trial.pass(60);
+    expect((await trial.told())?.cpu?.result).toBe("error");
+    await trial.target("a", { cpu: { packagePowerCapWatts: 190 } });
+    await trial.pass(2);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+  });
+
+  it("no false alarm while the board itself still averages, nor from noise around the cap", async () => {
+    trial.machine.rapl.change("package-0", { averagesOver: milliseconds(28_000) });
+    trial.machine.rapl.change("package-1", { averagesOver: milliseconds(28_000) });
+    trial.machine.draw(700);
+    trial.start({ RECONCILE_INTERVAL: "2s" });
+    await trial.pass(28);
+    for (let round = 0; round < 40; round++) {
+      trial.machine.draw(round % 2 === 0 ? 412 : 388);
+      await trial.pass(2);
+    }
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+    expect(await trial.events()).toEqual([]);
+  });
+
+  it("a rival that undoes it is named and overruled, and in the end left the field", async () => {
+    trial.machine.throttle.absent = "no cpufreq";
+    trial.start();
+    await trial.pass(2);
+    for (let round = 1; round <= 5; round++) {
+      trial.machine.rapl.limits.set("package-0", 350);
+      await trial.pass(20);
+      const told = (await trial.told())?.cpu;
+      expect(told).toMatchObject({ result: "error" });
+      expect(told?.message).toContain(
+        `another program had set package-0 to 350 W; set again, ${round} of 5 times an hour`,
+      );
+      expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
+      await trial.pass(20);
+      expect((await trial.told())?.cpu?.result).toBe("applied");
+    }
+    const writes = trial.machine.rapl.writes.length;
+    trial.machine.rapl.limits.set("package-0", 350);
+    await trial.pass(60);
+    expect(trial.machine.rapl.writes.length).toBe(writes);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("blocked");
+    expect(told?.message).toContain("another program keeps setting package-0 to 350 W");
+    expect((await trial.events()).map(({ reason }) => reason)).toContain("CapContested");
+    // An hour later it may have gone.
+    await trial.pass(3600);
+    expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
+  });
+
+  it("somebody who sets it lower is not fought: what was promised holds", async () => {
+    trial.start();
+    await trial.pass(2);
+    const writes = trial.machine.rapl.writes.length;
+    trial.machine.rapl.limits.set("package-1", 90);
+    await trial.pass(60);
+    expect(trial.machine.rapl.writes.length).toBe(writes);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+    expect((await trial.told())?.cpu?.message).toContain("held lower, at 90 W, by somebody else");
+  });
+
+  it("GPUs are judged one by one, and rivals are found there too", async () => {
+    trial.machine.gpu.absent = undefined;
+    for (const id of ["GPU-0", "GPU-1"]) {
+      trial.machine.gpu.add(id, { min: watts(100), max: watts(700) });
+      trial.machine.gpu.draws.set(id, 150);
+    }
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    trial.start();
+    await trial.pass(2);
+    expect((await trial.told())?.gpu?.message).toBe("400 W per GPU; not yet tested by load");
+    trial.machine.gpu.limits.set("GPU-1", 700);
+    await trial.pass(20);
+    expect((await trial.told())?.gpu).toMatchObject({ result: "error" });
+    expect(trial.machine.gpu.limits.get("GPU-1")).toBe(400);
+    trial.machine.gpu.draws.set("GPU-0", 650);
+    await trial.pass(120);
+    expect((await trial.told())?.gpu).toMatchObject({ backend: "nvml", result: "error" });
+    expect((await trial.told())?.gpu?.message).toContain("not effective: GPU GPU-0 stays above the cap");
+    expect((await trial.told())?.gpu?.observedPowerWatts).toBe(800);
+  });
+
+  it("full throttle that does not help is no success", async () => {
+    trial.machine.rapl.absent = "no RAPL";
+    trial.machine.draw(700);
+    trial.start({ DVFS_STEP_PCT: "50" });
+    await trial.pass(100);
+    expect((await trial.told())?.cpu).toMatchObject({ backend: "dvfs", result: "applied" });
+    await trial.pass(100);
+    const told = (await trial.told())?.cpu;
+    expect(told).toMatchObject({ backend: "dvfs", result: "error" });
+    expect(told?.message).toContain("not effective: fully throttled, and still above 400 W");
+  });
+});
+
+describe("a journal that cannot be written", () => {
+  it("blocks: nothing is capped without a way back, and the message says what to do", async () => {
+    trial.disk.refusal = new Error("EROFS: read-only file system");
+    trial.start();
+    await trial.pass(2);
+    expect(trial.machine.writes).toEqual([]);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("blocked");
+    expect(told?.message).toContain("EROFS: read-only file system; nothing is capped until STATE_DIR can be written");
+    trial.disk.refusal = undefined;
+    await trial.pass(20);
+    expect(trial.machine.rapl.writes).toEqual(["cap package-0 200", "cap package-1 200"]);
+  });
+
+  it("the original is on the disk before the first write", async () => {
+    const order: string[] = [];
+    trial.disk.beforeWrite = (what) => order.push(what);
+    trial.machine.rapl.beforeWrite = (what) => order.push(what);
+    trial.start();
+    await trial.pass(1);
+    expect(order.indexOf("settle")).toBeLessThan(order.indexOf("cap package-0 200"));
+    expect(order.filter((what) => what.startsWith("cap"))).toHaveLength(2);
+  });
+});
+
+describe("simulate only", () => {
+  it("X-42 reports none with what it would do, and touches nothing", async () => {
+    trial.machine.gpu.absent = undefined;
+    trial.machine.gpu.add("GPU-0", { max: watts(700) });
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 }, gpu: { powerCap: { capPctOfMax: 50 } } });
+    const agent = trial.start({ SIMULATE_ONLY: "true" });
+    await trial.pass(65);
+    expect(trial.machine.writes).toEqual([]);
+    expect(trial.disk.files.size).toBe(0);
+    expect(await trial.told()).toMatchObject({
+      cpu: {
+        backend: "rapl",
+        result: "none",
+        message: "simulate only: would set 210 W per package; 210 W per package",
+      },
+      gpu: { backend: "nvml", result: "none", message: "simulate only: would set GPU GPU-0 to 350 W; 350 W per GPU" },
+    });
+    await agent.stop();
+    expect(trial.machine.writes).toEqual([]);
+  });
+
+  it("X-42 without RAPL it would throttle", async () => {
+    trial.machine.rapl.absent = "no RAPL";
+    trial.start({ SIMULATE_ONLY: "true" });
+    await trial.pass(21);
+    expect(trial.machine.writes).toEqual([]);
+    expect((await trial.told())?.cpu?.message).toContain("simulate only: would throttle towards 400 W");
+  });
+});
