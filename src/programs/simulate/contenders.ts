@@ -3,7 +3,7 @@ import { dropArms } from "./placement/arms.ts";
 
 /** How nodes are chosen: the published experiment's arms, and the production code. */
 export const arms = [...dropArms, "joulie"] as const;
-export type ArmName = (typeof arms)[number];
+type ArmName = (typeof arms)[number];
 
 /** What the operator does meanwhile; `none` = there is no operator, and no node is capped. */
 export const policies = ["queue_aware_v1", "static_partition", "none"] as const satisfies readonly (

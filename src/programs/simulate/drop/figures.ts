@@ -26,7 +26,7 @@ export function figuresOf({ submitted, placedOn, watts }: Replay): DropFigures {
 }
 
 /** The spread of a sample, by n − 1; 0 with fewer than two values. */
-export function sampleDeviation(values: Float64Array): number {
+function sampleDeviation(values: Float64Array): number {
   if (values.length < 2) return 0;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));

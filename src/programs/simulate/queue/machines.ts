@@ -4,7 +4,7 @@ import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import { type Shape, shapeOf } from "../placement/shape.ts";
 
 /** What nodes of one kind have in common. */
-export interface MachineKind {
+interface MachineKind {
   readonly hardware: HardwareView;
   readonly model: NodeModel;
   /** As the scores of the published experiment see it. */

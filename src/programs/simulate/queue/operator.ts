@@ -23,7 +23,7 @@ import type { Site } from "./site.ts";
 
 /** Simulations begin at a midnight; which one does not matter. */
 const START = Date.UTC(2026, 0, 1);
-export const instantAt = (seconds: number): Instant => instant(START + seconds * 1000);
+const instantAt = (seconds: number): Instant => instant(START + seconds * 1000);
 
 interface Managed {
   readonly machine: Machine;

@@ -27,5 +27,5 @@ export function estimateOf(values: readonly number[], random: RandomSource): Est
   };
 }
 
-export const meanOf = (values: readonly number[]): number =>
+const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

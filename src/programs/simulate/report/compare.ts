@@ -3,7 +3,7 @@ import { nameOf } from "../contenders.ts";
 import type { Figure, Run } from "../run.ts";
 import { type Estimate, estimateOf } from "./bootstrap.ts";
 
-export interface ComparedArm {
+interface ComparedArm {
   readonly arm: string;
   readonly figures: Readonly<Record<string, Estimate>>;
   /** Percent of the first arm's figure, seed by seed; absent for itself and where it would mislead. */

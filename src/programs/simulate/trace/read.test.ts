@@ -50,6 +50,10 @@ describe("readTrace", () => {
     [`${HEADER}\n0,4,0,0,0.5,0,60\n0,x,0,0,0.5,0,60\n`, 'line 3: cores is "x"; expected cores, 0 to 100000'],
     [`${HEADER}\n0,NaN,0,0,0.5,0,60\n`, 'line 2: cores is "NaN"'],
     [`${HEADER}\n0,1e308,0,0,0.5,0,60\n`, 'line 2: cores is "1e308"'],
+    [
+      `${HEADER}\n1e300,4,0,0,0.5,0,60\n`,
+      'line 2: submitSec is "1e300"; expected seconds from the start, 0 to 36000000',
+    ],
     [`${HEADER}\n0,4,0.5,0,0.5,0,60\n`, 'line 2: gpus is "0.5"; expected whole GPUs'],
     [`${HEADER}\n0,4,0,2,0.5,0,60\n`, 'line 2: performance is "2"; expected 1 (performance) or 0 (standard)'],
     [`${HEADER}\n0,4,0,0,1.5,0,60\n`, 'line 2: cpuUtil is "1.5"; expected a share from 0 to 1'],

@@ -11,9 +11,16 @@ interface Column {
   readonly holds: (value: number) => boolean;
 }
 
+/** Simulated minute by minute: ten thousand hours are more than a year. */
+const LONGEST_SEC = 3.6e7;
+
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
 const columns: readonly Column[] = [
-  { name: "submitSec", allowed: "seconds from the start, 0 or more", holds: (value) => value >= 0 },
+  {
+    name: "submitSec",
+    allowed: `seconds from the start, 0 to ${LONGEST_SEC}`,
+    holds: (value) => value >= 0 && value <= LONGEST_SEC,
+  },
   { name: "cores", allowed: "cores, 0 to 100000", holds: (value) => value >= 0 && value <= 100_000 },
   {
     name: "gpus",
@@ -23,7 +30,11 @@ const columns: readonly Column[] = [
   { name: "performance", allowed: "1 (performance) or 0 (standard)", holds: (value) => value === 0 || value === 1 },
   { name: "cpuUtil", allowed: "a share from 0 to 1", holds: isShare },
   { name: "gpuUtil", allowed: "a share from 0 to 1", holds: isShare },
-  { name: "durationSec", allowed: "seconds, 0 to 1e9", holds: (value) => value >= 0 && value <= 1e9 },
+  {
+    name: "durationSec",
+    allowed: `seconds, 0 to ${LONGEST_SEC}`,
+    holds: (value) => value >= 0 && value <= LONGEST_SEC,
+  },
 ];
 
 export interface ReadLimits {
