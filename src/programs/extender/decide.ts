@@ -1,4 +1,4 @@
-import { labels as labelNames, type Pod } from "../../core/api/index.ts";
+import type { Pod } from "../../core/api/index.ts";
 import { demandOf, type WorkloadClass, workloadClassOf } from "../../core/demand/index.ts";
 import { filterNode, rejections, type ScoredPod } from "../../core/scoring/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -72,9 +72,9 @@ export class Decider {
 
   /** Whole Nodes bring their own labels, which are those kube-scheduler decides by; for names the cache has them. */
   #rejectionOf(candidates: Candidates, i: number, slot: number): number {
-    const node = this.#options.state.at(slot);
-    const label = candidates.kind === "names" ? node?.labels[labelNames.powerProfile] : candidates.powerProfile(i);
-    return rejections.indexOf(filterNode("performance", node?.twin, label));
+    const { state } = this.#options;
+    if (candidates.kind === "names") return state.rejection(slot);
+    return rejections.indexOf(filterNode("performance", state.at(slot)?.twin, candidates.powerProfile(i)));
   }
 
   #best(slots: Int32Array, scores: Int16Array): Decision["best"] {

@@ -8,6 +8,7 @@ import type { BodyBuffers } from "./body-buffers.ts";
 import { type ByteBudget, NoRoomError } from "./budget.ts";
 import type { Decided } from "./decide.ts";
 import type { Figures, Verb } from "./figures.ts";
+import { gathered } from "./pieces.ts";
 import { Refusal } from "./refusal.ts";
 import { WireError } from "./wire/index.ts";
 
@@ -99,14 +100,13 @@ export class Exchange {
     else this.#response.once("close", then);
   }
 
-  #sendPieces(pieces: readonly Buffer[]): void {
+  #sendPieces(reply: readonly Buffer[]): void {
     const response = this.#response;
-    let length = 0;
-    for (const piece of pieces) length += piece.length;
+    const pieces = gathered(reply);
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
     response.writeHead(200, { "content-type": "application/json", "content-length": length });
-    const last = pieces.length - 1;
-    for (let i = 0; i < last; i++) response.write(pieces[i]);
-    response.end(pieces[last]);
+    for (const piece of pieces) response.write(piece);
+    response.end();
   }
 
   async #tell(path: string, method: string, query: string): Promise<void> {

@@ -1,10 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../core/api/index.ts";
+import {
+  type Labels,
+  labels as labelNames,
+  type NodeHardwareStatus,
+  type NodeTwinStatus,
+} from "../../core/api/index.ts";
 import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import {
   type CandidateNode,
+  filterNode,
   readTwin,
+  rejections,
   ScoringKernel,
   type ScoringSettings,
   type TwinState,
@@ -50,6 +57,8 @@ export class ClusterState {
   /** From names to the kernel's slots. */
   readonly index = new NameIndex();
   readonly #known: (KnownNode | undefined)[] = [];
+  /** Why each slot's node is refused to performance pods, by its twin or else by the label in the cache: 0 where it is not. */
+  #rejections = new Uint8Array(64);
   readonly #onLeave: ClusterStateOptions["onLeave"];
   readonly #reflected: {
     readonly nodes: Reflector<WatchedNode>;
@@ -107,6 +116,11 @@ export class ClusterState {
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
   }
 
+  /** The position of the reason in `rejections`; 0 where performance pods may run there. */
+  rejection(slot: number): number {
+    return this.#rejections[slot] ?? 0;
+  }
+
   at(slot: number): KnownNode | undefined {
     return this.#known[slot];
   }
@@ -132,7 +146,7 @@ export class ClusterState {
     const slot = this.kernel.slotOf(name);
     this.#name(slot, name);
     this.index.set(name, slot);
-    this.#known[slot] = { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) };
+    this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
   }
 
   #leave(name: string): void {
@@ -140,7 +154,7 @@ export class ClusterState {
     if (slot < 0) return;
     this.kernel.remove(name);
     this.index.delete(name);
-    this.#known[slot] = undefined;
+    this.#put(slot, undefined);
     this.#onLeave(name, slot);
   }
 
@@ -149,7 +163,18 @@ export class ClusterState {
     const slot = this.kernel.slotOf(name);
     const known = this.#known[slot];
     // A twin may come before its Node; with the Node it is looked for again.
-    if (node !== undefined && known !== undefined) this.#known[slot] = { ...known, ...partOf(node) };
+    if (node !== undefined && known !== undefined) this.#put(slot, { ...known, ...partOf(node) });
+  }
+
+  #put(slot: number, node: KnownNode | undefined): void {
+    this.#known[slot] = node;
+    if (slot >= this.#rejections.length) {
+      const longer = new Uint8Array(slot * 2);
+      longer.set(this.#rejections);
+      this.#rejections = longer;
+    }
+    const reason = node && filterNode("performance", node.twin, node.labels[labelNames.powerProfile]);
+    this.#rejections[slot] = rejections.indexOf(reason);
   }
 
   #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {
