@@ -18,13 +18,15 @@ export function* decisionsPage(
   yield '{"decisions":[';
   let comma = "";
   for (const decision of decisions.latest()) {
-    if (pod !== null && !isAbout(decision, pod)) continue;
+    // Requests go on while the page is read, and the oldest decisions make way for them.
+    if ((pod !== null && !isAbout(decision, pod)) || !decisions.has(decision)) continue;
     const text = comma + JSON.stringify(explained(decision, settings));
     comma = ",";
     if (pod === null) yield text;
     else {
+      const nodes = everyNode({ ...decision, slots: decision.slots.slice(), verdicts: decision.verdicts.slice() });
       yield text.replace(/\}$/, ',"nodes":[');
-      yield* everyNode(decision);
+      yield* nodes;
       yield "]}";
     }
   }

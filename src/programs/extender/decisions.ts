@@ -68,6 +68,11 @@ export class Decisions {
     this.#next = (this.#next + 1) % this.#capacity;
   }
 
+  /** Whether what it stands on still is its own, and not that of a later request. */
+  has(decision: Decision): boolean {
+    return this.#kept.includes(decision);
+  }
+
   /** Newest first. */
   latest(): Decision[] {
     const inOrder = [...this.#kept.slice(this.#next), ...this.#kept.slice(0, this.#next)];
