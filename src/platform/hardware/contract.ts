@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Watts, watts } from "../../core/units/index.ts";
+import { type ContractCase, casesFor } from "./contract-cases.ts";
 import type { PowerCapBackend } from "./port.ts";
 
 /**
@@ -34,37 +35,15 @@ export interface CapScene {
 }
 
 /** What a kind of device cannot do or suffer; a tool that is told watts never sees a lost board, for one. */
-export type Lacking = "several" | "original" | "lose" | "forbid" | "spoil" | "ignore" | "vanish";
+type Lacking = "several" | "original" | "lose" | "forbid" | "spoil" | "ignore" | "vanish";
 
-interface Case {
-  readonly title: string;
-  readonly needs?: readonly Lacking[];
-  readonly check: (scene: CapScene) => Promise<void>;
-}
-
-/**
- * What every backend keeps, whatever it drives: for `it.each(…)("%s", async (_, check) => expect(check()).resolves.toBeUndefined())`. What the device cannot
- * do is named, so that nothing is left out in silence.
- */
+/** What every backend keeps, whatever it drives. What the device cannot do is named, so that nothing is left out in silence. */
 export const powerCapCases = (
   make: () => CapScene | Promise<CapScene>,
   lacking: readonly Lacking[] = [],
-): (readonly [title: string, check: () => Promise<void>])[] =>
-  cases
-    .filter(({ needs = [] }) => !needs.some((need) => lacking.includes(need)))
-    .map(({ title, check }) => [
-      title,
-      async () => {
-        const scene = await make();
-        try {
-          await check(scene);
-        } finally {
-          await scene.end?.();
-        }
-      },
-    ]);
+): ReturnType<typeof casesFor> => casesFor(cases, make, lacking);
 
-const cases: readonly Case[] = [
+const cases: readonly ContractCase<CapScene, Lacking>[] = [
   {
     title: "finds every board, by ids that stay, and writes nothing while it looks",
     check: async ({ backend, boards, state, writes }) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { percent } from "../../core/units/index.ts";
+import { type ContractCase, casesFor } from "./contract-cases.ts";
 import type { ThrottleBackend } from "./port.ts";
 
 /** One world with one throttle in it, as its test builds it. */
@@ -21,34 +22,15 @@ export interface ThrottleScene {
   readonly end?: () => void | Promise<void>;
 }
 
-export type ThrottleLacking = "original" | "forbid" | "spoil" | "ignore" | "vanish";
-
-interface Case {
-  readonly title: string;
-  readonly needs?: readonly ThrottleLacking[];
-  readonly check: (scene: ThrottleScene) => Promise<void>;
-}
+type Lacking = "original" | "forbid" | "spoil" | "ignore" | "vanish";
 
 /** As `powerCapCases`, for what slows CPUs. */
 export const throttleCases = (
   make: () => ThrottleScene | Promise<ThrottleScene>,
-  lacking: readonly ThrottleLacking[] = [],
-): (readonly [title: string, check: () => Promise<void>])[] =>
-  cases
-    .filter(({ needs = [] }) => !needs.some((need) => lacking.includes(need)))
-    .map(({ title, check }) => [
-      title,
-      async () => {
-        const scene = await make();
-        try {
-          await check(scene);
-        } finally {
-          await scene.end?.();
-        }
-      },
-    ]);
+  lacking: readonly Lacking[] = [],
+): ReturnType<typeof casesFor> => casesFor(cases, make, lacking);
 
-const cases: readonly Case[] = [
+const cases: readonly ContractCase<ThrottleScene, Lacking>[] = [
   {
     title: "is there, and writes nothing while it looks or while nothing is to be throttled",
     check: async ({ backend, state, writes }) => {

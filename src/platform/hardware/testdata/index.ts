@@ -1,6 +1,5 @@
 /** What tests elsewhere build a host from. Nothing of the product imports it. */
 export { FakeHost, type HostTree, joinTrees } from "../fake-host.ts";
-export { scratchTree } from "../scratch-tree.ts";
 export * from "./cpufreq.ts";
 export * from "./cpuinfo.ts";
 export * from "./fake-kernel.ts";
