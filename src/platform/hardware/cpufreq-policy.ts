@@ -80,8 +80,10 @@ export class CpufreqPolicy {
   get setting(): PolicyOriginal {
     const { max, min, hardwareMax } = this;
     const base = this.#optional("base_frequency");
-    const heldByTurboOff = this.#isTurboOff() && base !== undefined && max >= base;
-    return { max, min, ...(heldByTurboOff || (hardwareMax !== undefined && max >= hardwareMax) ? { free: true } : {}) };
+    // Ceilings of others that show in the same file: turbo that is off, and what the firmware allows at the moment.
+    const ceilings = [hardwareMax, this.#isTurboOff() ? base : undefined, this.#optional("bios_limit")];
+    const isFree = ceilings.some((ceiling) => ceiling !== undefined && max >= ceiling);
+    return isFree ? { max, min, free: true } : { max, min };
   }
 
   writeMax(max: number): void {

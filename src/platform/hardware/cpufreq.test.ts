@@ -265,6 +265,40 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([2_600_000, 2_600_000]);
   });
 
+  it("the firmware's limit of the moment is not taken for somebody's", async () => {
+    const { host, backend } = trial(intelPstate, { rivalMax: 2_600_000 });
+    for (const id of [0, 1, 2, 3]) host.set(`${CPUFREQ}/policy${id}/bios_limit`, "2600000");
+    const { original = "" } = await backend.original();
+    await backend.throttle(percent(100));
+    expect((await backend.restore(original)).result).toBe("applied");
+    expect(written(host).at(-1)).toBe("policy3 3800000");
+  });
+
+  it("nothing is touched while the kernel cools CPUs down: what it holds them at is not their original", async () => {
+    const { host, backend } = trial(intelPstate, { rivalMax: 1_900_000 });
+    host.set("class/thermal/cooling_device0/type", "Processor");
+    host.set("class/thermal/cooling_device0/cur_state", "2");
+    host.set("class/thermal/cooling_device1/type", "Fan");
+    host.set("class/thermal/cooling_device1/cur_state", "1");
+    expect((await backend.original()).unreadable).toMatch(/temperature/);
+    expect((await backend.throttle(percent(50))).result).toBe("blocked");
+    expect(host.writes).toEqual([]);
+    host.set("class/thermal/cooling_device0/cur_state", "0");
+    expect((await backend.throttle(percent(50))).result).toBe("applied");
+  });
+
+  it("what somebody sets while nothing is throttled is the original from then on", async () => {
+    const { host, backend } = trial(intelPstate);
+    await backend.original();
+    await backend.throttle(percent(100));
+    await backend.throttle(percent(0));
+    for (const id of [0, 1, 2, 3]) host.write(maxFile(id), "2800000");
+    const { original = "" } = await backend.original();
+    await backend.throttle(percent(100));
+    await backend.restore(original);
+    expect(maxima(host)).toEqual([2_800_000, 2_800_000, 2_800_000, 2_800_000]);
+  });
+
   it("a limit that a person had set is kept as it is, turbo or not", async () => {
     const { host, backend } = trial(intelPstate);
     host.set("devices/system/cpu/intel_pstate/no_turbo", "1");

@@ -8,6 +8,7 @@ import {
 } from "../../core/control/index.ts";
 import { type Percent, percent } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
+import { isCoolingDown } from "./cooling.ts";
 import { type FrequencyChange, isOffline, letGo, maxOf, nameOf, slowDown, summary } from "./cpufreq-change.ts";
 import { type PolicyOriginal, readCpufreqOriginals } from "./cpufreq-original.ts";
 import { CpufreqPolicy } from "./cpufreq-policy.ts";
@@ -39,6 +40,7 @@ export class CpufreqBackend implements ThrottleBackend {
   readonly #lowest: Kilohertz;
   /** What each policy was before its first throttle. One whose original nobody has asked for is not touched. */
   readonly #originals = new Map<number, PolicyOriginal>();
+  /** Those that are throttled, or may be since an earlier run: what they read now is not what they were. */
   readonly #throttled = new Set<number>();
   readonly #makeUps = new Map<number, CpufreqPolicy["makeUp"]>();
 
@@ -57,15 +59,20 @@ export class CpufreqBackend implements ThrottleBackend {
   }
 
   adopt(original: string): void {
-    for (const [id, setting] of readCpufreqOriginals(original) ?? []) this.#originals.set(id, setting);
+    for (const [id, setting] of readCpufreqOriginals(original) ?? []) {
+      this.#originals.set(id, setting);
+      this.#throttled.add(id);
+    }
   }
 
   /** Policies that came since the last call are in it too: until then they are left alone. */
   async original(): Promise<OriginalReading> {
     let why = "there are no policies";
-    for (const policy of CpufreqPolicy.all(this.#files)) {
+    const untouched = CpufreqPolicy.all(this.#files).filter(({ id }) => !this.#throttled.has(id));
+    if (untouched.length > 0 && isCoolingDown(this.#files)) return { unreadable: COOLING_DOWN };
+    for (const policy of untouched) {
       try {
-        if (!this.#originals.has(policy.id)) this.#originals.set(policy.id, policy.setting);
+        this.#originals.set(policy.id, policy.setting);
       } catch (error) {
         why = `${nameOf(policy)}: ${errorWords(error)}`;
       }
@@ -101,7 +108,7 @@ export class CpufreqBackend implements ThrottleBackend {
     const originals = readCpufreqOriginals(text);
     if (originals === undefined) return { result: "error", message: `no frequencies are in ${text.slice(0, 80)}` };
     const policies = CpufreqPolicy.all(this.#files);
-    const asleep = policies.find(({ id, isAsleep }) => isAsleep && this.#throttled.has(id));
+    const asleep = policies.find(({ id, isAsleep }) => isAsleep && this.#throttled.has(id) && originals.has(id));
     const changes = policies
       .filter(({ isAsleep }) => !isAsleep)
       .map((policy) => {
@@ -114,6 +121,7 @@ export class CpufreqBackend implements ThrottleBackend {
     if (failed !== undefined) return failed;
     if (asleep !== undefined) return { result: "blocked", message: `${nameOf(asleep)} is offline: it stays throttled` };
     this.#originals.clear();
+    this.#throttled.clear();
     this.#makeUps.clear();
     return { result: "applied" };
   }
@@ -201,6 +209,9 @@ export class CpufreqBackend implements ThrottleBackend {
     return summary(failures);
   }
 }
+
+const COOLING_DOWN =
+  "the kernel slows CPUs down for their temperature: what their maxima are otherwise cannot be told until that ends";
 
 /** A throttle that has nowhere to go is told: where that is so everywhere, nothing is throttled, whatever was asked for. */
 function withSaturation(limits: readonly FrequencyLimit[], asked: number): WriteOutcome {
