@@ -76,7 +76,8 @@ function streamsOf({ fleet, load }: WorkloadOptions): readonly Stream[] {
     else gpus.set(spec.gpus.resource, (gpus.get(spec.gpus.resource) ?? 0) + spec.gpus.count);
   }
   const made = [...gpus].map(([resource, count]) => streamOf(GPU_JOBS, load * count, resource));
-  return cores > 0 ? [streamOf(CPU_JOBS, load * cores), ...made] : made;
+  // GPU jobs first: in an empty cluster others would take the cores beside the boards.
+  return cores > 0 ? [...made, streamOf(CPU_JOBS, load * cores)] : made;
 }
 
 function streamOf(jobs: readonly JobKind[], taken: number, resource?: string): Stream {

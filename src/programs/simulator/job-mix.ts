@@ -12,9 +12,9 @@ export interface JobKind {
 }
 
 export const CPU_JOBS: readonly JobKind[] = [
-  { kind: "compute", weight: 0.4, sizes: [4, 8, 16, 32], minutes: 15 },
-  { kind: "analytics", weight: 0.3, sizes: [8, 16, 32], minutes: 25 },
-  { kind: "service", weight: 0.3, sizes: [2, 4, 8], minutes: 60 },
+  { kind: "compute", weight: 0.5, sizes: [8, 16, 32, 64], minutes: 15 },
+  { kind: "analytics", weight: 0.3, sizes: [16, 32, 64], minutes: 25 },
+  { kind: "service", weight: 0.2, sizes: [4, 8, 16], minutes: 30 },
 ];
 
 export const GPU_JOBS: readonly JobKind[] = [

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
@@ -17,7 +17,6 @@ import { PodWatch } from "./pod-watch.ts";
 import { eachOf, Registrar } from "./registrar.ts";
 import { confirmEnd } from "./removal.ts";
 import { NodeRoutes } from "./routes.ts";
-import { ScaledClock } from "./scaled-clock.ts";
 import { type NodeServer, serveNodes } from "./server.ts";
 import { Submitter } from "./submitter.ts";
 
@@ -49,6 +48,8 @@ export interface RunningSimulator {
 
 /** 5,000 nodes and their leases are 10,000 writes at the start; the API server protects itself by its own measure. */
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** A large cluster's jobs all come at once at the start; schedulers place some hundreds a second. */
+const SUBMISSIONS = { perSecond: 200, burst: 200, queue: 1000 };
 /** What is not cleared away by then is left: somebody waits for the program to end. */
 const CLEANUP = milliseconds(20_000);
 const REMOVALS_AT_ONCE = 32;
@@ -78,14 +79,9 @@ export async function start(config: SimulatorConfig): Promise<number> {
 /** The whole simulator on one screen: nodes and their physics, their kubelet, the workload, pages, and the way out. */
 export async function runSimulator(config: SimulatorConfig, world: SimulatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const client = new KubeClient({
-    transport,
-    clock: ioClock,
-    random,
-    fieldManager: FIELD_MANAGER,
-    userAgent: FIELD_MANAGER,
-    limit: CALLS,
-  });
+  const names = { fieldManager: FIELD_MANAGER, userAgent: FIELD_MANAGER };
+  const clientOf = (limit: typeof CALLS) => new KubeClient({ transport, clock: ioClock, random, ...names, limit });
+  const client = clientOf(CALLS);
   const io = { client, clock, ioClock, random, log };
   const fleet = fleetOf(config.NODES, config.NODE_PREFIX, seededRandom(config.SEED));
   const datacenter: Datacenter = new Datacenter({
@@ -104,6 +100,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
   });
   const submitter = new Submitter({
     ...io,
+    client: clientOf(SUBMISSIONS),
     namespace: config.WORKLOAD_NAMESPACE,
     scheduler: config.SCHEDULER_NAME,
     mostPods: config.MAX_PODS,
