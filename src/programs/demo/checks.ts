@@ -1,0 +1,46 @@
+import type { ClassHistory } from "./class-history.ts";
+import type { EnergyFigures } from "./energy.ts";
+import type { CapFigures, TwinFigures } from "./observer.ts";
+import type { PlacementFigures } from "./placements.ts";
+
+/** One promise of the demo, with the figures it is judged by. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly figures: Readonly<Record<string, unknown>>;
+}
+
+export interface Findings {
+  readonly twins: TwinFigures;
+  readonly drains: ClassHistory["drains"];
+  readonly placements: PlacementFigures;
+  readonly offences: { readonly pods: number; readonly podSeconds: number };
+  readonly caps: CapFigures;
+  readonly energy: EnergyFigures;
+}
+
+/** How far a meter that looks now and then may be from the exact count. */
+const ENERGY_TOLERANCE = 0.001;
+
+export const checksOf = (found: Findings): readonly Check[] => [
+  check("every node has a fresh twin", found.twins.fresh === found.twins.nodes, found.twins),
+  check(
+    "a drain was deferred and later completed",
+    found.drains.deferred > 0 && found.drains.completed > 0,
+    found.drains,
+  ),
+  check(
+    "no performance pod was placed on a node published as eco or draining",
+    found.placements.performancePods > 0 && found.placements.onEcoOrDraining === 0,
+    found.placements,
+  ),
+  check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences),
+  check("caps in force are the published ones", found.caps.compared > 0 && found.caps.different === 0, found.caps),
+  check(
+    "energy agrees with power samples within 0.1 %",
+    found.energy.difference !== undefined && found.energy.difference <= ENERGY_TOLERANCE,
+    found.energy,
+  ),
+];
+
+const check = (name: string, ok: boolean, figures: object): Check => ({ name, ok, figures: { ...figures } });

@@ -1,0 +1,121 @@
+import type { Ansis } from "ansis";
+import { type Instant, instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { Cast, type Started } from "./cast.ts";
+import type { DemoConfig } from "./config.ts";
+import { introduction } from "./introduction.ts";
+import { embeddedPlane, type Plane, realPlane } from "./plane.ts";
+import { every, until } from "./rounds.ts";
+import { Screen, type Terminal } from "./screen.ts";
+import { Stage } from "./stage.ts";
+import type { Summary } from "./summary.ts";
+import { plainLine, renderFrame } from "./view.ts";
+
+/** What the demo runs in. */
+export interface DemoWorld {
+  /** A folder of its own. */
+  readonly folder: string;
+  readonly log: (program: string) => Logger;
+  /** Where log lines go, if to a file. */
+  readonly logFile: string | undefined;
+  /** For people. */
+  readonly say: (text: string) => void;
+  /** Where a live view can be drawn; undefined = plain lines. */
+  readonly terminal: Terminal | undefined;
+  readonly color: Ansis;
+}
+
+const REDRAW = milliseconds(500);
+const PLAIN_LINE = milliseconds(5000);
+const LOOK = milliseconds(100);
+/** Jobs that are there at the start are placed by then. */
+const SETTLING = milliseconds(2000);
+/** Somebody waits for the prompt; an embedded cluster needs no farewell. */
+const FAREWELL = milliseconds(1000);
+/** Simulated nodes and pods are taken out of a real one. */
+const CLEANUP = milliseconds(30_000);
+const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
+const USUAL_COLUMNS = 80;
+const DAY = 86_400_000;
+/** In the afternoon, when jobs become fewer: nodes are let go, and some have to wait for it. */
+const TIME_OF_DAY = 16 * 3_600_000;
+
+/** The whole demo on one screen: a cluster, the programs, somebody who watches them, and the way out. */
+export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted: AbortSignal): Promise<Summary> {
+  const { say, log } = world;
+  const began = systemClock.monotonic();
+  const ended = new AbortController();
+  const timer = config.DURATION && systemClock.after(config.DURATION, () => ended.abort());
+  const over = AbortSignal.any([interrupted, ended.signal]);
+  const plane = await planeOf(config, world, over);
+  const clock = new ScaledClock(systemClock, config.SPEED, startOf(systemClock.now()));
+  const cast = new Cast({ config, plane, clock, folder: world.folder, log });
+  const screen = world.terminal && new Screen(world.terminal);
+  let stage: Stage | undefined;
+  try {
+    const started = await cast.start();
+    say(introduction(config, plane, started.addresses, world.logFile));
+    const running = new Stage({
+      ...started,
+      config,
+      transport: await cast.connect(),
+      clock,
+      log: log("demo"),
+      began,
+      onNotice: (text) => screen ?? say(`${text}\n`),
+    });
+    stage = running;
+    await Promise.race([
+      cast.failed,
+      Promise.all([play(running, cast, started, over), show(running, screen, world, over)]),
+    ]);
+    return running.summary();
+  } finally {
+    if (timer) timer.cancel();
+    screen?.end();
+    await cast.stop(plane.embedded ? FAREWELL : CLEANUP);
+    await stage?.close();
+    await withinLimit(CLEANUP, async (limit) => plane.close(limit));
+  }
+}
+
+async function planeOf(
+  { KUBECONFIG, NODES }: DemoConfig,
+  { say, folder }: DemoWorld,
+  signal: AbortSignal,
+): Promise<Plane> {
+  say(
+    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${KUBECONFIG}`} …\n\n`,
+  );
+  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, signal);
+}
+
+/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan. */
+async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, signal: AbortSignal): Promise<void> {
+  try {
+    await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
+    stage.start();
+    await until(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    await cast.schedule(ports, signal);
+    await systemClock.sleep(SETTLING, signal);
+    await stage.watch(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** A live view where there is a terminal, else a line now and then. */
+async function show(stage: Stage, screen: Screen | undefined, world: DemoWorld, signal: AbortSignal): Promise<void> {
+  const draw = () => screen?.draw(renderFrame(stage.frame, world.terminal?.columns ?? USUAL_COLUMNS, world.color));
+  const tell = () => world.say(`${plainLine(stage.frame)}\n`);
+  await every(screen === undefined ? PLAIN_LINE : REDRAW, systemClock, signal, screen === undefined ? tell : draw);
+}
+
+async function withinLimit(length: Milliseconds, act: (limit: AbortSignal) => Promise<void>): Promise<void> {
+  const limit = new AbortController();
+  const timer = systemClock.after(length, () => limit.abort(new Error("it took too long")));
+  await act(limit.signal).finally(() => timer.cancel());
+}
+
+const startOf = (now: Instant): Instant => instant(Math.floor(now / DAY) * DAY + TIME_OF_DAY);

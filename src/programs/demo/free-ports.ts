@@ -1,0 +1,19 @@
+import { type AddressInfo, createServer } from "node:net";
+
+/** So many ports of this machine that nobody listens on, all different. Somebody else may take one before it is used. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  try {
+    return await Promise.all(
+      servers.map(
+        async (server) =>
+          new Promise<number>((resolve, reject) => {
+            server.once("error", reject);
+            server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+          }),
+      ),
+    );
+  } finally {
+    for (const server of servers) server.close();
+  }
+}

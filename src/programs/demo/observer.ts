@@ -1,0 +1,239 @@
+import { isDeepStrictEqual } from "node:util";
+import { type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
+import {
+  type Instant,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  type RandomSource,
+} from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { type RunningSimulator, SIMULATED } from "../simulator/index.ts";
+import { ClassHistory } from "./class-history.ts";
+import { EnergyMeter } from "./energy.ts";
+import { capDifference } from "./enforced-caps.ts";
+import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed.ts";
+import { Placements } from "./placements.ts";
+
+export interface ObserverOptions {
+  readonly client: KubeClient;
+  /** Simulated time. */
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly datacenter: RunningSimulator["datacenter"];
+  /** When a NodeTwin no longer counts, in simulated time: as the extender has it. */
+  readonly stale: Milliseconds;
+  /** How long, in simulated time, caps may take from their publication to their enforcement. */
+  readonly settling: Milliseconds;
+  readonly answeredAt: (pod: string) => Promise<Instant | undefined>;
+  readonly onEvent: (event: ObservedEvent) => void;
+}
+
+export interface TwinFigures {
+  readonly nodes: number;
+  readonly twins: number;
+  readonly fresh: number;
+  /** The age of the oldest, in simulated time. */
+  readonly oldest: Milliseconds | undefined;
+}
+
+export interface CapFigures {
+  /** Nodes whose caps had had the time to settle when they were looked at, over all looks. */
+  readonly compared: number;
+  readonly different: number;
+  readonly examples: readonly string[];
+}
+
+export interface PodFigures {
+  readonly waiting: number;
+  readonly running: number;
+  readonly performance: number;
+  readonly finished: number;
+}
+
+export interface Draining {
+  readonly node: string;
+  readonly since: Instant;
+  readonly pods: number;
+}
+
+/** Caps travel over real sockets, whatever the time's speed. */
+const SETTLING_AT_LEAST = milliseconds(2000);
+const EXAMPLES = 5;
+
+/**
+ * Somebody who stands beside the programs and checks them by what the cluster shows and by the simulator's own record alone.
+ */
+export class Observer {
+  readonly history = new ClassHistory();
+  readonly placements: Placements;
+  readonly energy = new EnergyMeter();
+  readonly #options: ObserverOptions;
+  readonly #twins: Reflector<ObservedTwin>;
+  readonly #pods: Reflector<ObservedPod, "node">;
+  readonly #events: Reflector<ObservedEvent>;
+  /** Since when each node's published caps are what they are. */
+  readonly #capsSince = new Map<string, { readonly real: MonotonicInstant; readonly simulated: MonotonicInstant }>();
+  #finished = 0;
+  #compared = 0;
+  #different = 0;
+  readonly #examples: string[] = [];
+
+  constructor(options: ObserverOptions) {
+    const { client, ioClock, random, log } = options;
+    this.#options = options;
+    this.placements = new Placements(this.history, options.answeredAt);
+    const io = { client, clock: ioClock, random, log };
+    this.#twins = new Reflector({
+      ...io,
+      resource: resources.nodeTwins,
+      project: twinOf,
+      onChange: (changes) => changes.forEach((change) => this.#twinChanged(change)),
+    });
+    this.#pods = new Reflector({
+      ...io,
+      resource: resources.pods,
+      selection: { labelSelector: SIMULATED },
+      project: podOf,
+      indexes: { node: ({ node, phase }) => (isActive(phase) ? node : undefined) },
+      onChange: (changes) => changes.forEach((change) => this.#podChanged(change)),
+    });
+    this.#events = new Reflector({
+      ...io,
+      resource: resources.events,
+      project: eventOf,
+      onChange: (changes) => {
+        for (const change of changes) if (change.type !== "deleted") options.onEvent(change.new);
+      },
+    });
+  }
+
+  start(): void {
+    for (const reflector of [this.#twins, this.#pods, this.#events]) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#twins, this.#pods, this.#events].map(async (reflector) => reflector.stop()));
+  }
+
+  /** Looks at what can only be looked at now and then. */
+  async look(): Promise<void> {
+    this.#compareCaps();
+    await this.placements.judge();
+  }
+
+  sampleEnergy(): void {
+    this.energy.add(this.#options.datacenter.totals);
+  }
+
+  get twins(): TwinFigures {
+    const { clock, datacenter, stale } = this.#options;
+    const now = clock.now();
+    let [twins, fresh, oldest] = [0, 0, undefined as number | undefined];
+    for (const { node, status } of this.#twins.store.values()) {
+      if (!datacenter.has(node)) continue;
+      twins++;
+      const age = now - Date.parse(status?.lastUpdated ?? "");
+      if (age <= stale) fresh++;
+      if (Number.isFinite(age)) oldest = Math.max(oldest ?? 0, age);
+    }
+    return { nodes: datacenter.size, twins, fresh, oldest: oldest === undefined ? undefined : milliseconds(oldest) };
+  }
+
+  get classes(): Readonly<Record<SchedulableClass, number>> {
+    const counts = Object.fromEntries(schedulableClasses.map((one) => [one, 0])) as Record<SchedulableClass, number>;
+    for (const { status } of this.#twins.store.values()) counts[status?.schedulableClass ?? "unknown"]++;
+    return counts;
+  }
+
+  /** What all nodes may draw under their published caps, and without any. */
+  get budget(): { readonly capped: number; readonly uncapped: number } {
+    let [capped, uncapped] = [0, 0];
+    for (const { status } of this.#twins.store.values()) {
+      capped += status?.powerMeasurement?.nodeCappedPowerW ?? 0;
+      uncapped += status?.powerMeasurement?.nodeTdpW ?? 0;
+    }
+    return { capped, uncapped };
+  }
+
+  get pods(): PodFigures {
+    let [waiting, running, performance] = [0, 0, 0];
+    for (const pod of this.#pods.store.values()) {
+      if (!isActive(pod.phase)) continue;
+      if (pod.node === undefined) waiting++;
+      else {
+        running++;
+        performance += Number(pod.performance);
+      }
+    }
+    return { waiting, running, performance, finished: this.#finished };
+  }
+
+  /** Nodes on their way to eco, those that have been for longest first. */
+  get draining(): readonly Draining[] {
+    const found: Draining[] = [];
+    for (const { node, status } of this.#twins.store.values()) {
+      if (status?.schedulableClass !== "draining") continue;
+      const since = this.history.current(node)?.seen ?? this.#options.clock.now();
+      found.push({ node, since, pods: this.#performancePodsOn(node) });
+    }
+    return found.toSorted((one, other) => one.since - other.since);
+  }
+
+  get caps(): CapFigures {
+    return { compared: this.#compared, different: this.#different, examples: this.#examples };
+  }
+
+  #performancePodsOn(node: string): number {
+    let count = 0;
+    for (const { performance } of this.#pods.store.by("node", node)) count += Number(performance);
+    return count;
+  }
+
+  #twinChanged(change: Change<ObservedTwin>): void {
+    if (change.type === "deleted") {
+      this.#capsSince.delete(change.key);
+      this.history.forget(change.key);
+      return;
+    }
+    const { clock, ioClock } = this.#options;
+    const { node, version, spec, status } = change.new;
+    this.history.saw(node, { version, class: status?.schedulableClass, seen: clock.now() });
+    const same =
+      change.type === "updated" && isDeepStrictEqual([change.old.spec.cpu, change.old.spec.gpu], [spec.cpu, spec.gpu]);
+    if (!same) this.#capsSince.set(node, { real: ioClock.monotonic(), simulated: clock.monotonic() });
+  }
+
+  #podChanged(change: Change<ObservedPod>): void {
+    if (change.type !== "updated") return;
+    const { old, new: pod } = change;
+    if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;
+    // One that was first seen on its node may have got there at any version before.
+    if (pod.performance && old.node === undefined && pod.node !== undefined) {
+      this.placements.add({ pod: pod.key, node: pod.node, version: pod.version });
+    }
+  }
+
+  #compareCaps(): void {
+    const { clock, ioClock, datacenter, settling } = this.#options;
+    const real = ioClock.monotonic() - SETTLING_AT_LEAST;
+    const simulated = clock.monotonic() - settling;
+    for (const [node, since] of this.#capsSince) {
+      if (since.real > real || since.simulated > simulated) continue;
+      const twin = this.#twins.store.getByKey(node);
+      const machine = datacenter.machine(node);
+      if (twin === undefined || machine === undefined) continue;
+      this.#compared++;
+      const difference = capDifference(twin.spec, machine);
+      if (difference === undefined) continue;
+      this.#different++;
+      if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
+    }
+  }
+}
+
+const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";

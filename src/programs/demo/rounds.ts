@@ -1,0 +1,34 @@
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+
+/** The share of its time that something done in rounds may take. */
+const SHARE = 0.05;
+
+/** Does something over and over until the signal, and less often where it takes long. */
+export async function every(
+  period: Milliseconds,
+  clock: Clock,
+  signal: AbortSignal,
+  act: () => void | Promise<void>,
+): Promise<void> {
+  for (let took = 0; !signal.aborted; ) {
+    try {
+      await clock.sleep(milliseconds(Math.max(period, took / SHARE)), signal);
+    } catch {
+      return;
+    }
+    const began = clock.monotonic();
+    await act();
+    took = clock.monotonic() - began;
+  }
+}
+
+/** Looks again and again until it holds. */
+export async function until(
+  holds: () => boolean,
+  period: Milliseconds,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!holds()) await clock.sleep(period, signal);
+}

@@ -1,0 +1,160 @@
+import { performance } from "node:perf_hooks";
+import process from "node:process";
+import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import { type EventLoopDelay, eventLoopDelay, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import type { Started } from "./cast.ts";
+import { checksOf } from "./checks.ts";
+import type { DemoConfig } from "./config.ts";
+import type { Frame } from "./frame.ts";
+import { News } from "./news.ts";
+import { Observer } from "./observer.ts";
+import { Pace } from "./pace.ts";
+import { DecisionsPage } from "./pages.ts";
+import { every } from "./rounds.ts";
+import type { Summary } from "./summary.ts";
+
+export interface StageOptions extends Pick<Started, "simulator" | "addresses" | "intervals"> {
+  readonly config: DemoConfig;
+  readonly transport: Transport;
+  readonly clock: ScaledClock;
+  readonly log: Logger;
+  readonly began: MonotonicInstant;
+  readonly onNotice: (text: string) => void;
+}
+
+const SAMPLE = milliseconds(100);
+const LOOK = milliseconds(1000);
+const NEWS = 8;
+/** Ticks of the agent in which a new cap is surely in force. */
+const AGENT_TICKS = 3;
+
+/** The running cluster, as it is watched: what the view shows, what the summary says, and whether all promises are kept. */
+export class Stage {
+  readonly observer: Observer;
+  readonly #options: StageOptions;
+  readonly #news = new News();
+  readonly #page: DecisionsPage;
+  readonly #pace: Pace;
+  readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
+  readonly #notices: string[] = [];
+  #utilization = performance.eventLoopUtilization();
+
+  constructor(options: StageOptions) {
+    const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;
+    this.#options = options;
+    this.#page = new DecisionsPage(addresses.decisions);
+    this.#pace = new Pace(clock, (text) => {
+      this.#notices.push(text);
+      onNotice(text);
+    });
+    this.observer = new Observer({
+      client: new KubeClient({
+        transport,
+        clock: systemClock,
+        random: systemRandom,
+        fieldManager: "joulie-demo",
+        userAgent: "joulie-demo",
+      }),
+      clock,
+      ioClock: systemClock,
+      random: systemRandom,
+      log,
+      datacenter: simulator.datacenter,
+      stale: intervals.stale,
+      settling: milliseconds(AGENT_TICKS * intervals.agent),
+      answeredAt: async (pod) => this.#page.answeredAt(pod),
+      onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
+    });
+  }
+
+  start(): void {
+    this.observer.start();
+  }
+
+  /** Watches until the signal, once the cluster has its jobs. */
+  async watch(signal: AbortSignal): Promise<void> {
+    this.#eventLoop.reset();
+    this.#utilization = performance.eventLoopUtilization();
+    await Promise.all([
+      every(SAMPLE, systemClock, signal, () => this.observer.sampleEnergy()),
+      every(LOOK, systemClock, signal, async () => {
+        this.#observePace();
+        await this.observer.look();
+        this.#news.podsDecided(await this.#page.latest());
+      }),
+    ]);
+  }
+
+  async close(): Promise<void> {
+    this.#eventLoop.stop();
+    await Promise.all([this.observer.stop(), this.#page.close()]);
+  }
+
+  get frame(): Frame {
+    const { clock, config, simulator, began } = this.#options;
+    const { observer } = this;
+    const { watts, joules } = simulator.datacenter.totals;
+    return {
+      time: clock.now(),
+      speed: clock.speed,
+      running: elapsed(began, systemClock.monotonic()),
+      duration: config.DURATION,
+      power: { drawn: watts, ...observer.budget },
+      pue: simulator.datacenter.facility().pue,
+      classes: observer.classes,
+      drains: observer.history.drains,
+      draining: observer.draining,
+      pods: observer.pods,
+      energy: joules,
+      news: this.#news.latest(NEWS),
+      notice: this.#notices.at(-1),
+    };
+  }
+
+  summary(): Summary {
+    const { config, clock, simulator, began } = this.#options;
+    const { observer } = this;
+    const { watts, joules, seconds } = simulator.datacenter.totals;
+    const { pods, podSeconds } = simulator.datacenter.offences;
+    const { capped, uncapped } = observer.budget;
+    const delay = this.#eventLoop.read();
+    const checks = checksOf({
+      twins: observer.twins,
+      drains: observer.history.drains,
+      placements: observer.placements.figures,
+      offences: { pods, podSeconds },
+      caps: observer.caps,
+      energy: observer.energy.figures,
+    });
+    return {
+      ok: checks.every(({ ok }) => ok),
+      nodes: simulator.datacenter.size,
+      policy: config.POLICY,
+      seed: config.SEED,
+      seconds: inSeconds(elapsed(began, systemClock.monotonic())),
+      simulatedSeconds: seconds,
+      speed: { asked: this.#pace.asked, last: clock.speed },
+      classes: observer.classes,
+      drains: observer.history.drains,
+      pods: observer.pods,
+      power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
+      energy: { joules, pue: simulator.datacenter.facility().pue },
+      memory: { rssBytes: process.memoryUsage.rss(), peakRssBytes: process.resourceUsage().maxRSS * 1024 },
+      eventLoop: delay && { p50Ms: delay.p50, p99Ms: delay.p99 },
+      notices: this.#notices,
+      checks,
+    };
+  }
+
+  #observePace(): void {
+    const before = this.#utilization;
+    this.#utilization = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(this.#utilization, before);
+    const { oldest } = this.observer.twins;
+    const { heartbeat } = this.#options.intervals;
+    this.#pace.observe({ busy: utilization, lateness: oldest === undefined ? undefined : oldest / heartbeat });
+  }
+}

@@ -1,0 +1,55 @@
+import { createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { Ansis } from "ansis";
+import { milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { untilStopped } from "../../platform/serve/index.ts";
+import type { DemoConfig } from "./config.ts";
+import { runDemo } from "./demo.ts";
+import { summaryText } from "./summary.ts";
+
+/** What still runs when all has been said is nobody's loss. */
+const LINGERING = milliseconds(500);
+
+/** `joulie demo`, until its time is over or a signal ends it. Gives the exit code. */
+export async function start(config: DemoConfig): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), "joulie-demo-"));
+  const logFile = config.LOG_LEVEL === undefined ? join(folder, "programs.log") : undefined;
+  const lines = logFile === undefined ? process.stderr : createWriteStream(logFile, { mode: 0o600 });
+  const log = (program: string) =>
+    createLogger({
+      level: config.LOG_LEVEL ?? "info",
+      format: "json",
+      program,
+      destination: { write: (line) => lines.write(line) },
+    });
+  // With --json standard output is for the result alone.
+  const people = config.JSON ? process.stderr : process.stdout;
+  const say = (text: string) => people.write(text);
+  const stop = untilStopped(process, log("demo"));
+  let keep = false;
+  try {
+    // Log lines and a view that is drawn over and over would spoil each other.
+    const terminal = people.isTTY && logFile !== undefined ? people : undefined;
+    const color = people.isTTY ? new Ansis() : new Ansis(0);
+    const summary = await runDemo(config, { folder, log, logFile, say, terminal, color }, stop.signal);
+    say(`\n${summaryText(summary)}`);
+    if (config.JSON) process.stdout.write(`${JSON.stringify(summary)}\n`);
+    keep = !summary.ok && !stop.signal.aborted;
+    return keep ? 1 : 0;
+  } catch (error) {
+    keep = true;
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`joulie demo: ${message}\n`);
+    return 1;
+  } finally {
+    stop.release();
+    if (keep && logFile !== undefined) say(`the log is kept: ${logFile}\n`);
+    else await rm(folder, { recursive: true, force: true });
+    systemClock.after(LINGERING, () => process.exit(), { background: true });
+  }
+}

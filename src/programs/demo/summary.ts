@@ -1,0 +1,44 @@
+import type { Joules, Milliseconds, Seconds } from "../../core/units/index.ts";
+import type { Check } from "./checks.ts";
+import type { Drains } from "./class-history.ts";
+import type { PodFigures } from "./observer.ts";
+import { kilowattHours } from "./view.ts";
+
+/** What a run came to; with --json this is what is printed. */
+export interface Summary {
+  readonly ok: boolean;
+  readonly nodes: number;
+  readonly policy: string;
+  readonly seed: number;
+  readonly seconds: number;
+  readonly simulatedSeconds: Seconds;
+  /** The speed that was asked for, and the one it ended with. */
+  readonly speed: { readonly asked: number; readonly last: number };
+  readonly classes: Readonly<Record<string, number>>;
+  readonly drains: Drains;
+  readonly pods: PodFigures;
+  readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
+  readonly energy: { readonly joules: Joules; readonly pue: number | undefined };
+  readonly memory: { readonly rssBytes: number; readonly peakRssBytes: number };
+  readonly eventLoop: { readonly p50Ms: Milliseconds; readonly p99Ms: Milliseconds } | undefined;
+  readonly notices: readonly string[];
+  readonly checks: readonly Check[];
+}
+
+const MIB = 2 ** 20;
+
+export function summaryText(summary: Summary): string {
+  const { drains, pods, energy, memory, checks } = summary;
+  const lines = [
+    `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished, ${kilowattHours(energy.joules)}`,
+    `${drains.deferred} drains deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
+    ...summary.notices,
+    ...checks.map(
+      ({ name, ok, figures }) => `${ok ? "ok    " : "FAILED"} ${name}${ok ? "" : `: ${JSON.stringify(figures)}`}`,
+    ),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+const hours = (seconds: Seconds): string =>
+  seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;

@@ -1,0 +1,136 @@
+import type { Ansis } from "ansis";
+import type { Instant, Milliseconds } from "../../core/units/index.ts";
+import type { Frame } from "./frame.ts";
+import type { NewsItem } from "./news.ts";
+import type { Draining } from "./observer.ts";
+
+type Style = "strong" | "dim" | "green" | "yellow" | "red" | "cyan";
+type Segment = string | readonly [text: string, style: Style];
+
+const LABEL = 9;
+const NARROWEST = 20;
+const WIDEST_BAR = 60;
+const tones: Readonly<Record<NewsItem["tone"], Style>> = { up: "cyan", down: "green", waits: "yellow", plain: "dim" };
+
+/** The live view, one string for each line of the terminal, none wider than it. */
+export function renderFrame(frame: Frame, width: number, color: Ansis): readonly string[] {
+  const { classes, drains, draining, pods, notice } = frame;
+  const { performance, eco, draining: inDrain, unknown } = classes;
+  const lines: Segment[][] = [
+    [
+      ["joulie demo", "strong"],
+      `  ${timeOfDay(frame.time)} simulated, ${speedText(frame.speed)}`,
+      [`  ${runText(frame)}`, "dim"],
+    ],
+    [label("power"), ...bar(frame, width - LABEL - 2)],
+    [
+      label(""),
+      `${kilowatts(frame.power.drawn)} drawn of ${kilowatts(frame.power.capped)} under caps, ${kilowatts(frame.power.uncapped)} without`,
+    ],
+    [
+      label("nodes"),
+      [`${performance} performance`, "cyan"],
+      "   ",
+      [`${eco} eco`, "green"],
+      "   ",
+      [`${inDrain} draining`, "yellow"],
+      ...(unknown > 0 ? (["   ", [`${unknown} unknown`, "red"]] as const) : []),
+    ],
+    [label("drains"), `${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back`],
+    [label(""), [drainingText(draining, frame.time), "yellow"]],
+    [
+      label("pods"),
+      `${pods.running} running (${pods.performance} performance), ${pods.waiting} waiting, ${pods.finished} finished`,
+    ],
+    [
+      label("energy"),
+      `${kilowattHours(frame.energy)} so far${frame.pue === undefined ? "" : `; PUE ${frame.pue.toFixed(2)}`}`,
+    ],
+    [label(""), [notice ?? "", "red"]],
+    [["last decisions", "strong"]],
+    ...frame.news.map((item): Segment[] => [
+      [`  ${timeOfDay(item.at)} `, "dim"],
+      [item.about, tones[item.tone]],
+      ` ${item.text}`,
+    ]),
+  ];
+  return lines.map((line) => fitted(line, Math.max(NARROWEST, width), color));
+}
+
+/** One line for a pipe. */
+export function plainLine(frame: Frame): string {
+  const { classes, drains, pods } = frame;
+  return [
+    `${timeOfDay(frame.time)} ${speedText(frame.speed)}`,
+    `${kilowatts(frame.power.drawn)} of ${kilowatts(frame.power.capped)}`,
+    `${classes.performance} performance, ${classes.eco} eco, ${classes.draining} draining`,
+    `drains ${drains.deferred} deferred, ${drains.completed} completed`,
+    `pods ${pods.running} running, ${pods.waiting} waiting, ${pods.finished} finished`,
+    kilowattHours(frame.energy),
+  ].join(" | ");
+}
+
+/** What is drawn, what may be under the caps, and what the hardware could, on one scale. */
+function bar({ power: { drawn, capped, uncapped } }: Frame, room: number): Segment[] {
+  const width = Math.max(1, Math.min(WIDEST_BAR, room));
+  const scale = Math.max(drawn, capped, uncapped);
+  const places = (value: number): number => (scale > 0 ? Math.round((width * value) / scale) : 0);
+  const [used, allowed] = [Math.min(width, places(drawn)), Math.min(width, places(capped))];
+  const free = Math.max(0, allowed - used);
+  return [
+    ["█".repeat(used), drawn > capped ? "red" : "green"],
+    ["▒".repeat(free), "cyan"],
+    ["░".repeat(width - used - free), "dim"],
+  ];
+}
+
+function drainingText(draining: readonly Draining[], now: Instant): string {
+  const shown = draining.map(
+    ({ node, since, pods }) => `${node} waits for ${pods} for ${Math.max(0, Math.round((now - since) / 60_000))} min`,
+  );
+  return shown.join(", ");
+}
+
+const label = (text: string): Segment => [text.padEnd(LABEL), "dim"];
+
+function fitted(line: readonly Segment[], width: number, color: Ansis): string {
+  let left = width;
+  let text = "";
+  for (const segment of line) {
+    const [plain, style] = typeof segment === "string" ? [segment, undefined] : segment;
+    const characters = [...plain];
+    const cut =
+      characters.length > left ? `${characters.slice(0, Math.max(0, left - 1)).join("")}${left > 0 ? "…" : ""}` : plain;
+    left -= Math.min(left, characters.length);
+    text += cut === "" ? "" : painted(cut, style, color);
+  }
+  return text;
+}
+
+const paints: Readonly<Record<Style, (color: Ansis) => (text: string) => string>> = {
+  strong: (color) => color.bold,
+  dim: (color) => color.dim,
+  green: (color) => color.green,
+  yellow: (color) => color.yellow,
+  red: (color) => color.red,
+  cyan: (color) => color.cyan,
+};
+
+const painted = (text: string, style: Style | undefined, color: Ansis): string =>
+  style === undefined ? text : paints[style](color)(text);
+
+export const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
+
+const speedText = (speed: number): string =>
+  speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;
+
+const runText = ({ running, duration }: Frame): string =>
+  duration === undefined ? `${clockText(running)}, Ctrl-C ends it` : `${clockText(running)} of ${clockText(duration)}`;
+
+function clockText(length: Milliseconds): string {
+  const seconds = Math.floor(length / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
+export const kilowattHours = (joules: number): string => `${(joules / 3.6e6).toFixed(1)} kWh`;

@@ -1,0 +1,2 @@
+export { extenderConfig } from "./config.ts";
+export { runExtender } from "./start.ts";

@@ -1,0 +1,2 @@
+export { operatorConfig } from "./config.ts";
+export { runOperator } from "./start.ts";
