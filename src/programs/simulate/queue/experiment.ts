@@ -33,7 +33,8 @@ export function queueExperiment(
   };
 }
 
-const lengthOf = ({ length, submitSec }: Trace): number => submitSec[length - 1] ?? 0;
+/** In whole minutes, so that it reads well. */
+const lengthOf = ({ length, submitSec }: Trace): number => Math.ceil((submitSec[length - 1] ?? 0) / 60) * 60;
 
 /**
  * A cluster that is done sooner still stands there: each run is charged with its idle power until the last one of the same

@@ -24,3 +24,6 @@ export const guardOptions: GuardOptions = { drainingCaps: "performance" };
 /** Seconds between two passes of the operator, and until an agent has read what it published. */
 export const PASS_SEC = 60;
 export const AGENT_SEC = 20;
+
+/** How long an unchanged twin stays unwritten. */
+export const HEARTBEAT_MS = milliseconds(120_000);

@@ -1,0 +1,112 @@
+import { labels, type Node, type NodeTwin, type NodeTwinStatus, type Profile } from "../../../core/api/index.ts";
+import type { Caps } from "../../../core/physics/index.ts";
+import {
+  guard,
+  type PolicyType,
+  type ProfileCaps,
+  type Published,
+  published,
+  seenOn,
+  targetOf,
+} from "../../../core/policy/index.ts";
+import type { ScoringKernel } from "../../../core/scoring/index.ts";
+import { compute, effectiveCaps, PowerTrend, publishWorthy } from "../../../core/twin/index.ts";
+import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
+import { capsFor } from "./caps.ts";
+import type { Machine } from "./machines.ts";
+import { guardOptions, HEARTBEAT_MS } from "./settings.ts";
+
+/** What a pass knows of one node. */
+export interface Situation {
+  readonly now: Instant;
+  readonly planned: Profile;
+  readonly performancePods: number;
+  readonly power: Watts;
+  readonly supplyTotal: Watts | undefined;
+}
+
+/** A node as the operator knows it: its labels and its twin, as published last. */
+export class ManagedNode {
+  readonly machine: Machine;
+  readonly #caps: ProfileCaps;
+  readonly #policy: PolicyType;
+  readonly #trend = new PowerTrend();
+  #node: Node;
+  #face: Published | undefined;
+  #twin: { readonly spec: NodeTwin["spec"]; readonly status: NodeTwinStatus } | undefined;
+  #publishedAt = Number.NEGATIVE_INFINITY;
+  #unenforced: Caps | undefined;
+
+  constructor(machine: Machine, caps: ProfileCaps, policy: PolicyType) {
+    this.machine = machine;
+    this.#caps = caps;
+    this.#policy = policy;
+    this.#node = machine.node;
+  }
+
+  /** Guard, target and twin; tells the kernel what the extender would hear of. */
+  pass({ now, planned, performancePods, power, supplyTotal }: Situation, kernel: ScoringKernel): void {
+    const { name, hardware, density } = this.machine;
+    const seen = seenOn(this.#node, this.#twin, {
+      caps: this.#caps,
+      pin: undefined,
+      powerProfileLabel: labels.powerProfile,
+    });
+    const face = published(guard(seen, { planned, performancePods }, guardOptions).next);
+    const reading = { power, source: "agent", at: now } as const;
+    this.#trend.add(reading, now);
+    const trend = this.#trend.slope(now);
+    const moved = !sameFace(face, this.#face);
+    if (!moved && now - this.#publishedAt < HEARTBEAT_MS && !this.#worthPublishing(power, trend)) return;
+
+    const spec = moved || this.#twin === undefined ? this.#target(face) : this.#twin.spec;
+    const status: NodeTwinStatus = {
+      ...compute({
+        hardware,
+        caps: effectiveCaps(spec, hardware),
+        schedulableClass: face.schedulableClass,
+        density: density.total,
+        supplyTotal,
+        reading,
+        trend,
+      }),
+      lastUpdated: new Date(now).toISOString(),
+    };
+    this.#twin = { spec, status };
+    this.#publishedAt = now;
+    kernel.upsertTwin(name, status);
+    if (!moved) return;
+    this.#face = face;
+    this.#unenforced = capsFor(spec, hardware);
+    this.#node = relabelled(this.#node, face);
+    kernel.upsertLabels(name, this.#node.metadata.labels);
+  }
+
+  /** The caps an agent has yet to set, once. */
+  takeUnenforced(): Caps | undefined {
+    const caps = this.#unenforced;
+    this.#unenforced = undefined;
+    return caps;
+  }
+
+  #target(face: Published): NodeTwin["spec"] {
+    return { nodeName: this.machine.name, ...targetOf(face, undefined, this.#caps, this.#policy) };
+  }
+
+  /** As the operator holds it: small moves wait for the heartbeat. */
+  #worthPublishing(power: Watts, trend: WattsPerMinute): boolean {
+    const last = this.#twin?.status.powerMeasurement;
+    return publishWorthy(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });
+  }
+}
+
+const sameFace = (one: Published, other: Published | undefined): boolean =>
+  one.schedulableClass === other?.schedulableClass && one.caps === other.caps;
+
+const relabelled = (node: Node, { profile, draining }: Published): Node => ({
+  ...node,
+  metadata: {
+    ...node.metadata,
+    labels: { ...node.metadata.labels, [labels.powerProfile]: profile, [labels.draining]: String(draining) },
+  },
+});
