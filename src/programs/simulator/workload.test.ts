@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { milliseconds, seconds } from "../../core/units/index.ts";
+import { Scheduler } from "../../platform/embedded/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { type Arrival, arrivals } from "./arrivals.ts";
+import { fleetOf } from "./fleet.ts";
+import { Trial } from "./trial.ts";
+
+const fleet = fleetOf(40, "sim", seededRandom(1));
+const jobs = (seed: number, load = 0.6, hour = 0) =>
+  arrivals({ fleet, load, performanceShare: 0.25, timeOfDay: seconds(hour * 3600), random: seededRandom(seed) });
+
+function during(hours: number, ...options: Parameters<typeof jobs>): Arrival[] {
+  const taken: Arrival[] = [];
+  for (const job of jobs(...options)) {
+    if (job.at > hours * 3600) break;
+    taken.push(job);
+  }
+  return taken;
+}
+
+describe("arrivals", () => {
+  it("are the same for a seed", () => {
+    expect(during(2, 7)).toEqual(during(2, 7));
+    expect(during(2, 7)).not.toEqual(during(2, 8));
+  });
+
+  it("ask for the load over a day, of cores and of GPUs", () => {
+    const day = during(24, 1).filter(({ at }) => at > 0);
+    const cores = fleet.reduce((sum, spec) => sum + (spec.gpus === undefined ? spec.cores : 0), 0);
+    const gpus = fleet.reduce((sum, spec) => sum + (spec.gpus?.count ?? 0), 0);
+    const asked = (of: (job: Arrival) => number) => day.reduce((sum, job) => sum + of(job) * job.work, 0) / (24 * 3600);
+    expect(asked((job) => (job.gpus ? 0 : job.cores)) / cores).toBeCloseTo(0.6, 1);
+    expect(asked((job) => job.gpus?.count ?? 0) / gpus).toBeCloseTo(0.6, 1);
+    expect(day.filter(({ performance }) => performance).length / day.length).toBeCloseTo(0.25, 1);
+  });
+
+  it("are more by day than by night, and a cluster begins as full as its hour has it", () => {
+    const day = during(24, 1).filter(({ at }) => at > 0);
+    const between = (from: number, to: number) => day.filter(({ at }) => at >= from * 3600 && at < to * 3600).length;
+    expect(between(9, 15)).toBeGreaterThan(2 * between(0, 6));
+    const first = (hour: number) => during(0, 1, 0.6, hour).length;
+    expect(first(11)).toBeGreaterThan(2 * first(3));
+    expect(first(3)).toBeGreaterThan(20);
+  });
+});
+
+describe("the workload in a cluster", () => {
+  let trial: Trial;
+  let scheduler: Scheduler | undefined;
+  afterEach(async () => {
+    let over = false;
+    void scheduler?.stop().then(() => (over = true));
+    if (scheduler !== undefined) await trial.until(() => over);
+    scheduler = undefined;
+    await trial.end();
+  });
+
+  const schedule = () => {
+    const log = createLogger({ level: "silent", program: "scheduler" });
+    scheduler = new Scheduler({ client: trial.hand, clock: trial.clock, random: seededRandom(9), log });
+    scheduler.start();
+  };
+
+  it("is placed, runs, finishes, is cleared away, and leaves nothing at the end", async () => {
+    trial = await Trial.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
+    schedule();
+    await trial.pass(240);
+    const pods = await trial.pods();
+    const phases = Object.groupBy(pods, ({ status }) => status?.phase ?? "");
+    expect(phases["Running"]?.length).toBeGreaterThan(30);
+    const { totals } = trial.simulator.datacenter;
+    expect(totals.pods).toBe(phases["Running"]?.length);
+    expect(totals.performancePods).toBeGreaterThan(0);
+    expect(trial.simulator.jobs.submitted).toBeGreaterThan(pods.length);
+    expect(pods.length).toBeLessThan(trial.simulator.jobs.submitted);
+    const text = JSON.stringify(pods[0]);
+    expect(text).toContain("joulie.io/workload-class");
+    await trial.end();
+    expect(await trial.pods()).toEqual([]);
+    expect(await trial.nodes()).toEqual([]);
+  }, 30_000);
+
+  it("stops at the number of pods it may have", async () => {
+    trial = await Trial.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
+    await trial.pass(600);
+    expect(await trial.pods()).toHaveLength(25);
+    expect(trial.simulator.jobs.withheld).toBeGreaterThan(50);
+  });
+
+  it("is submitted in spite of failing calls, each job once", async () => {
+    trial = new Trial();
+    trial.api.faults.add({
+      when: ({ method, path }) => method === "POST" && path.includes("/pods"),
+      fault: { kind: "torn", afterBytes: 10 },
+      times: 20,
+    });
+    await trial.start({ WORKLOAD: "day", MAX_PODS: "40" });
+    await trial.clock.advanceAsync(milliseconds(0));
+    await trial.pass(120);
+    const pods = await trial.pods();
+    expect(pods).toHaveLength(40);
+    expect(trial.simulator.jobs.submitted).toBe(40);
+  });
+});
