@@ -8,6 +8,7 @@ import {
   duration,
   everyProgram,
   flag,
+  flagsOnly,
   group,
   integer,
   labelSelector,
@@ -181,6 +182,36 @@ export const agentConfig = configOf(
 );
 
 export type AgentConfig = z.output<typeof agentConfig>;
+
+/** What an agent needs to know of the machine it runs on, cluster or not. */
+const machine = {
+  HARDWARE_CATALOG_PATH: agentConfig.shape.HARDWARE_CATALOG_PATH,
+  HOST_SYS_ROOT: agentConfig.shape.HOST_SYS_ROOT,
+  HOST_PROC_ROOT: agentConfig.shape.HOST_PROC_ROOT,
+  NVML_LIBRARY: agentConfig.shape.NVML_LIBRARY,
+  STATE_DIR: agentConfig.shape.STATE_DIR,
+  DVFS_MIN_FREQ_KHZ: agentConfig.shape.DVFS_MIN_FREQ_KHZ,
+} as const;
+
+/** `joulie agent restore`. */
+export const restoreConfig = configOf({
+  ...machine,
+  TELEMETRY_HTTP_TIMEOUT_SECONDS: agentConfig.shape.TELEMETRY_HTTP_TIMEOUT_SECONDS,
+  TELEMETRY_HTTP_TOKEN_FILE: agentConfig.shape.TELEMETRY_HTTP_TOKEN_FILE,
+  TELEMETRY_HTTP_CA_FILE: agentConfig.shape.TELEMETRY_HTTP_CA_FILE,
+});
+export type RestoreConfig = z.output<typeof restoreConfig>;
+
+/** `joulie agent probe`. */
+export const probeConfig = configOf({
+  ...machine,
+  ...flagsOnly("This look", {
+    JSON: flag({ default: "false", about: "Print JSON for programs." }),
+    CPU_PCT: percentage({ default: "60", about: "The CPU cap to try out, in percent of the maximum." }),
+    GPU_PCT: percentage({ default: "60", about: "The GPU cap to try out, in percent of the maximum." }),
+  }),
+});
+export type ProbeConfig = z.output<typeof probeConfig>;
 
 /** Five characters or more after the dash are the random ending of a Deployment's or DaemonSet's pod, even if all are digits. */
 function shardOfPod(texts: Texts): string | undefined {

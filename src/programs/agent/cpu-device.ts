@@ -1,44 +1,22 @@
 import {
   type CapDevice,
-  type CapIntent,
   type CapResolution,
-  type ControlMode,
-  type CpuAction,
   type CpuBackend,
   type CpuPlan,
   type DvfsSettings,
   dvfsBand,
-  planCpu,
   pooledTarget,
   resolveCap,
-  type WriteOutcome,
 } from "../../core/control/index.ts";
-import type { HardwareView } from "../../core/inventory/index.ts";
-import { type Percent, type Watts, watts } from "../../core/units/index.ts";
+import type { Percent, Watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
 import { CapKeeper, type Seat } from "./cap-keeper.ts";
+import { CpuRun, type CpuTick, extreme } from "./cpu-run.ts";
 import { firstPresent, seatsOf } from "./host.ts";
-import { type DeviceReport, together, words } from "./outcomes.ts";
+import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 import { ThrottleKeeper } from "./throttle-keeper.ts";
-
-export interface CpuTick {
-  readonly mode: ControlMode;
-  /** What the route offers. */
-  readonly caps: readonly PowerCapBackend[];
-  readonly throttle: ThrottleBackend | undefined;
-  readonly intent: CapIntent;
-  readonly view: HardwareView;
-  readonly power: Reading;
-  /** The throttle that a service reports. */
-  readonly reportedThrottle: number | undefined;
-  /** Plan, and touch nothing. */
-  readonly simulate: boolean;
-  readonly onThrottle: (kind: "throttle_up" | "throttle_down") => void;
-  readonly signal: AbortSignal;
-}
 
 export interface CpuReport extends DeviceReport {
   readonly mode: CpuBackend;
@@ -47,8 +25,6 @@ export interface CpuReport extends DeviceReport {
   readonly throttlePct: Percent;
 }
 
-/** A plan is made again after each write that matters; more often than this it goes round in circles. */
-const MOST_PLANS = 8;
 /** Full throttle that leaves power above the band for so many ticks is all that can be done, and not enough. */
 const TICKS_TO_FAIL = 3;
 
@@ -82,7 +58,7 @@ export class CpuDevice {
     const run = new CpuRun(tick, seats, packages, this.#keeper, this.#throttle);
     const cap = resolveCap(tick.intent, device);
     const plan = await run.carryOut(cap, usable, noThrottle === undefined);
-    const reasons = run.neededButAbsent(plan, found.absent, seats, noThrottle);
+    const reasons = whyNot(plan, tick, { shut: usable ? [] : [...found.absent, ...shutOf(seats)], noThrottle });
     const report = this.#judge(plan, run, cap, reasons);
     if (
       !tick.simulate &&
@@ -166,182 +142,26 @@ export class CpuDevice {
   }
 }
 
-/** One tick's plans and what became of them. */
-class CpuRun {
-  readonly seats: readonly Seat[];
-  readonly packages: number;
-  readonly undone: string[] = [];
-  contested: string | undefined;
-  /** What would have been done. */
-  simulated: string | undefined;
-  readonly #tick: CpuTick;
-  readonly #keeper: CapKeeper;
-  readonly #throttle: ThrottleKeeper;
-
-  constructor(tick: CpuTick, seats: readonly Seat[], packages: number, keeper: CapKeeper, throttle: ThrottleKeeper) {
-    this.#tick = tick;
-    this.seats = seats;
-    this.packages = packages;
-    this.#keeper = keeper;
-    this.#throttle = throttle;
-  }
-
-  /** Plans, acts, and plans again with what came of it, until nothing is left to do. */
-  async carryOut(cap: CapResolution, raplAvailable: boolean, dvfsAvailable: boolean): Promise<CpuPlan> {
-    const { mode, power, simulate, signal } = this.#tick;
-    let raplCap = await this.#inForce();
-    let raplWrite: WriteOutcome | undefined;
-    let throttleWrite: WriteOutcome | undefined;
-    let regulated = false;
-    const would: string[] = [];
-    for (let plans = 0; plans < MOST_PLANS; plans++) {
-      const inForce = { raplCap, throttlePct: this.#throttle.dvfs.throttlePct };
-      const plan = planCpu({
-        mode,
-        cap,
-        packages: this.packages,
-        raplAvailable,
-        dvfsAvailable,
-        powerKnown: power.total !== undefined,
-        inForce,
-        raplWrite,
-        throttleWrite,
-      });
-      const actions = plan.actions.filter(({ kind }) => !(regulated && kind === "regulate"));
-      if (actions.length === 0) {
-        if (simulate)
-          this.simulated = would.length === 0 ? "nothing would be changed" : `would ${would.join(", then ")}`;
-        return plan;
-      }
-      for (const action of actions) {
-        if (action.kind === "regulate") regulated = true;
-        if (simulate) {
-          would.push(described(action));
-          if (action.kind.endsWith("Cap")) raplWrite = { result: "applied" };
-          else throttleWrite = { result: "applied" };
-          continue;
-        }
-        const acted = await this.#act(action, signal);
-        raplWrite = acted.raplWrite ?? raplWrite;
-        throttleWrite = acted.throttleWrite ?? throttleWrite;
-        if ("raplCap" in acted) raplCap = acted.raplCap;
-      }
-    }
-    return { backend: "none", actions: [] };
-  }
-
-  nameOf(backend: CpuBackend): string {
-    if (backend === "rapl") return this.seats[0]?.backend.name ?? backend;
-    return backend === "dvfs" ? (this.#tick.throttle?.name ?? backend) : backend;
-  }
-
-  /** Why a way that the plan could not take is closed, in the words of whoever would know. */
-  neededButAbsent(
-    plan: CpuPlan,
-    absent: readonly string[],
-    seats: readonly Seat[],
-    noThrottle: string | undefined,
-  ): string {
-    const { report } = plan;
-    if (report === undefined || report.result === "none") return "";
-    const shut = seats.flatMap(({ board }) => {
-      const why = board.locked ?? board.lost;
-      return why === undefined ? [] : [`${board.id}: ${why}`];
-    });
-    const missing = report.message.includes("RAPL is not available") ? [...absent, ...shut] : [];
-    const still = report.message.includes("cpufreq is not available") ? [noThrottle] : [];
-    const unread = report.message.includes("no power reading") ? [this.#tick.power.missing] : [];
-    return words(...missing, ...still, ...unread);
-  }
-
-  async #inForce(): Promise<Watts | undefined> {
-    const held = await Promise.all(this.seats.map(async (seat) => this.#keeper.inForce(seat, this.#tick.signal)));
-    return extreme(held, Math.min);
-  }
-
-  async #act(action: CpuAction, signal: AbortSignal): Promise<Acted> {
-    const { throttle, power, onThrottle } = this.#tick;
-    switch (action.kind) {
-      case "setRaplCap":
-        return this.#set(action.wattsPerPackage, signal);
-      case "checkRaplCap":
-        return this.#check(action.wattsPerPackage, signal);
-      case "liftRaplCap": {
-        const raplWrite = together(await Promise.all(this.seats.map(async (seat) => this.#keeper.lift(seat, signal))));
-        return raplWrite.result === "applied" ? { raplWrite, raplCap: undefined } : { raplWrite };
-      }
-      case "regulate": {
-        if (throttle === undefined) return {};
-        const throttleWrite = await this.#throttle.regulate(throttle, power.total, action.target, onThrottle, signal);
-        return { throttleWrite };
-      }
-      case "setThrottle":
-        return throttle === undefined
-          ? {}
-          : { throttleWrite: await this.#throttle.set(throttle, action.throttlePct, signal) };
-      case "restoreThrottle":
-        return throttle === undefined ? {} : { throttleWrite: await this.#throttle.restore(throttle, signal) };
-    }
-  }
-
-  async #set(cap: Watts, signal: AbortSignal): Promise<Acted> {
-    const watched = (seat: Seat): Watts =>
-      seat.backend.name === "http" ? (pooledTarget(cap, this.packages) ?? cap) : cap;
-    const outcomes = await Promise.all(
-      this.seats.map(async (seat) => this.#keeper.set(seat, cap, watched(seat), signal)),
-    );
-    const any = outcomes.some(({ result }) => result === "applied");
-    return { raplWrite: together(outcomes), ...(any && { raplCap: cap }) };
-  }
-
-  async #check(cap: Watts, signal: AbortSignal): Promise<Acted> {
-    const checks = await Promise.all(this.seats.map(async (seat) => this.#keeper.check(seat, cap, signal)));
-    const contested = checks.find((check) => check.kind === "contested");
-    if (contested?.kind === "contested") {
-      this.contested = contested.message;
-      return { raplWrite: { result: "blocked", message: contested.message } };
-    }
-    const undone = checks.flatMap((check) => (check.kind === "undone" ? [check] : []));
-    this.undone.push(...undone.map(({ message }) => message));
-    if (undone.length > 0)
-      return {
-        raplCap: extreme(
-          undone.map(({ found }) => found),
-          Math.min,
-        ),
-      };
-    const messages = words(...checks.map((check) => (check.kind === "holds" ? check.message : undefined)));
-    return { raplWrite: { result: "applied", ...(messages !== "" && { message: messages }) } };
-  }
-}
-
-interface Acted {
-  readonly raplWrite?: WriteOutcome | undefined;
-  readonly throttleWrite?: WriteOutcome | undefined;
-  readonly raplCap?: Watts | undefined;
-}
-
 const powerOf = ({ backend, board }: Seat, { total, boards }: Reading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);
 
-/** Of what is there; undefined where nothing is. */
-function extreme(values: readonly (Watts | undefined)[], pick: (...values: number[]) => number): Watts | undefined {
-  const there = values.filter((value): value is Watts => value !== undefined && !Number.isNaN(value));
-  return there.length === 0 ? undefined : watts(pick(...there));
-}
+/** Why boards that are there cannot be capped. */
+const shutOf = (seats: readonly Seat[]): readonly string[] =>
+  seats.flatMap(({ board: { id, locked, lost } }) => {
+    const why = locked ?? lost;
+    return why === undefined ? [] : [`${id}: ${why}`];
+  });
 
-function described(action: CpuAction): string {
-  switch (action.kind) {
-    case "setRaplCap":
-    case "checkRaplCap":
-      return `set ${action.wattsPerPackage} W per package`;
-    case "liftRaplCap":
-      return "lift the cap";
-    case "regulate":
-      return `throttle towards ${action.target} W`;
-    case "setThrottle":
-      return `throttle by ${action.throttlePct} %`;
-    case "restoreThrottle":
-      return "restore the throttle";
-  }
+/** Why a way that the plan would have taken is closed, in the words of whoever knows. */
+function whyNot(
+  { backend, report }: CpuPlan,
+  { mode, power }: CpuTick,
+  { shut, noThrottle }: { readonly shut: readonly string[]; readonly noThrottle: string | undefined },
+): string {
+  if (report === undefined || report.result === "none" || mode === "none") return "";
+  return words(
+    ...(mode === "dvfs" || backend === "rapl" ? [] : shut),
+    backend === "none" && mode !== "rapl" ? noThrottle : undefined,
+    backend === "dvfs" && power.total === undefined ? power.missing : undefined,
+  );
 }

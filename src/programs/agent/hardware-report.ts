@@ -18,6 +18,8 @@ export interface HardwareReporterOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly changes: ChangeLog;
+  /** Whether what is published is watched, so that nobody has to ask for it. */
+  readonly watched: boolean;
 }
 
 /** Hardware does not change; that somebody still looks is worth a write now and then. */
@@ -79,7 +81,7 @@ export class HardwareReporter {
     const until = () => monotonicInstant(clock.monotonic() + jittered(HEARTBEAT, SPREAD, random));
     if (this.#published === undefined && !this.#asked) {
       // After a restart nothing is written that is there already.
-      const there = known ?? (await this.#read());
+      const there = this.#options.watched ? known : await this.#read();
       this.#asked = true;
       const owned = there?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
       if (owned && textOf(there?.status) === text) {

@@ -135,9 +135,8 @@ export class NodeMeter {
       if (samples.length !== 1 || sample === undefined)
         return { boards: NONE, since, missing: `the query gives ${samples.length} figures in place of one` };
       const total = watts(sample.value);
-      return isNonNegative(total)
-        ? { total, boards: NONE, since }
-        : { boards: NONE, since, missing: `the query gives ${total}` };
+      const missing = `the query gives ${sample.value}`;
+      return isNonNegative(total) ? { total, boards: NONE, since } : { boards: NONE, since, missing };
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
       return { boards: NONE, since, missing: error.message };

@@ -114,21 +114,22 @@ export class Reporter {
   #write(kind: string, resource: Resource, name: string, manifest: object, done: () => void): void {
     const key = `${kind} ${name}`;
     if (this.#writing.has(key)) return;
-    const { client, changes, node } = this.#options;
-    const write = client
-      .apply(resource, { name }, { ...manifest }, CALL)
-      .then(() => {
-        done();
-        changes.observe(`status of ${kind}`, node, "written");
-      })
-      .catch((error: unknown) => {
-        // It went since it was seen: the next one of its name has another uid.
-        if (isApiError(error, "notFound")) return;
-        const why = isApiError(error) ? error.kind : String(error);
-        changes.observe(`status of ${kind}`, node, `not written: ${why}`);
-      })
-      .finally(() => this.#writing.delete(key));
+    const write = this.#apply(kind, resource, name, manifest, done).finally(() => this.#writing.delete(key));
     this.#writing.set(key, write);
+  }
+
+  async #apply(kind: string, resource: Resource, name: string, manifest: object, done: () => void): Promise<void> {
+    const { client, changes, node } = this.#options;
+    try {
+      await client.apply(resource, { name }, { ...manifest }, CALL);
+      done();
+      changes.observe(`status of ${kind}`, node, "written");
+    } catch (error) {
+      // It went since it was seen: the next one of its name has another uid.
+      if (isApiError(error, "notFound")) return;
+      const why = isApiError(error) ? error.kind : String(error);
+      changes.observe(`status of ${kind}`, node, `not written: ${why}`);
+    }
   }
 }
 

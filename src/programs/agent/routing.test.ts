@@ -66,7 +66,7 @@ describe("routes", () => {
     ["source", { sources: { cpu: { type: "http" } } }, "cpuSource"],
     ["prometheus", { sources: { cpu: { type: "prometheus" } } }, "cpuSource"],
   ] as const)("X-38 %s: what is named and has no endpoint is blocked, never the host", (_, spec, subject) => {
-    const { route } = routingOf("a", [profile("own", spec as never, { node: "a" })], settings);
+    const { route } = routingOf("a", [profile("own", spec, { node: "a" })], settings);
     expect(route[subject].type).toBe("unusable");
   });
 

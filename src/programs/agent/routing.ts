@@ -96,18 +96,15 @@ const timeoutOf = (http: { readonly timeoutSeconds?: number | undefined } | unde
   http?.timeoutSeconds === undefined ? fallback : milliseconds(http.timeoutSeconds * 1000);
 
 function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: RoutingSettings): SourceRoute {
-  switch (type) {
-    case "http":
-      return http?.endpoint === undefined
-        ? unusable("the telemetry route says http and has no usable endpoint")
-        : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout) };
-    case "prometheus":
-      return prometheus?.endpoint === undefined || prometheus.query === undefined
-        ? unusable("the telemetry route says prometheus and has no usable endpoint and query")
-        : { type, endpoint: prometheus.endpoint, query: prometheus.query, timeout };
-    default:
-      return { type };
-  }
+  if (type === "http")
+    return http?.endpoint === undefined
+      ? unusable("the telemetry route says http and has no usable endpoint")
+      : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout) };
+  if (type === "prometheus")
+    return prometheus?.endpoint === undefined || prometheus.query === undefined
+      ? unusable("the telemetry route says prometheus and has no usable endpoint and query")
+      : { type, endpoint: prometheus.endpoint, query: prometheus.query, timeout };
+  return { type };
 }
 
 function controlRoute(
@@ -115,17 +112,12 @@ function controlRoute(
   fallback: ControlRoute,
   { timeout }: RoutingSettings,
 ): ControlRoute {
-  switch (type) {
-    case "http":
-      return http?.endpoint === undefined
-        ? unusable("the control route says http and has no usable endpoint")
-        : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: cpuMode(http.mode) };
-    case "host":
-      // A profile has no mode for the host; the variable's counts.
-      return { type, mode: "mode" in fallback ? fallback.mode : "auto" };
-    default:
-      return { type };
-  }
+  if (type === "http")
+    return http?.endpoint === undefined
+      ? unusable("the control route says http and has no usable endpoint")
+      : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: cpuMode(http.mode) };
+  // A profile has no mode for the host; the variable's counts.
+  return type === "host" ? { type, mode: "mode" in fallback ? fallback.mode : "auto" } : { type };
 }
 
 /** `powercap` is the only way there is for GPUs. */

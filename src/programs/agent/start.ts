@@ -13,6 +13,7 @@ import { type Served, serve, untilStopped } from "../../platform/serve/index.ts"
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
+import { farewell } from "./farewell.ts";
 import { Figures } from "./figures.ts";
 import { HardwareReporter } from "./hardware-report.ts";
 import type { HostMachine } from "./host.ts";
@@ -51,8 +52,7 @@ const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
 const CONNECTIONS = 2048;
 /** Servers send a bookmark a minute: a healthy watch is never silent for so long. */
 const IDLE_LIMIT = 90_000;
-/** Kubernetes gives a pod 30 s to end. */
-const FAREWELL = milliseconds(20_000);
+type Work = (runner: NodeRunner) => Promise<void>;
 
 /** `joulie agent`, until a signal ends it. Gives the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
@@ -61,6 +61,7 @@ export async function start(config: AgentConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
+    nodeNameOf(config);
     const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
     transport = new HttpTransport({ identity });
     const world: AgentWorld = {
@@ -135,7 +136,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         onThrottle: (kind) => figures.acted(name, kind),
       }),
       reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
-      hardware: new HardwareReporter({ node: name, client, clock, random, changes }),
+      hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),
       discover,
       settings,
       clock,
@@ -219,7 +220,8 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     log.info({ url: served.url, mode: config.AGENT_MODE }, "serving metrics, health and /debug/node");
     view.start();
     await (own ?? pool)?.run(signal);
-    await farewell(pool ?? { each: async (work) => (ownRunner === undefined ? undefined : work(ownRunner)) });
+    const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
+    await farewell(nodes, { restore: settings.restoreOnExit, clock: ioClock, log });
   } finally {
     await journal.flush();
     await Promise.all([
@@ -230,22 +232,6 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       prometheus.close(),
       machine?.close(),
     ]);
-  }
-
-  /** Restores what is in force, and says so, within the time there is. */
-  async function farewell(nodes: Pick<PoolLoop, "each">): Promise<void> {
-    const over = new AbortController();
-    const timer = ioClock.after(FAREWELL, () => over.abort(new Error("the time to end in good order is over")));
-    await nodes.each(async (runner) => {
-      try {
-        const stuck = settings.restoreOnExit ? await runner.control.release(over.signal) : [];
-        for (const problem of stuck) log.error({ node: runner.name, problem }, "a limit was not restored");
-        await runner.finish(settings.restoreOnExit && stuck.length === 0);
-      } catch (err) {
-        log.error({ err, node: runner.name }, "a limit was not restored; `joulie agent restore` does it by hand");
-      }
-    });
-    timer.cancel();
   }
 }
 

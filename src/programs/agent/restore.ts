@@ -1,0 +1,65 @@
+import process from "node:process";
+import { milliseconds } from "../../core/units/index.ts";
+import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
+import { createLogger, type Logger } from "../../platform/log/index.ts";
+import { HttpClient } from "../../platform/telemetry/index.ts";
+import { loadCatalogue } from "./catalogue.ts";
+import type { RestoreConfig } from "./config.ts";
+import type { Host } from "./host.ts";
+import { hostRoots, openHost } from "./host-machine.ts";
+import { Restorer } from "./strays.ts";
+
+export interface RestoreWorld {
+  readonly files: JournalFiles;
+  readonly clock: Clock;
+  readonly host: Host;
+  readonly out: (text: string) => void;
+}
+
+/** `joulie agent restore`: puts back by hand what an agent that no longer runs has left in force. Gives the exit code. */
+export async function restore(config: RestoreConfig): Promise<number> {
+  const log: Logger = createLogger({ level: "silent", program: "agent" });
+  const clock = systemClock;
+  const host = openHost(config, hostRoots(config), clock, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
+  const out = (text: string) => void process.stdout.write(text);
+  try {
+    return await restoreAll(config, { files: journalFiles(config.STATE_DIR), clock, host, out });
+  } finally {
+    await host.close();
+  }
+}
+
+export async function restoreAll(config: RestoreConfig, { files, clock, host, out }: RestoreWorld): Promise<number> {
+  const journal = await Journal.open({ files, clock, onProblem: (problem) => out(`warning: ${problem}\n`) });
+  const entries = [...journal.entries()];
+  if (entries.length === 0) {
+    out(`nothing to restore: no original limit is kept in ${config.STATE_DIR}\n`);
+    return 0;
+  }
+  const http = new HttpClient({
+    clock,
+    timeout: milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000),
+    tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
+    caFile: config.TELEMETRY_HTTP_CA_FILE,
+  });
+  const restorer = new Restorer({ host, http, clock });
+  let failed = 0;
+  try {
+    for (const entry of entries) {
+      const { result, message } = await restorer.restore(entry, new AbortController().signal);
+      if (result === "applied") journal.drop(entry);
+      else failed++;
+      out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${message ?? result}`}\n`);
+    }
+    await journal.flush();
+  } finally {
+    await http.close();
+  }
+  if (failed > 0)
+    out(`${failed} of ${entries.length} are not restored; they stay in the journal, so that this can be tried again\n`);
+  return failed === 0 ? 0 : 1;
+}
+
+const nameOf = ({ node, backend, board }: JournalEntry): string =>
+  [node, backend, board].filter((part) => part !== undefined).join(" ");

@@ -1,0 +1,110 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { agentPermissions } from "./permissions.ts";
+import { Trial } from "./trial.ts";
+
+let trial: Trial;
+beforeEach(async () => {
+  trial = new Trial();
+  await trial.createNode("a");
+});
+afterEach(async () => {
+  await trial.end();
+});
+
+/** The resource and verb that a request needs. */
+function neededBy(method: string, path: string): string {
+  const { pathname, searchParams } = new URL(path, "http://api");
+  const parts = pathname.split("/").slice(pathname.startsWith("/api/") ? 3 : 4);
+  const [resource, name, subresource] = parts[0] === "namespaces" && parts.length > 2 ? parts.slice(2) : parts;
+  const read = name !== undefined ? "get" : searchParams.has("watch") ? "watch" : "list";
+  const verbs: Readonly<Record<string, string>> = { GET: read, POST: "create", PATCH: "patch", DELETE: "delete" };
+  return `${resource}${subresource === undefined ? "" : `/${subresource}`} ${verbs[method]}`;
+}
+
+describe("what an agent needs", () => {
+  it.each(["daemonset", "pool"] as const)("%s: the verbs it is granted are the verbs it uses", async (mode) => {
+    const used = new Set<string>();
+    trial.api.faults.add({
+      fault: { kind: "refused" },
+      when: ({ method, path }) => {
+        used.add(neededBy(method, path));
+        return false;
+      },
+    });
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "host" } } });
+    trial.machine.rapl.refusal = { result: "error", message: "EIO" };
+    trial.machine.throttle.absent = "none";
+    const before = new Set(used);
+    const agent = trial.start({ AGENT_MODE: mode });
+    await trial.pass(400);
+    await agent.stop();
+    const own = [...used].filter((one) => !before.has(one) || / (?:list|watch|get)$/.test(one));
+    const granted = agentPermissions(mode).flatMap(({ resources, verbs }) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${resource} ${verb}`)),
+    );
+    // Server-side apply creates by patching, and a series of events is patched by and by.
+    const implied = new Set(["nodehardwares create", "events patch"]);
+    expect(new Set(own.filter((one) => !implied.has(one)))).toEqual(
+      new Set(granted.filter((one) => !implied.has(one))),
+    );
+  });
+
+  it("NODE_NAME is demanded in daemonset mode, before anything else", async () => {
+    const main = join(import.meta.dirname, "../../main.ts");
+    const env = { PATH: process.env["PATH"] };
+    const [code, text] = await new Promise<[unknown, string]>((resolve) => {
+      execFile(process.execPath, [main, "agent", "--log-format", "json"], { env }, (error, stdout) =>
+        resolve([error?.code, stdout]),
+      );
+    });
+    expect(code).toBe(2);
+    expect(text).toContain("NODE_NAME is not set, and AGENT_MODE=daemonset needs it");
+  });
+
+  it("AGT-22 warns at the start of an interval in which an energy counter goes round", async () => {
+    const agent = trial.start({ RECONCILE_INTERVAL: "20m" });
+    await trial.pass(1);
+    const warnings = agent.logs.filter(({ level }) => level === "warn");
+    expect(warnings.map(({ zone, most }) => `${String(zone)} ${String(most)}`)).toEqual([
+      "package-0 11m53s",
+      "package-1 11m53s",
+    ]);
+  });
+
+  it("a server that does not select by our fields is watched whole, and only what is for the node counts", async () => {
+    trial.api.faults.add({
+      fault: { kind: "status", code: 400 },
+      when: ({ path }) => path.includes("telemetryprofiles") && path.includes("fieldSelector"),
+    });
+    await trial.createNode("b");
+    await trial.route("others", { target: { scope: "node", nodeName: "b" }, controls: { cpu: { type: "none" } } });
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start();
+    await trial.pass(3);
+    expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
+    await trial.route("all", { target: { scope: "cluster" }, controls: { cpu: { type: "none" } } });
+    await trial.pass(2);
+    expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
+    expect(agent.logs.some(({ msg }) => msg.includes("all of them are watched"))).toBe(true);
+  });
+
+  it("a machine whose look fails keeps the loop going", async () => {
+    trial.machine.discover = async () => {
+      throw new Error("the disk is on fire");
+    };
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start();
+    await trial.pass(3);
+    expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
+    trial.machine.energy.sample = () => {
+      throw new Error("a fault of ours");
+    };
+    await trial.pass(45);
+    expect(await agent.series("joulie_reconcile_errors_total")).toEqual(['joulie_reconcile_errors_total{node="a"} 2']);
+    await agent.stop();
+    expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
+  });
+});
