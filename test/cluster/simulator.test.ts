@@ -1,0 +1,91 @@
+// The simulator on a real API server under a real kube-scheduler, with no more rights than it says it needs.
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
+import { parseConfig } from "../../src/platform/config/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import { simulatorConfig } from "../../src/programs/simulator/config.ts";
+import { simulatorPermissions } from "../../src/programs/simulator/permissions.ts";
+import { type RunningSimulator, runSimulator } from "../../src/programs/simulator/start.ts";
+import { reach } from "../contract/reach.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+
+interface PodList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+    readonly spec: { readonly nodeName?: string };
+    readonly status: { readonly phase: string };
+  }[];
+}
+
+const soon = { timeout: 60_000, interval: 200 };
+
+describe("the simulator on a real control plane", () => {
+  let plane: ControlPlane;
+  let simulator: RunningSimulator;
+  let done: Promise<void>;
+  let log = "";
+  const stop = new AbortController();
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ scheduler: {}, controllerManager: true });
+    const { server, token, ca } = await plane.identity(simulatorPermissions("default"));
+    const flags = { SIMULATOR_ADDR: "127.0.0.1:0", METRICS_ADDR: "127.0.0.1:0", NODES: "12", FINISHED_PODS_KEPT: "1s" };
+    const machine = { isTerminal: false, exists: () => false };
+    const parsed = parseConfig(simulatorConfig, { flags, env: {}, machine });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
+    const clock = new ScaledClock(systemClock, 60);
+    const write = (line: string) => {
+      log += line;
+    };
+    const world = {
+      transport: reach(server, token, ca),
+      clock,
+      ioClock: systemClock,
+      random: systemRandom,
+      log: createLogger({ level: "warn", program: "simulator", destination: { write } }),
+    };
+    const { promise: serving, resolve: onServing } = Promise.withResolvers<RunningSimulator>();
+    done = runSimulator(parsed.value.values, { ...world, onServing }, stop.signal);
+    simulator = await serving;
+    await simulator.registered;
+  });
+  afterAll(async () => {
+    stop.abort();
+    await done;
+    await plane.stop();
+  });
+
+  const pods = async () => (await plane.api.get<PodList>("/api/v1/namespaces/default/pods")).items;
+
+  it("its nodes are ready, and its jobs are placed, run and succeed", async () => {
+    const nodes = await plane.kubectl(["get", "nodes", "--no-headers"]);
+    expect(nodes.stdout.trim().split("\n")).toHaveLength(12);
+    expect(nodes.stdout.match(/\bReady\b/g)).toHaveLength(12);
+    await vi.waitFor(async () => {
+      const phases = (await pods()).map(({ status }) => status.phase);
+      expect(phases.filter((phase) => phase === "Running").length).toBeGreaterThan(10);
+      expect(simulator.datacenter.totals.pods).toBeGreaterThan(10);
+    }, soon);
+    // Some are done and cleared away within a minute of simulated hours.
+    await vi.waitFor(async () => {
+      const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
+      expect(metrics).toMatch(/pod_writes_total\{what="succeeded"\} [1-9]/);
+    }, soon);
+  });
+
+  it("a deleted pod ends when its kubelet says so", async () => {
+    const [victim] = (await pods()).filter(({ status }) => status.phase === "Running");
+    const name = victim?.metadata.name ?? "";
+    await plane.kubectl(["delete", "pod", name, "--wait=true", "--timeout=20s"]);
+    expect((await pods()).map(({ metadata }) => metadata.name)).not.toContain(name);
+  });
+
+  it("it leaves nothing behind, and nothing was refused", async () => {
+    stop.abort();
+    await done;
+    expect(await pods()).toEqual([]);
+    expect((await plane.api.get<PodList>("/api/v1/nodes")).items).toEqual([]);
+    expect(log).toBe("");
+  });
+});
