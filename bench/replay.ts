@@ -15,6 +15,8 @@ const NODES = 2500;
 const HOURS = 8;
 const STEPS = HOURS * 60;
 const SEED = 42;
+/** What the experiment's own program took for the published trace, on one core of another machine. */
+const publishedSeconds = { most: 7, shipped: 11, legacy: 15 };
 
 /** The published trace where JOULIE_TRACES_DIR has it, else one of the same mix: 147,069 jobs, or about as many. */
 const file = join(process.env["JOULIE_TRACES_DIR"] ?? "", "exp04-seed42-8h.csv.gz");
@@ -60,9 +62,17 @@ export const scenario: Scenario = {
     }
     return figures;
   },
-  goals: dropArms.map((arm) => ({
-    says: `times the reference's speed, ${arm}`,
-    of: (figures) => (figures[`${arm}, reference`] ?? Number.NaN) / (figures[arm] ?? Number.NaN),
-    atLeast: 4,
-  })),
+  goals: [
+    ...dropArms.map((arm) => ({
+      says: `times the reference's speed, ${arm}`,
+      of: (figures: Readonly<Record<string, number>>) =>
+        (figures[`${arm}, reference`] ?? Number.NaN) / (figures[arm] ?? Number.NaN),
+      atLeast: 4,
+    })),
+    ...Object.entries(publishedSeconds).map(([arm, seconds]) => ({
+      says: `s of CPU, ${arm} (the experiment's own program: ${seconds} s)`,
+      of: (figures: Readonly<Record<string, number>>) => figures[arm] ?? Number.NaN,
+      atMost: seconds / 10,
+    })),
+  ],
 };
