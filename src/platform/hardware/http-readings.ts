@@ -43,7 +43,7 @@ export async function readTelemetry(
   }
 }
 
-export function readingOf(value: unknown, now: Instant): HttpReading {
+function readingOf(value: unknown, now: Instant): HttpReading {
   const power = powerInPayload(value, "cpu");
   const stale = typeof power !== "string" && power.at !== undefined && isStale(power.at, now, STALE_AFTER);
   if (stale) return { missing: "what the telemetry service says is old" };

@@ -13,7 +13,7 @@ const VERSION = 1;
 const ABOUT =
   "How power limits were before Joulie changed them. `joulie agent restore` puts them back; do not edit this by hand.";
 /** 4,000 nodes with three boards each are some 4 MB. */
-export const LONGEST_FILE = 64 * 2 ** 20;
+const LONGEST_FILE = 64 * 2 ** 20;
 
 const fileSchema = z.object({
   about: z.string(),

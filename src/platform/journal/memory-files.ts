@@ -2,7 +2,7 @@
 import type { JournalFiles } from "./files.ts";
 
 /** Thrown where a test cuts a run short. */
-export class PowerCut extends Error {}
+class PowerCut extends Error {}
 
 /** What was written but not settled may be there or not after a power cut; this disk keeps all that was done up to it. */
 export class MemoryFiles implements JournalFiles {

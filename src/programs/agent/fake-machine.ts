@@ -12,7 +12,7 @@ import type {
 } from "../../platform/hardware/index.ts";
 import type { Frequency, HostMachine } from "./host.ts";
 
-export class FakeCaps implements PowerCapBackend {
+class FakeCaps implements PowerCapBackend {
   readonly name: string;
   readonly kind: DeviceKind;
   /** The limit of each board now. */
@@ -80,7 +80,7 @@ export class FakeCaps implements PowerCapBackend {
   }
 }
 
-export class FakeThrottle implements ThrottleBackend {
+class FakeThrottle implements ThrottleBackend {
   readonly name = "dvfs";
   throttlePct = 0;
   readonly writes: string[] = [];

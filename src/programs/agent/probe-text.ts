@@ -1,7 +1,46 @@
 import { Ansis } from "ansis";
-import type { Percent } from "../../core/units/index.ts";
+import type { Percent, Watts } from "../../core/units/index.ts";
 import { printable } from "../../platform/log/index.ts";
-import type { BackendProbe, Probe } from "./probe.ts";
+
+/** What a machine offers, as `joulie agent probe` tells it. */
+export interface Probe {
+  readonly cpu: {
+    readonly model?: string | undefined;
+    readonly vendor?: string | undefined;
+    readonly sockets?: number | undefined;
+    readonly cores?: number | undefined;
+    readonly driver?: string | undefined;
+    readonly catalogue: string;
+  };
+  readonly memoryBytes?: number | undefined;
+  readonly backends: readonly BackendProbe[];
+  readonly throttle: { readonly name: string; readonly absent?: string | undefined; readonly policies: number };
+  readonly energy: {
+    readonly zones: readonly { readonly zone: string; readonly watts?: Watts | undefined }[];
+    readonly missing?: string | undefined;
+  };
+  readonly warnings: readonly string[];
+}
+
+export interface BackendProbe {
+  readonly name: string;
+  readonly kind: "cpu" | "gpu";
+  readonly absent?: string | undefined;
+  readonly boards: readonly BoardProbe[];
+}
+
+export interface BoardProbe {
+  readonly id: string;
+  readonly model?: string | undefined;
+  readonly min?: Watts | undefined;
+  readonly max?: Watts | undefined;
+  readonly limit?: Watts | undefined;
+  readonly watts?: Watts | undefined;
+  /** What would be set for the share asked for. */
+  readonly wouldSet: string;
+  readonly problem?: string | undefined;
+  readonly warnings: readonly string[];
+}
 
 /** A probe for people: what was found, what it can do, and what would be done. */
 export function probeText(

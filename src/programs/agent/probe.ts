@@ -9,47 +9,7 @@ import { loadCatalogue } from "./catalogue.ts";
 import type { ProbeConfig } from "./config.ts";
 import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
-import { probeText } from "./probe-text.ts";
-
-/** What a machine offers, as `joulie agent probe` tells it. */
-export interface Probe {
-  readonly cpu: {
-    readonly model?: string | undefined;
-    readonly vendor?: string | undefined;
-    readonly sockets?: number | undefined;
-    readonly cores?: number | undefined;
-    readonly driver?: string | undefined;
-    readonly catalogue: string;
-  };
-  readonly memoryBytes?: number | undefined;
-  readonly backends: readonly BackendProbe[];
-  readonly throttle: { readonly name: string; readonly absent?: string | undefined; readonly policies: number };
-  readonly energy: {
-    readonly zones: readonly { readonly zone: string; readonly watts?: Watts | undefined }[];
-    readonly missing?: string | undefined;
-  };
-  readonly warnings: readonly string[];
-}
-
-export interface BackendProbe {
-  readonly name: string;
-  readonly kind: "cpu" | "gpu";
-  readonly absent?: string | undefined;
-  readonly boards: readonly BoardProbe[];
-}
-
-interface BoardProbe {
-  readonly id: string;
-  readonly model?: string | undefined;
-  readonly min?: Watts | undefined;
-  readonly max?: Watts | undefined;
-  readonly limit?: Watts | undefined;
-  readonly watts?: Watts | undefined;
-  /** What would be set for the share asked for. */
-  readonly wouldSet: string;
-  readonly problem?: string | undefined;
-  readonly warnings: readonly string[];
-}
+import { type BackendProbe, type BoardProbe, type Probe, probeText } from "./probe-text.ts";
 
 /** Long enough for a counter to move, short enough to wait for. */
 const MEASURED_OVER = milliseconds(1000);

@@ -40,7 +40,7 @@ export interface EventSeen {
 }
 
 /** A disk in memory: it outlives the agents that write to it. */
-export class TrialDisk implements JournalFiles {
+class TrialDisk implements JournalFiles {
   readonly directory = "/var/lib/joulie";
   readonly files = new Map<string, string>();
   refusal: Error | undefined;
