@@ -58,7 +58,7 @@ describe("the simulator on a real control plane", () => {
 
   const pods = async () => (await plane.api.get<PodList>("/api/v1/namespaces/default/pods")).items;
 
-  it("its nodes are ready, and its jobs are placed, run and succeed", async () => {
+  it("has nodes that are ready, and jobs that are placed, run and succeed", async () => {
     const nodes = await plane.kubectl(["get", "nodes", "--no-headers"]);
     expect(nodes.stdout.trim().split("\n")).toHaveLength(12);
     expect(nodes.stdout.match(/\bReady\b/g)).toHaveLength(12);
@@ -74,14 +74,14 @@ describe("the simulator on a real control plane", () => {
     }, soon);
   });
 
-  it("a deleted pod ends when its kubelet says so", async () => {
+  it("says when a deleted pod has ended", async () => {
     const [victim] = (await pods()).filter(({ status }) => status.phase === "Running");
     const name = victim?.metadata.name ?? "";
     await plane.kubectl(["delete", "pod", name, "--wait=true", "--timeout=20s"]);
     expect((await pods()).map(({ metadata }) => metadata.name)).not.toContain(name);
   });
 
-  it("it leaves nothing behind, and nothing was refused", async () => {
+  it("leaves nothing behind, and was refused nothing", async () => {
     stop.abort();
     await done;
     expect(await pods()).toEqual([]);

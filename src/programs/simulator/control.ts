@@ -26,14 +26,10 @@ export function control(machine: Machine, body: unknown): ControlOutcome {
     const [issue] = read.error.issues;
     return wrong(`the command cannot be read at ${issue?.path.join(".") || "its top"}: ${issue?.message ?? "unknown"}`);
   }
-  switch (read.data.action) {
-    case "rapl.set_power_cap_watts":
-      return capCpu(machine, watts(read.data.capWatts));
-    case "dvfs.set_throttle_pct":
-      return throttle(machine, percent(read.data.throttlePct));
-    case "gpu.set_power_cap_watts":
-      return capGpu(machine, watts(read.data.capWattsPerGpu));
-  }
+  const { data } = read;
+  if (data.action === "rapl.set_power_cap_watts") return capCpu(machine, watts(data.capWatts));
+  if (data.action === "dvfs.set_throttle_pct") return throttle(machine, percent(data.throttlePct));
+  return capGpu(machine, watts(data.capWattsPerGpu));
 }
 
 const wrong = (message: string): ControlOutcome => ({ result: "error", message });

@@ -25,7 +25,7 @@ export interface PodView {
 }
 
 /** What it does while it runs. */
-export interface PodWork {
+interface PodWork {
   readonly cores: number;
   readonly gpus: ReadonlyMap<string, number>;
   readonly kind: keyof typeof WORK_KINDS;
@@ -85,7 +85,7 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
     kind,
     cpuUtil: numberIn(said[annotations.cpuUtil]) ?? cpuUtil.value,
     gpuUtil: numberIn(said[annotations.gpuUtil]) ?? gpuUtil.value,
-    seconds: (ends ? seconds(numberIn(said[annotations.workSeconds]) ?? FOR_EVER) : FOR_EVER) as Seconds,
+    seconds: ends ? seconds(numberIn(said[annotations.workSeconds]) ?? FOR_EVER) : FOR_EVER,
     stopSeconds: seconds(numberIn(said[annotations.stopSeconds]) ?? USUAL_STOP),
   };
 }

@@ -73,7 +73,9 @@ export class Trial {
     this.#running = runSimulator(config, { ...world, onServing: serving.resolve }, this.#stop.signal);
     this.#simulator = await Promise.race([
       serving.promise,
-      this.#running.then(() => Promise.reject(new Error("it has ended"))),
+      this.#running.then((): never => {
+        throw new Error("it has ended");
+      }),
     ]);
     let there = false;
     void this.simulator.registered.then(
