@@ -21,12 +21,11 @@ const ASK_AFTER = 0.75;
 /** What was missed may be on its way: so long the watch may still bring it. */
 const GRACE = 0.25;
 const LONGEST_GRACE = 15_000;
-/** Servers send a bookmark each minute: a watch that brought none for longer is dead, even if nothing else speaks against it. */
-const WITHOUT_BOOKMARK = 75_000;
 
 /**
  * Doubts a watch that says nothing: over a connection that is dead without knowing it, nothing is exactly what one hears.
- * A probe over another connection tells whether there was anything to hear; where it cannot tell, the watch gets more time.
+ * A probe over another connection tells whether there was anything to hear; where it cannot tell, a new watch from the same
+ * moment does: it costs one request, and nothing is older than the limit.
  */
 export class IdleWatchdog {
   readonly #options: WatchdogOptions;
@@ -78,9 +77,7 @@ export class IdleWatchdog {
     } else if (finding === "missed") {
       this.#unlessHeard(Math.min(limit * GRACE, LONGEST_GRACE), () => giveUp(undefined));
     } else {
-      const rest = heardAt + Math.max(limit, WITHOUT_BOOKMARK) - clock.monotonic();
-      if (rest > limit * ASK_AFTER) this.#unlessHeard(limit * ASK_AFTER, () => void this.#doubt());
-      else this.#unlessHeard(rest, () => giveUp(undefined));
+      this.#unlessHeard(heardAt + limit - clock.monotonic(), () => giveUp(undefined));
     }
   }
 

@@ -34,6 +34,8 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly pageSize?: number;
 }
 
+/** Servers send a bookmark each minute: a watch that brought none for longer is worth a doubt. */
+const LONGEST_SILENCE = milliseconds(75_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
 const LONGEST_RETRY_AFTER = milliseconds(120_000);
 /** A watch that lasted this long was a good one, and may be followed by the next at once. */
@@ -63,7 +65,7 @@ export class Reflector<Value, Index extends string = never> {
   #openedAt: MonotonicInstant | undefined;
 
   constructor(options: ReflectorOptions<Value, Index>) {
-    const { idleLimit = milliseconds(60_000), resource, log, onChange } = options;
+    const { idleLimit = LONGEST_SILENCE, resource, log, onChange } = options;
     if (!(idleLimit > 0)) throw new RangeError(`an idle limit is longer than 0 ms, got ${idleLimit}`);
     this.#options = options;
     this.#idleLimit = idleLimit;
