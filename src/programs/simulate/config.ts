@@ -64,7 +64,7 @@ const members = {
   ...flagsOnly("Chance and output", {
     SEED: integer({
       min: 0,
-      max: Number.MAX_SAFE_INTEGER,
+      max: 1e15,
       default: "1",
       about: "The first seed: the same one gives the same result.",
     }),

@@ -7,6 +7,8 @@ export interface Experiment {
   readonly figures: readonly Figure[];
   /** What every output says of the conditions. */
   readonly conditions: Readonly<Record<string, string | number>>;
+  /** Of one seed. */
+  readonly expectedJobs: number;
   traceOf(seed: number): Trace;
   /** `onProgress` is told shares of the run, 0–1. */
   run(trace: Trace, contender: Contender, seed: number, onProgress: (share: number) => void): Run;

@@ -4,6 +4,7 @@ import type { Contender } from "./contenders.ts";
 export interface Run {
   readonly contender: Contender;
   readonly seed: number;
+  /** A figure that cannot be known, such as energy per job without a job, is missing. */
   readonly figures: Readonly<Record<string, number>>;
   /** 1 for each job that was done (in `drop` mode: taken). */
   readonly done: Uint8Array;
@@ -19,3 +20,13 @@ export interface Figure {
   /** `always`: a rate or a share, whatever was done; `same work`: only between runs that did the same. */
   readonly compared?: "always" | "same work";
 }
+
+/** The figures that are known. */
+export function known(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
+  const own: Record<string, number> = {};
+  for (const [key, value] of Object.entries(figures)) if (value !== undefined) own[key] = value;
+  return own;
+}
+
+/** Of nothing there is no share. */
+export const per = (amount: number, of: number): number | undefined => (of > 0 ? amount / of : undefined);

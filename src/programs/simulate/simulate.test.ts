@@ -116,15 +116,17 @@ describe("joulie simulate in drop mode", () => {
     expect(err).toMatch(/^joulie simulate: .*bad\.csv\.gz: line 3: cores is "\?"; expected cores, 0 to 100000\n$/);
   });
 
+  it("refuses more jobs than memory holds before it makes any", async () => {
+    const { code, err } = await run({ MODE: "drop", HOURS: "10000", NODES: "100000" });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^joulie simulate: about \d+ jobs are more than 10000000; ask for fewer --hours or --nodes\n$/);
+  });
+
   it("runs a trace of no jobs at all", async () => {
     const report = await json({ TRACE: file("none.csv.gz", []), MODE: "drop", NODES: "1" });
-    expect(report).toMatchObject({
-      submitted: 0,
-      accepted: 0,
-      dropped: 0,
-      hours: 1 / 60,
-      kWhPerJob: expect.any(Number),
-    });
+    expect(report).toMatchObject({ submitted: 0, accepted: 0, dropped: 0, hours: 1 / 60 });
+    expect(report).not.toHaveProperty("kWhPerJob");
+    expect((await run({ TRACE: file("none.csv.gz", []), NODES: "1" })).out).toMatch(/^joulie:queue_aware_v1 .* – /m);
   });
 });
 

@@ -9,6 +9,7 @@ import { compare } from "./report/compare.ts";
 import { Progress } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { Run } from "./run.ts";
+import { MOST_JOBS } from "./trace/generate.ts";
 import { openTrace } from "./trace/open.ts";
 import type { Trace } from "./trace/trace.ts";
 
@@ -37,6 +38,13 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
   const options = { trace, nodes: NODES, hours: HOURS, load: LOAD };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();
+  const jobs = experiment.expectedJobs;
+  if (jobs > MOST_JOBS) {
+    world.err(
+      `joulie simulate: about ${Math.round(jobs)} jobs are more than ${MOST_JOBS}; ask for fewer --hours or --nodes\n`,
+    );
+    return 1;
+  }
   const runs = runAll(config, experiment, new Progress(world.clock, world.progress));
   const seconds = (world.clock.monotonic() - started) / 1000;
   const conditions = {

@@ -2,7 +2,7 @@ import { seededRandom } from "../../../platform/random/index.ts";
 import type { Contender } from "../contenders.ts";
 import type { Experiment, ExperimentOptions } from "../experiment.ts";
 import type { Arm } from "../placement/arms.ts";
-import { generateTrace } from "../trace/generate.ts";
+import { expectedJobs, generateTrace } from "../trace/generate.ts";
 import type { Trace } from "../trace/trace.ts";
 import { publishedWorkload, workloadOfLoad } from "../workload.ts";
 import { exp04Cluster } from "./cluster.ts";
@@ -24,6 +24,7 @@ export function dropExperiment({ trace, nodes = 2500, hours, load }: ExperimentO
   return {
     figures: dropFigures,
     conditions: { nodes, hours: (steps * STEP_SEC) / 3600, ...(load !== undefined && { load }) },
+    expectedJobs: trace?.length ?? expectedJobs(workload),
     traceOf: (seed) => trace ?? generateTrace(workload, seededRandom(seed)),
     run: (jobs, contender, seed, onProgress) =>
       runDrop({ trace: jobs, cluster, steps, seed }, contender as Contender & { arm: Arm }, onProgress),

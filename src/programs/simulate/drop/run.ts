@@ -1,7 +1,7 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Contender } from "../contenders.ts";
 import type { Arm } from "../placement/arms.ts";
-import type { Figure, Run } from "../run.ts";
+import { type Figure, known, per, type Run } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
 import { figuresOf } from "./figures.ts";
@@ -41,13 +41,13 @@ export function runDrop(
   return {
     contender,
     seed,
-    figures: {
+    figures: known({
       submitted: result.submitted,
       ...figures,
       ...work,
-      kWhPerJob: figures.itKWh / Math.max(1, figures.accepted),
-      whPerCoreHour: work.coreHours > 0 ? (figures.itKWh * 1000) / work.coreHours : 0,
-    },
+      kWhPerJob: per(figures.itKWh, figures.accepted),
+      whPerCoreHour: per(figures.itKWh * 1000, work.coreHours),
+    }),
     done: Uint8Array.from(result.placedOn, (node) => (node === -1 ? 0 : 1)),
   };
 }

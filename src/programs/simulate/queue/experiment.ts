@@ -1,7 +1,7 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Experiment, ExperimentOptions } from "../experiment.ts";
 import type { Run } from "../run.ts";
-import { generateTrace } from "../trace/generate.ts";
+import { expectedJobs, generateTrace } from "../trace/generate.ts";
 import { type Trace, until } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
 import { queueFigures } from "./figures.ts";
@@ -27,6 +27,7 @@ export function queueExperiment(
   return {
     figures: queueFigures,
     conditions: { nodes, hours: lasts, ...(trace === undefined && { load }) },
+    expectedJobs: trace?.length ?? expectedJobs(workload),
     traceOf: (seed) => given ?? generateTrace(workload, seededRandom(seed)),
     run: (jobs, contender, seed, onProgress) => runQueue({ trace: jobs, machines, seed }, contender, onProgress),
     settle: inSameTime,

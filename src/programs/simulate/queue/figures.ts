@@ -1,5 +1,5 @@
 import { quantile } from "../drop/figures.ts";
-import type { Figure } from "../run.ts";
+import { type Figure, known, per } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 
 /** All that a run leaves behind. */
@@ -88,7 +88,7 @@ export function figuresOf(story: Story): { figures: Record<string, number>; done
   const joules = energy.cpu + energy.gpu;
   return {
     done,
-    figures: {
+    figures: known({
       jobs: trace.length,
       completed: waits.length,
       unfinished: trace.length - waits.length,
@@ -96,27 +96,25 @@ export function figuresOf(story: Story): { figures: Record<string, number>; done
       gpuHours: gpuSeconds / 3600,
       itKWh: joules / KWH,
       sameTimeKWh: joules / KWH,
-      emptyNodesPct: joules > 0 ? (energy.empty / joules) * 100 : 0,
-      kWhPerCoreHour: ratio(energy.cpu / KWH, coreSeconds / 3600),
-      kWhPerGpuHour: ratio(energy.gpu / KWH, gpuSeconds / 3600),
+      emptyNodesPct: per(energy.empty * 100, joules),
+      kWhPerCoreHour: per(energy.cpu / KWH, coreSeconds / 3600),
+      kWhPerGpuHour: per(energy.gpu / KWH, gpuSeconds / 3600),
       peakKW: peakWatts / 1000,
       p99RampKW: quantile(ramps, 0.99) / 1000,
       waitMeanSec: mean(wait),
-      waitP95Sec: quantile(wait, 0.95),
+      waitP95Sec: waits.length > 0 ? quantile(wait, 0.95) : undefined,
       slowdownMean: mean(slowdown),
-      slowdownP95: quantile(slowdown, 0.95),
+      slowdownP95: waits.length > 0 ? quantile(slowdown, 0.95) : undefined,
       sloMisses: missed,
-      sloMissPct: ratio(missed * 100, performance),
+      sloMissPct: per(missed * 100, performance),
       makespanHours: endSec / 3600,
       idleKW: idleWatts / 1000,
-    },
+    }),
   };
 }
 
-/** Of nothing done there is no rate; 0 is what tables and JSON can hold. */
-const ratio = (amount: number, of: number): number => (of > 0 ? amount / of : 0);
-const mean = (values: Float64Array): number =>
-  ratio(
+const mean = (values: Float64Array): number | undefined =>
+  per(
     values.reduce((sum, value) => sum + value, 0),
     values.length,
   );

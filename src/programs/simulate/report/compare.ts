@@ -38,10 +38,8 @@ export function compare(runs: readonly Run[], figures: readonly Figure[]): Compa
     const shown: Record<string, Estimate> = {};
     const difference: Record<string, Estimate> = {};
     for (const { key, compared } of figures) {
-      shown[key] = estimateOf(
-        own.map((run) => run.figures[key] ?? Number.NaN),
-        random(),
-      );
+      const values = own.map((run) => run.figures[key]).filter((value) => value !== undefined);
+      if (values.length === own.length) shown[key] = estimateOf(values, random());
       if (own === baseRuns || compared === undefined || (compared === "same work" && !sameWork)) continue;
       const pairs = own.map((run, index) => percentOff(run.figures[key], baseRuns[index]?.figures[key]));
       if (pairs.every(Number.isFinite)) difference[key] = estimateOf(pairs, random());

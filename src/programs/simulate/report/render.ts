@@ -10,10 +10,12 @@ export function renderRuns(runs: readonly Run[], figures: readonly Figure[]): st
   const rows = runs.map((run) => [
     nameOf(run.contender),
     String(run.seed),
-    ...figures.map(({ key, digits }) => shown(run.figures[key] ?? Number.NaN, digits)),
+    ...figures.map(({ key, digits }) => cell(run.figures[key], digits)),
   ]);
   return `${table([head, ...rows])}${legend(figures)}`;
 }
+
+const cell = (value: number | undefined, digits: number): string => (value === undefined ? "–" : shown(value, digits));
 
 /** Titles that need a word. */
 function legend(figures: readonly Figure[]): string {
@@ -26,10 +28,7 @@ export function renderComparison(comparison: Comparison, figures: readonly Figur
   const { baseline, seeds, sameWork, note, arms } = comparison;
   const means = table([
     ["arm", ...figures.map(({ title }) => title)],
-    ...arms.map(({ arm, figures: own }) => [
-      arm,
-      ...figures.map(({ key, digits }) => shown(own[key]?.mean ?? Number.NaN, digits)),
-    ]),
+    ...arms.map(({ arm, figures: own }) => [arm, ...figures.map(({ key, digits }) => cell(own[key]?.mean, digits))]),
   ]);
   const compared = figures.filter(({ compared }) => compared === "always" || (compared !== undefined && sameWork));
   const differences = table([

@@ -9,13 +9,18 @@ export interface Workload {
 }
 
 /** Hours times jobs an hour may ask for more than memory holds. */
-const MOST_JOBS = 10_000_000;
+export const MOST_JOBS = 10_000_000;
+
+/** How many jobs it will be, give or take chance. */
+export const expectedJobs = ({ arrivals, hours }: Workload): number =>
+  hours * arrivals.perHour * jobsPerArrival(arrivals);
 
 /** A trace of that workload: the same random source gives the same jobs. */
-export function generateTrace({ mix, arrivals, hours }: Workload, random: RandomSource): Trace {
+export function generateTrace(workload: Workload, random: RandomSource): Trace {
+  const { mix, arrivals, hours } = workload;
   const jobs = new TraceBuilder();
   const { perHour, swing, periodSec, burstShare, burstSize } = arrivals;
-  const expected = hours * perHour * jobsPerArrival(arrivals);
+  const expected = expectedJobs(workload);
   if (!(expected <= MOST_JOBS))
     throw new RangeError(`about ${expected} jobs are above ${MOST_JOBS}; ask for fewer hours`);
   // Thinning: arrivals at the highest rate there is, of which each is kept as often as its moment's rate is of the highest.
