@@ -1,5 +1,6 @@
+import type { FacilityReading } from "../../core/physics/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
-import type { Datacenter } from "./datacenter.ts";
+import type { Datacenter, Offences, Totals } from "./datacenter.ts";
 import { facilityOf } from "./facility.ts";
 import { definitions } from "./metrics.ts";
 
@@ -20,6 +21,8 @@ export class Figures {
   readonly #rackPower;
   readonly #podWrites;
   readonly #writeErrors;
+  /** Summed up over all nodes once a scrape. */
+  #seen: { readonly site: FacilityReading; readonly totals: Totals; readonly offences: Offences } | undefined;
 
   constructor(metrics: ProgramMetrics, facts: SimulatorFacts) {
     const { datacenter } = facts;
@@ -43,15 +46,15 @@ export class Figures {
     this.#rackPower = metrics.gauge(definitions.rackPower);
     this.#podWrites = metrics.counter(definitions.podWrites);
     this.#writeErrors = metrics.counter(definitions.writeErrors);
-    metrics.reading(definitions.ambient, () => datacenter.facility().inlet);
-    metrics.reading(definitions.outside, () => datacenter.facility().outside);
-    metrics.reading(definitions.itPower, () => datacenter.facility().it);
-    metrics.reading(definitions.coolingPower, () => datacenter.facility().cooling);
-    metrics.reading(definitions.energy, () => datacenter.totals.joules);
-    metrics.reading(definitions.seconds, () => datacenter.now);
-    metrics.reading(definitions.capChanges, () => datacenter.totals.capChanges);
-    metrics.reading(definitions.heldPods, () => datacenter.offences.pods);
-    metrics.reading(definitions.heldSeconds, () => datacenter.offences.podSeconds);
+    metrics.reading(definitions.ambient, () => this.#seen?.site.inlet);
+    metrics.reading(definitions.outside, () => this.#seen?.site.outside);
+    metrics.reading(definitions.itPower, () => this.#seen?.site.it);
+    metrics.reading(definitions.coolingPower, () => this.#seen?.site.cooling);
+    metrics.reading(definitions.energy, () => this.#seen?.totals.joules);
+    metrics.reading(definitions.seconds, () => this.#seen?.totals.seconds);
+    metrics.reading(definitions.capChanges, () => this.#seen?.totals.capChanges);
+    metrics.reading(definitions.heldPods, () => this.#seen?.offences.pods);
+    metrics.reading(definitions.heldSeconds, () => this.#seen?.offences.podSeconds);
     metrics.reading(definitions.registered, facts.registered);
     metrics.reading(definitions.behind, facts.behind);
     metrics.reading(definitions.submitted, facts.submitted);
@@ -73,7 +76,9 @@ export class Figures {
       this.#nodes.cpuCap.set(row, physics.caps.cpuWattsPerPackage);
       this.#nodes.gpuCap.set(row, physics.caps.gpuWattsPerBoard);
     }
-    const { zones, racks } = facilityOf(this.#datacenter);
+    const { site, zones, racks } = facilityOf(this.#datacenter);
+    const { totals, offences } = this.#datacenter;
+    this.#seen = { site, totals, offences };
     for (const [zone, { inlet, it, cooling }] of zones) {
       this.#zones.ambient.set({ zone }, inlet);
       this.#zones.it.set({ zone }, it);

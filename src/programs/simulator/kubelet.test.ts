@@ -47,6 +47,19 @@ describe("nodes", () => {
     expect(nodes[0]?.spec?.taints).toHaveLength(1);
   });
 
+  it("that somebody deletes come back, as machines that are still there do", async () => {
+    trial = await Trial.begin();
+    const uid = async () => (await trial.nodes()).find(({ metadata }) => metadata.name === "sim-004")?.metadata.uid;
+    const before = await uid();
+    await trial.hand.delete(resources.nodes, { name: "sim-004" });
+    expect(await uid()).toBeUndefined();
+    await trial.pass(60);
+    expect(await uid()).toBeDefined();
+    expect(await uid()).not.toBe(before);
+    await trial.end();
+    expect(await trial.nodes()).toEqual([]);
+  });
+
   it("of somebody else are never touched", async () => {
     trial = new Trial();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });

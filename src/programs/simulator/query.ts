@@ -74,12 +74,20 @@ class Parser {
 
   #union(depth: number): readonly Selected[] {
     if (depth > DEEPEST) throw new QueryError("the query is nested too deeply");
-    let result = this.#term(depth);
-    while (this.#peek().kind === "word" && this.#peek().text === "or") {
+    const first = this.#term(depth);
+    if (!this.#isOr()) return first;
+    // What the left side has, the right side does not add.
+    const all = new Map(first.map((one) => [identity(one), one]));
+    while (this.#isOr()) {
       this.#at++;
-      result = union(result, this.#term(depth));
+      for (const one of this.#term(depth)) if (!all.has(identity(one))) all.set(identity(one), one);
     }
-    return result;
+    return [...all.values()];
+  }
+
+  #isOr(): boolean {
+    const { kind, text } = this.#peek();
+    return kind === "word" && text === "or";
   }
 
   #term(depth: number): readonly Selected[] {
@@ -191,19 +199,18 @@ function matcherOf(label: string, sign: string, text: string): Matcher {
 
 /** A pattern of somebody else's making could keep the event loop busy for ever, so only plain words are taken. */
 function alternatives(pattern: string): readonly string[] {
-  return pattern.split("|").map((word) => {
-    const plain = word.replace(/\\([\\.+*?()[\]{}^$])/g, "");
-    if (/[\\.+*?()[\]{}^$]/.test(plain))
+  const words = [""];
+  for (const [piece] of pattern.matchAll(/\\.|[^\\]|\\$/gsu)) {
+    if (piece === "|") words.push("");
+    else if (piece.length > 1 && piece.startsWith("\\") && SPECIAL.test(piece.slice(1)))
+      words.push(`${words.pop()}${piece.slice(1)}`);
+    else if (SPECIAL.test(piece))
       throw new QueryError(`=~ takes words with | between them, not ${JSON.stringify(pattern)}`);
-    return word.replace(/\\(.)/g, "$1");
-  });
+    else words.push(`${words.pop()}${piece}`);
+  }
+  return words;
 }
-
-/** What the left side has, the right side does not add. */
-function union(left: readonly Selected[], right: readonly Selected[]): readonly Selected[] {
-  const known = new Set(left.map(identity));
-  return [...left, ...right.filter((one) => !known.has(identity(one)))];
-}
+const SPECIAL = /[\\.+*?()|[\]{}^$]/;
 
 const identity = ({ labels }: Selected): string =>
   JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -149,11 +149,11 @@ export class Registrar {
 
   async #renewPart(part: number, signal: AbortSignal): Promise<void> {
     const names = [...this.#uids].filter((_, index) => index % PARTS === part);
-    await eachOf(names, WRITES_AT_ONCE, async ([name, uid]) => this.#renew(name, uid, signal));
+    await eachOf(names, WRITES_AT_ONCE, async ([name]) => this.#renew(name, signal));
   }
 
   /** One that fails has its next turn in a round; a node is lost after four. */
-  async #renew(name: string, uid: string, signal: AbortSignal): Promise<void> {
+  async #renew(name: string, signal: AbortSignal): Promise<void> {
     const { client, ioClock, log, onFailed } = this.#options;
     const patch = { spec: { renewTime: microTime(ioClock.now()) } };
     try {
@@ -162,8 +162,8 @@ export class Registrar {
       if (signal.aborted) return;
       onFailed?.();
       log.debug({ node: name, err }, "a heartbeat failed");
-      // Somebody deleted it: it is made anew.
-      if (isApiError(err, "notFound")) await this.#createLease(name, uid, signal).catch(() => undefined);
+      // It goes when its Node goes: a machine that is still there registers again.
+      if (isApiError(err, "notFound")) this.#queue.add(name);
     }
   }
 }

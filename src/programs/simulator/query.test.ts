@@ -1,0 +1,120 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fillPromql } from "../../platform/telemetry/index.ts";
+import { type Families, QueryError, select } from "./query.ts";
+
+let made = 0;
+const families: Families = {
+  power: () => {
+    made++;
+    return [
+      { labels: { node: "a", rack: "r1" }, value: 1 },
+      { labels: { node: "b", rack: "r2" }, value: 2 },
+      { labels: { node: "c.d", rack: "r2" }, value: 3 },
+    ];
+  },
+  heat: () => [{ labels: {}, value: 20 }],
+};
+const values = (query: string) => select(query, families).map(({ value }) => value);
+
+function outcomeOf(query: string): string {
+  try {
+    select(query, families);
+    return "answered";
+  } catch (error) {
+    return error instanceof QueryError ? `refused: ${error.message}` : String(error);
+  }
+}
+
+describe("queries", () => {
+  it.each([
+    ["power", [1, 2, 3]],
+    ["  heat # the air\n", [20]],
+    ["power{}", [1, 2, 3]],
+    ['power{rack="r2"}', [2, 3]],
+    ["power{rack='r2', node!=`b`,}", [3]],
+    ['power{rack=~"r1|r2",node!~"b"}', [1, 3]],
+    [String.raw`power{node=~"c\\.d"}`, [3]],
+    ['power{nothing=""}', [1, 2, 3]],
+    ['{__name__="heat"}', [20]],
+    ["(power) or heat", [1, 2, 3, 20]],
+    ['power{node="a"} or power', [1, 2, 3]],
+    ["toString", []],
+    ["unknown", []],
+  ])("%s", (query, expected) => {
+    expect(values(query)).toEqual(expected);
+  });
+
+  it("set a label to a constant, and make a metric once however often it is named", () => {
+    made = 0;
+    const part = (place: number, rack: string) =>
+      `label_replace((${fillPromql('power{rack="{rack}"}', "{rack}", rack)}\n), "part", "${place}", "", "")`;
+    const found = select([part(0, "r1"), part(1, "r2")].join(" or "), families);
+    expect(found.map(({ labels, value }) => [labels["part"], value])).toEqual([
+      ["0", 1],
+      ["1", 2],
+      ["1", 3],
+    ]);
+    expect(made).toBe(1);
+  });
+
+  const awkward = fc.constantFrom(..."ab.|\\\"'`{}()[]^$*+?#,= \n\t".split(""), "ü", "\u{1f600}");
+
+  it("of a label with any name find that label and nothing else", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: awkward }), (name) => {
+        const own: Families = {
+          m: () => [
+            { labels: { rack: name }, value: 1 },
+            { labels: { rack: `${name}x` }, value: 2 },
+          ],
+        };
+        for (const template of ['m{rack="{rack}"}', "m{rack='{rack}'}", "m{rack=`{rack}`}", 'm{rack=~"{rack}"}'])
+          expect(select(fillPromql(template, "{rack}", name), own).map(({ value }) => value)).toEqual([1]);
+      }),
+    );
+  });
+
+  it("of any text are answered or refused in words", () => {
+    const word = fc.constantFrom(
+      "power",
+      "or",
+      "(",
+      ")",
+      "{",
+      "}",
+      ",",
+      "=",
+      "=~",
+      '"a"',
+      "label_replace",
+      "#",
+      "\n",
+      "'",
+      "1",
+    );
+    const text = fc.oneof(
+      fc.string({ unit: awkward }),
+      fc.array(word, { maxLength: 12 }).map((words) => words.join(" ")),
+    );
+    fc.assert(
+      fc.property(text, (query) => {
+        expect(outcomeOf(query)).toMatch(/^(answered|refused: .+)$/s);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    "sum(power)",
+    "rate(power[2m])",
+    "power > 1",
+    "power offset 5m",
+    "",
+    "{}",
+    'power{node=~"(a+)+"}',
+    "x".repeat(300_000),
+  ])("refuse what is more than they know", (query) => {
+    expect(() => select(query, families)).toThrow(QueryError);
+  });
+});
