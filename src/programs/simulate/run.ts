@@ -15,6 +15,8 @@ export interface Figure {
   readonly key: string;
   readonly title: string;
   readonly digits: number;
+  /** Says something only beside other runs. */
+  readonly besideOthers?: true;
   /** What it is, where its title does not tell. */
   readonly about?: string;
   /** `always`: a rate or a share, whatever was done; `same work`: only between runs that did the same. */

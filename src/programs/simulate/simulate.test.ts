@@ -165,6 +165,9 @@ describe("joulie simulate in queue mode", () => {
     expect(first.out).toContain("SLO miss %: performance jobs that ran more than 5 % longer than at full speed\n");
     expect(first.out).toContain("Every arm did the same jobs on every seed.");
     expect(first.out).toContain("(seeds 7–9)");
+    // Alone a run has nobody to be held against.
+    expect(first.out).toContain("kWh, same time");
+    expect((await run({ ARM: "least", NODES: "5", HOURS: "1" })).out).not.toContain("same time");
   });
 
   it("runs one arm of a trace for as long as it is asked to take jobs", async () => {

@@ -34,6 +34,7 @@ export const queueFigures: readonly Figure[] = [
     title: "kWh, same time",
     digits: 1,
     compared: "same work",
+    besideOthers: true,
     about: "with the idle power of those that were done sooner until the last one was",
   },
   { key: "emptyNodesPct", title: "% by empty nodes", digits: 1 },

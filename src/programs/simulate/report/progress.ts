@@ -2,6 +2,8 @@ import type { Clock } from "../../../platform/clock/index.ts";
 
 const WIDTH = 24;
 const REDRAW_MS = 100;
+/** Before this share is done the time left is a guess. */
+const TELLING = 0.02;
 
 /** A bar with the time left, on a terminal; elsewhere nothing. */
 export class Progress {
@@ -26,7 +28,7 @@ export class Progress {
     const share = Math.min(1, Math.max(0, done));
     const full = Math.round(WIDTH * share);
     const bar = "█".repeat(full) + "░".repeat(WIDTH - full);
-    const left = share > 0 ? ((now - this.#started) * (1 - share)) / share / 1000 : undefined;
+    const left = share >= TELLING ? ((now - this.#started) * (1 - share)) / share / 1000 : undefined;
     const eta = left === undefined ? "" : `  ${timeOf(left)} left`;
     this.#write(`\r\x1b[K${bar} ${String(Math.floor(share * 100)).padStart(3)} %${eta}  ${what}`);
   }

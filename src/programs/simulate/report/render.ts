@@ -5,7 +5,8 @@ import type { Comparison } from "./compare.ts";
 import { shown, signed, table } from "./table.ts";
 
 /** One run for each line. */
-export function renderRuns(runs: readonly Run[], figures: readonly Figure[]): string {
+export function renderRuns(runs: readonly Run[], all: readonly Figure[]): string {
+  const figures = all.filter(({ besideOthers }) => besideOthers !== true);
   const head = ["arm", "seed", ...figures.map(({ title }) => title)];
   const rows = runs.map((run) => [
     nameOf(run.contender),

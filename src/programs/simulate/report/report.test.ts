@@ -124,6 +124,12 @@ describe("tables", () => {
       ["least", shown(12_345.678, 1)],
     ];
     expect(table(rows)).toBe("arm         kWh\nleast  12,345.7\n");
-    expect([signed(1.234, 2), signed(-1, 0), signed(0, 0)]).toEqual(["+1.23", "-1", "0"]);
+    expect([1.234, -1, 0, -0.001, 0.004].map((value) => signed(value, 2))).toEqual([
+      "+1.23",
+      "-1.00",
+      "0.00",
+      "0.00",
+      "0.00",
+    ]);
   });
 });

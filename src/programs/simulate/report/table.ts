@@ -14,4 +14,8 @@ export function table(rows: readonly (readonly string[])[]): string {
 export const shown = (value: number, digits: number): string =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-export const signed = (value: number, digits: number): string => `${value > 0 ? "+" : ""}${shown(value, digits)}`;
+/** What rounds to nothing has no sign. */
+export function signed(value: number, digits: number): string {
+  const rounded = Number(value.toFixed(digits));
+  return `${rounded > 0 ? "+" : ""}${shown(rounded === 0 ? 0 : rounded, digits)}`;
+}
