@@ -174,9 +174,20 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     eventLoop.stop();
     await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
     if (!config.KEEP_OBJECTS) await cleanUp({ client, registrar, transport, ioClock, log });
+    tellSummary(datacenter, log);
     datacenter.stop();
     await Promise.all([nodes?.close(), pages?.close(), watch.stop()]);
   }
+}
+
+function tellSummary({ totals, offences }: Datacenter, log: Logger): void {
+  const figures = {
+    simulatedSeconds: Math.round(totals.seconds),
+    kWh: totals.joules / 3.6e6,
+    capChanges: totals.capChanges,
+    performancePodsHeld: offences.pods,
+  };
+  log.info(figures, "what was simulated");
 }
 
 interface Remains {
