@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultFacility, inletAt, outsideAt } from "../../core/physics/index.ts";
-import { instant, milliseconds, percent, seconds, watts } from "../../core/units/index.ts";
+import { type Instant, instant, milliseconds, percent, seconds, watts } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { Datacenter } from "./datacenter.ts";
@@ -12,12 +12,12 @@ import type { PodJob } from "./pod-job.ts";
 
 function begin(nodes = 20, hour = 10) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, hour)));
-  const finished: PodJob[] = [];
+  const finished: { readonly key: string; readonly at: Instant }[] = [];
   const datacenter = new Datacenter({
     fleet: fleetOf(nodes, "sim", seededRandom(1)),
     clock,
     level: { cpuPct: percent(100), gpuPct: percent(100) },
-    onFinished: (_, job) => finished.push(job),
+    onFinished: ({ key }, at) => finished.push({ key, at }),
   });
   datacenter.start();
   const pass = (length: number) => clock.advance(milliseconds(1000 * length));
@@ -88,12 +88,13 @@ describe("energy", () => {
 
 describe("jobs", () => {
   it("end at their own time although nobody looks", () => {
-    const { finished, pass, run, datacenter } = begin();
+    const { finished, pass, run, datacenter, clock } = begin();
     run({ work: seconds(100) });
+    const end = clock.now() + 100_000;
     pass(99.9);
     expect(finished).toEqual([]);
     pass(0.2);
-    expect(finished.map(({ key }) => key)).toEqual(["default/job"]);
+    expect(finished).toEqual([{ key: "default/job", at: end }]);
     expect(datacenter.totals.pods).toBe(0);
   });
 });

@@ -1,7 +1,9 @@
 import { defaultFacility, type FacilityReading, facilityAt, inletAt, outsideAt } from "../../core/physics/index.ts";
 import {
+  after,
   celsius,
   elapsed,
+  type Instant,
   inSeconds,
   type Joules,
   joules,
@@ -22,8 +24,8 @@ export interface DatacenterOptions {
   /** The simulated time. */
   readonly clock: Clock;
   readonly level: PerformanceLevel;
-  /** A job has come to its end by itself. */
-  readonly onFinished: (machine: Machine, job: PodJob) => void;
+  /** A job has come to its end by itself, at a moment that may be a little ago. */
+  readonly onFinished: (job: PodJob, at: Instant) => void;
 }
 
 /** Sums over all nodes. */
@@ -75,9 +77,9 @@ export class Datacenter {
     this.#midnight = seconds((clock.now() / 1000) % DAY);
     const beginning = { at: seconds(0), ambient: this.#inlet() };
     const machines = fleet.map((spec) => {
-      const machine: Machine = new Machine(spec, beginning, {
+      const machine = new Machine(spec, beginning, {
         level,
-        finished: (job) => onFinished(machine, job),
+        finished: (job, at) => onFinished(job, this.#calendar(at)),
         offended: (offence) => {
           this.#offencesCount++;
           if (this.#offences.length < FIRST_OFFENCES) this.#offences.push(offence);
@@ -172,6 +174,11 @@ export class Datacenter {
       rated += machine.spec.model.full;
     }
     return facilityAt(defaultFacility, this.#timeOfDay(), watts(it), watts(rated));
+  }
+
+  /** What the calendar said, or will say, at a moment of the simulation. */
+  #calendar(at: Seconds): Instant {
+    return after(this.#options.clock.now(), milliseconds(1000 * (at - this.now)));
   }
 
   #timeOfDay(): Seconds {

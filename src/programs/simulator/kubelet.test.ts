@@ -47,6 +47,17 @@ describe("nodes", () => {
     expect(nodes[0]?.spec?.taints).toHaveLength(1);
   });
 
+  it("get in although the API server refuses and loses calls", async () => {
+    trial = new Trial();
+    const isWrite = ({ method }: { readonly method: string }) => method === "POST";
+    trial.api.faults.add({ when: isWrite, fault: { kind: "status", code: 503 }, times: 30 });
+    trial.api.faults.add({ when: isWrite, fault: { kind: "torn", afterBytes: 5 }, times: 30 });
+    await trial.start({});
+    expect(await trial.nodes()).toHaveLength(20);
+    const { items } = await trial.hand.listAll(resources.leases, { namespace: "kube-node-lease" });
+    expect(items).toHaveLength(20);
+  });
+
   it("that somebody deletes come back, as machines that are still there do", async () => {
     trial = await Trial.begin();
     const uid = async () => (await trial.nodes()).find(({ metadata }) => metadata.name === "sim-004")?.metadata.uid;

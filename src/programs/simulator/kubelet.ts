@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../../platform/clock/index.ts";
 import {
   type Change,
@@ -83,10 +83,10 @@ export class Kubelet {
   }
 
   /** The physics has brought a job to its end. */
-  finished({ key, id }: PodJob): void {
+  finished({ key, id }: PodJob, at: Instant): void {
     const stay = this.#stays.get(key);
     if (stay?.uid !== id) return;
-    stay.finishedAt = this.#options.clock.now();
+    stay.finishedAt = at;
     this.#queue.add(key);
   }
 

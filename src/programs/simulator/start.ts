@@ -88,7 +88,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     fleet,
     clock,
     level: { cpuPct: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, gpuPct: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX },
-    onFinished: (_, job) => kubelet.finished(job),
+    onFinished: (job, at) => kubelet.finished(job, at),
   });
   const kubelet: Kubelet = new Kubelet({
     ...io,
