@@ -7,10 +7,12 @@ const spread = (index: number, most: number) => (index * 7919) % most;
 
 /** With fewer images than kube-objects.ts has, 5,000 of them are the 30 MB that a cluster of this size really sends. */
 export function nodeOf(index: number) {
-  const { metadata, spec, status } = bigNode(index, 1000 + index);
+  const { metadata, spec, status } = bigNode(index, FIRST_VERSION + index);
   return { metadata, spec, status: { ...status, images: status.images.slice(0, IMAGES) } };
 }
 const IMAGES = 2;
+/** All versions have as many digits, so that one can take the place of another. */
+const FIRST_VERSION = 10_000_000;
 
 export const nameOf = (index: number): string => nodeOf(index).metadata.name;
 
@@ -50,4 +52,26 @@ export function bodyOf(mode: Mode, nodes: number, workloadClass: string): Buffer
       ? { Nodes: null, NodeNames: indexes.map(nameOf) }
       : { Nodes: { metadata: {}, items: indexes.map(nodeOf) }, NodeNames: null };
   return Buffer.from(JSON.stringify({ Pod: pod(workloadClass), ...sent }));
+}
+
+/** A request in which Nodes get new versions from one time to the next, as those do whose kubelets report. */
+export class ChangingBody {
+  readonly bytes: Buffer;
+  readonly #places: number[] = [];
+  #next = 0;
+  #version = 20_000_000;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    const key = '"resourceVersion":"';
+    for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length))
+      this.#places.push(at + key.length);
+  }
+
+  change(share: number): void {
+    for (let count = 0; count < this.#places.length * share; count++) {
+      this.bytes.write(String(this.#version++), this.#places[this.#next]);
+      this.#next = (this.#next + 1) % this.#places.length;
+    }
+  }
 }

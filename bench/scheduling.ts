@@ -102,7 +102,7 @@ async function populate({ api }: ControlPlane): Promise<void> {
         metadata,
         spec: { nodeName: name, profile: "performance" },
       });
-      // All fresh until the last run, and all performance: every pod may run anywhere, as with the stub.
+      // All performance: every pod may run anywhere, as with the stub.
       const status = { ...twinStatusOf(index, lastUpdated), schedulableClass: "performance" };
       await api.mergePatch(`${twins}/${name}/status`, { status });
     }

@@ -177,7 +177,10 @@ describe.each([
 
   it("SCH-56 scheduling goes on when the extender stops in the middle of a burst, and heeds it again when it is back", async () => {
     const burst = plane.createPods(numbered("burst", 150), classed("standard"));
-    await vi.waitFor(async () => expect(Object.keys(await placed("burst"))).not.toEqual(["nowhere"]), soon);
+    await vi.waitFor(
+      async () => expect(Object.keys(await placed("burst")).filter((node) => node !== "nowhere")).not.toEqual([]),
+      soon,
+    );
     await extender?.stop();
     extender = undefined;
     await burst;
