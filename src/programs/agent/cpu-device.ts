@@ -8,7 +8,7 @@ import {
   pooledTarget,
   resolveCap,
 } from "../../core/control/index.ts";
-import type { Percent, Watts } from "../../core/units/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
 import { CapKeeper, type Seat } from "./cap-keeper.ts";
@@ -25,6 +25,7 @@ export interface CpuReport extends DeviceReport {
   readonly throttlePct: Percent;
 }
 
+const LOOK_AGAIN = milliseconds(60_000);
 /** Full throttle that leaves power above the band for so many ticks is all that can be done, and not enough. */
 const TICKS_TO_FAIL = 3;
 
@@ -33,11 +34,18 @@ export class CpuDevice {
   readonly #keeper: CapKeeper;
   readonly #throttle: ThrottleKeeper;
   readonly #settings: DvfsSettings;
+  readonly #clock: Clock;
+  /** RAPL did its work in the last tick, and nothing was throttled. */
+  #idle = false;
+  #seenThrottle:
+    | { readonly of: unknown; readonly absent: string | undefined; readonly at: MonotonicInstant }
+    | undefined;
 
   constructor(node: string, journal: Journal, clock: Clock, settings: DvfsSettings) {
     this.#keeper = new CapKeeper(node, journal, clock);
     this.#throttle = new ThrottleKeeper(node, journal, clock, settings);
     this.#settings = settings;
+    this.#clock = clock;
   }
 
   get dvfs() {
@@ -51,7 +59,7 @@ export class CpuDevice {
     const found = await firstPresent(tick.caps, signal);
     const seats = seatsOf(found);
     const usable = seats.some(({ board }) => board.locked === undefined && board.lost === undefined);
-    const noThrottle = tick.throttle === undefined ? "no throttle" : (await tick.throttle.look(signal)).absent;
+    const noThrottle = await this.#noThrottle(tick);
     for (const seat of seats) this.#keeper.observe(seat, powerOf(seat, power), power.since);
     const device = await this.#device(seats, tick);
     const packages = found.backend?.name === "http" || seats.length === 0 ? tick.view.cpu.sockets : seats.length;
@@ -60,6 +68,7 @@ export class CpuDevice {
     const plan = await run.carryOut(cap, usable, noThrottle === undefined);
     const reasons = whyNot(plan, tick, { shut: usable ? [] : [...found.absent, ...shutOf(seats)], noThrottle });
     const report = this.#judge(plan, run, cap, reasons);
+    this.#idle = report.mode === "rapl" && report.throttlePct === 0;
     if (
       !tick.simulate &&
       plan.backend !== "dvfs" &&
@@ -68,6 +77,17 @@ export class CpuDevice {
     )
       await this.#throttle.restore(tick.throttle, signal);
     return report;
+  }
+
+  /** Why there is nothing to throttle. Hundreds of policies are not looked at each tick while nobody needs them. */
+  async #noThrottle({ throttle, signal }: CpuTick): Promise<string | undefined> {
+    if (throttle === undefined) return "no throttle";
+    const now = this.#clock.monotonic();
+    const seen = this.#seenThrottle;
+    if (this.#idle && seen?.of === throttle && elapsed(seen.at, now) < LOOK_AGAIN) return seen.absent;
+    const { absent } = await throttle.look(signal);
+    this.#seenThrottle = { of: throttle, absent, at: now };
+    return absent;
   }
 
   /** The range that fits all packages, with the limit of each before us; a maximum that the machine does not tell is the catalogue's. */

@@ -15,6 +15,7 @@ import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
 import { farewell } from "./farewell.ts";
 import { Figures } from "./figures.ts";
+import { frequencyFigures } from "./frequency-figures.ts";
 import { HardwareReporter } from "./hardware-report.ts";
 import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
@@ -175,7 +176,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       changes,
       figures,
       interval: settings.interval,
-      onTick: () => void showFrequencies(machine, ownRunner, figures),
+      onTick: frequencyFigures(machine, ownRunner, figures, clock),
     });
   const pool: PoolLoop | undefined =
     shard &&
@@ -249,18 +250,5 @@ function warnOfGaps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig
     if (safe === undefined || RECONCILE_INTERVAL < safe * 1000) continue;
     const most = formatDuration(milliseconds(Math.floor(safe) * 1000));
     log.warn({ zone, most }, "RECONCILE_INTERVAL is longer than this energy counter lasts: it gives no power reading");
-  }
-}
-
-async function showFrequencies(
-  machine: HostMachine,
-  { name, control, last }: NodeRunner,
-  figures: Figures,
-): Promise<void> {
-  const throttles = last?.cpu?.mode === "dvfs" && control.dvfs.throttlePct > 0;
-  try {
-    figures.frequencies(name, await machine.frequencies(throttles));
-  } catch {
-    figures.frequencies(name, []);
   }
 }
