@@ -184,6 +184,7 @@ describe("a journal after a power cut", () => {
           }
         })();
         files.files.set("originals.json", damaged);
+        files.files.delete("originals.damaged.json");
         const { boards, problems } = await open(files);
         expect(boards).toEqual(sane ? ["a", "b"] : ["a"]);
         expect(problems).toHaveLength(sane ? 0 : 1);
@@ -191,14 +192,53 @@ describe("a journal after a power cut", () => {
     );
   });
 
-  it("keeps what is damaged beyond use for people, and starts anew", async () => {
+  it("keeps what is damaged for people, and until they have looked takes no limit for an original", async () => {
     const files = new MemoryFiles();
     files.files.set("originals.json", "\0\0\0");
-    const { journal, problems } = await open(files);
-    expect(problems.join("; ")).toMatch(/originals.json cannot be used.*no original limit is known any more/);
-    await journal.keep(entry("a"));
+    for (const _ of ["this start", "the next"]) {
+      const { journal, problems } = await open(files);
+      expect(problems.at(-1)).toMatch(
+        /cannot be used.*No other limit is changed until.*removed originals.damaged.json/,
+      );
+      await expect(journal.keep(entry("a"))).rejects.toThrow("originals.damaged.json");
+      expect(journal.size).toBe(0);
+    }
     expect(files.files.get("originals.damaged.json")).toBe("\0\0\0");
+    files.files.delete("originals.damaged.json");
+    await (await open(files)).journal.keep(entry("a"));
     expect((await open(files)).boards).toEqual(["a"]);
+  });
+
+  it("knows that the file before lacks what was kept last: that is restored, and nothing is new", async () => {
+    const files = new MemoryFiles();
+    const first = await open(files);
+    await first.journal.keep(entry("a"));
+    await first.journal.keep(entry("b"));
+    files.files.set("originals.json", "");
+    const { journal, boards } = await open(files);
+    expect(boards).toEqual(["a"]);
+    await journal.keep(entry("a", { original: "ours by now" }));
+    expect(journal.get(entry("a"))?.original).toBe(entry("a").original);
+    await expect(journal.keep(entry("b", { original: "ours by now" }))).rejects.toThrow("originals.damaged.json");
+    journal.drop(entry("a"));
+    await journal.flush();
+    const after = await open(files);
+    expect(after.boards).toEqual([]);
+    await expect(after.journal.keep(entry("b"))).rejects.toThrow("originals.damaged.json");
+  });
+
+  it("loses nothing where the file that was to follow is whole", async () => {
+    const files = new MemoryFiles();
+    const first = await open(files);
+    await first.journal.keep(entry("a"));
+    const before = files.files.get("originals.json") ?? "";
+    await first.journal.keep(entry("b"));
+    files.files.set("originals.next.json", files.files.get("originals.json") ?? "");
+    files.files.set("originals.json", before.slice(9));
+    const { journal, boards } = await open(files);
+    expect(boards).toEqual(["a", "b"]);
+    await journal.keep(entry("c"));
+    expect((await open(files)).boards).toEqual(["a", "b", "c"]);
   });
 });
 

@@ -34,15 +34,22 @@ export class Journal {
   #generation: number;
   /** Why nothing may be written: another Joulie's file is here. */
   readonly #sealed: string | undefined;
+  /** Why no board may be new: it may be one that was changed, and what it is now our own doing. */
+  readonly #lossy: string | undefined;
   #writing: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #noting: Timer | undefined;
 
-  private constructor(options: JournalOptions, { generation, entries }: Generation, sealed: string | undefined) {
+  private constructor(
+    options: JournalOptions,
+    { generation, entries }: Generation,
+    { sealed, lossy }: { readonly sealed: string | undefined; readonly lossy: string | undefined },
+  ) {
     this.#options = options;
     this.#generation = generation;
     for (const entry of entries) this.#set(entry);
     this.#sealed = sealed;
+    this.#lossy = lossy;
   }
 
   /** Reads what there is. A directory that cannot be read is told at the first write, which is when it matters. */
@@ -50,22 +57,23 @@ export class Journal {
     const { files, onProblem } = options;
     const found = await Promise.all([CURRENT, NEXT, PREVIOUS].map(async (name) => readOne(files, name)));
     const there = found.filter((one) => one !== undefined);
-    for (const { name, read } of there) {
-      // What was cut short while it was written aside is no loss: nothing was changed on its word.
-      if (read.good === undefined && name !== NEXT)
-        onProblem(`${files.directory}/${name} cannot be used: ${read.damage}`);
-    }
     const good = there.flatMap(({ read }) => read.good ?? []);
     const [newest = { generation: 0, entries: [] }] = good.toSorted((a, b) => b.generation - a.generation);
     const newer = there.find(({ read }) => read.good === undefined && read.newer === true);
-    if (good.length === 0 && there.some(({ name }) => name !== NEXT) && newer === undefined) {
-      onProblem(
-        `no original limit is known any more: check the limits of this machine; the damaged file is ${DAMAGED}`,
-      );
-      await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(said(error)));
-    }
     const sealed = newer && `${files.directory}/${newer.name}: ${newer.read.damage}`;
-    return new Journal(options, newest, sealed);
+    // The file before may lack what was kept last; only the one that was to follow has it all.
+    const next = there.find(({ name }) => name === NEXT)?.read.good;
+    const lost = newest === next ? undefined : there.find(({ name, read }) => name === CURRENT && isDamaged(read));
+    for (const { name, read } of there) {
+      // What was cut short while it was written aside is no loss: nothing was changed on its word.
+      if (read.good === undefined && name !== NEXT && name !== lost?.name)
+        onProblem(`${files.directory}/${name} cannot be used: ${read.damage}`);
+    }
+    if (lost !== undefined) await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(said(error)));
+    const known = lost ?? (await readOne(files, DAMAGED));
+    const lossy = known && lossOf(files, known);
+    if (lossy !== undefined) onProblem(lossy);
+    return new Journal(options, newest, { sealed, lossy });
   }
 
   get size(): number {
@@ -97,6 +105,7 @@ export class Journal {
       if (this.#entries.has(key)) return;
     }
     const { mostEntries = MOST_ENTRIES, files } = this.#options;
+    if (this.#lossy !== undefined) throw new Error(`cannot keep the original limit in ${this.#lossy}`);
     if (this.#entries.size >= mostEntries) throw new Error(`the journal in ${files.directory} is full`);
     this.#set(entry);
     try {
@@ -186,6 +195,11 @@ export class Journal {
     await files.settle();
   }
 }
+
+const isDamaged = (read: ReadGeneration): boolean => read.good === undefined && read.newer !== true;
+
+const lossOf = ({ directory }: JournalFiles, { name, read }: Found): string =>
+  `${directory}/${name} cannot be used${read.damage === undefined ? "" : `: ${read.damage}`}; what it alone knew to be original is not known any more. No other limit is changed until somebody has checked those of this machine (booting resets most) and removed ${DAMAGED}`;
 
 interface Found {
   readonly name: string;
