@@ -1,0 +1,59 @@
+// A process that goes through the whole cycle and kills itself at one of its own file operations.
+import fs from "node:fs";
+import files, { type FileHandle } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import { gone, phases, startAgent } from "./cycle.ts";
+
+const [folder = "", killAt = "0", how = ""] = process.argv.slice(2);
+const { writeFileSync, writeSync, openSync } = fs;
+const { open, rename } = files;
+const done: string[] = [];
+
+/** Nothing of the process outlives this: no handler runs, no buffer is written. */
+function before(what: string, half: () => void = () => undefined): void {
+  done.push(what);
+  if (done.length !== Number(killAt)) return;
+  if (how === "torn") half();
+  process.kill(process.pid, "SIGKILL");
+}
+
+fs.openSync = (path, flags, mode) => {
+  if (typeof flags === "number" && (flags & fs.constants.O_WRONLY) !== 0) before(`open ${String(path)}`);
+  return openSync(path, flags, mode);
+};
+fs.writeSync = ((...args: Parameters<typeof writeSync>) => {
+  before("write");
+  return writeSync(...args);
+}) as typeof writeSync;
+files.open = async (path, flags, mode) => {
+  if (flags === "w") before(`open ${String(path)}`);
+  return counted(await open(path, flags, mode));
+};
+files.rename = async (from, to) => {
+  before(`rename ${String(from)}`);
+  return rename(from, to);
+};
+syncBuiltinESMExports();
+
+function counted(handle: FileHandle): FileHandle {
+  const [writeFile, sync] = [handle.writeFile.bind(handle), handle.sync.bind(handle)];
+  handle.writeFile = async (text, options) => {
+    const bytes = Buffer.from(text as string);
+    before("journal", () => void writeSync(handle.fd, bytes, 0, bytes.length >> 1, 0));
+    return writeFile(text, options);
+  };
+  handle.sync = async () => {
+    before("sync");
+    return sync();
+  };
+  return handle;
+}
+
+const agent = await startAgent(folder);
+for (const [index, phase] of [...phases, gone].entries()) {
+  writeFileSync(join(folder, "phase"), String(index));
+  await agent.enforce(phase);
+}
+await agent.close();
+writeFileSync(join(folder, "operations"), JSON.stringify(done));
