@@ -37,10 +37,10 @@ export interface Started {
 type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler";
 
 /**
- * The operator's pauses let bindings that are under way be seen before caps go down. Bindings take real time: at sixty times
- * the speed a second of pause would be less than one of them.
+ * The operator's pauses let bindings that are under way be seen before caps go down. Bindings take real time: at a
+ * hundred times the speed a second of pause would be less than one of them.
  */
-const OPERATOR_PAUSE = milliseconds(250);
+const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);

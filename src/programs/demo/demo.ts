@@ -38,8 +38,8 @@ const CLEANUP = milliseconds(30_000);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
 const USUAL_COLUMNS = 80;
 const DAY = 86_400_000;
-/** In the afternoon, when jobs become fewer: nodes are let go, and some have to wait for it. */
-const TIME_OF_DAY = 16 * 3_600_000;
+/** In the evening, when jobs become fewer: nodes are let go, and some have to wait for it. */
+const TIME_OF_DAY = 18 * 3_600_000;
 
 /** The whole demo on one screen: a cluster, the programs, somebody who watches them, and the way out. */
 export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted: AbortSignal): Promise<Summary> {

@@ -9,15 +9,14 @@ export interface EnergySample {
   readonly joules: Joules;
 }
 
-export interface EnergyFigures {
+export interface MeterFigures {
   readonly samples: number;
+  /** As the meter has it, and as the simulator has counted it over the same time. */
+  readonly meteredJoules: Joules;
   readonly integralJoules: Joules;
-  readonly sampledJoules: Joules;
-  /** How far the second is from the first, as a share of it. */
-  readonly difference: number | undefined;
 }
 
-/** Adds up power as a meter beside the cluster would that looks at it now and then; the simulator's own count must agree. */
+/** Adds up power as a meter beside the cluster would that looks at it now and then. */
 export class EnergyMeter {
   #first: EnergySample | undefined;
   #last: EnergySample | undefined;
@@ -35,13 +34,15 @@ export class EnergyMeter {
     }
   }
 
-  get figures(): EnergyFigures {
-    const integral = (this.#last?.joules ?? 0) - (this.#first?.joules ?? 0);
+  get figures(): MeterFigures {
     return {
       samples: this.#samples,
-      integralJoules: joules(integral),
-      sampledJoules: joules(this.#sampled),
-      difference: integral > 0 ? Math.abs(this.#sampled - integral) / integral : undefined,
+      meteredJoules: joules(this.#sampled),
+      integralJoules: joules((this.#last?.joules ?? 0) - (this.#first?.joules ?? 0)),
     };
   }
 }
+
+/** How far a figure is from the one it should be, as a share of that; undefined where there is nothing to compare. */
+export const deviation = (figure: number, from: number): number | undefined =>
+  from > 0 && Number.isFinite(figure) ? Math.abs(figure - from) / from : undefined;

@@ -1,4 +1,4 @@
-import { type NodeTwin, nodeTwinKind, type Pod, read } from "../../core/api/index.ts";
+import type { NodeTwin, Pod } from "../../core/api/index.ts";
 import { workloadClassOf } from "../../core/demand/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 
@@ -15,6 +15,8 @@ export interface ObservedPod {
   readonly node: string | undefined;
   readonly phase: string;
   readonly performance: boolean;
+  /** Whether the scheduler has said anything about it. */
+  readonly judged: boolean;
   readonly version: number;
 }
 
@@ -25,10 +27,9 @@ export interface ObservedEvent {
   readonly note: string;
 }
 
-export function twinOf(object: KubeObject): ObservedTwin | undefined {
-  const reading = read(nodeTwinKind, object);
-  if (!reading.ok) return undefined;
-  const { spec, status } = reading.value.object;
+/** As the server has it: it has checked it against the schema. */
+export function twinOf(object: KubeObject): ObservedTwin {
+  const { spec, status } = object as unknown as NodeTwin;
   return { node: object.metadata.name, version: versionOf(object), spec, status };
 }
 
@@ -40,9 +41,14 @@ export function podOf(object: KubeObject): ObservedPod {
     node: pod.spec.nodeName,
     phase: pod.status?.phase ?? "Pending",
     performance: workloadClassOf(pod).workloadClass === "performance",
+    judged: conditionsOf(object).some(({ type }) => type === "PodScheduled"),
     version: versionOf(object),
   };
 }
+
+const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[] =>
+  (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
+    ?.conditions ?? [];
 
 /** Undefined: it is about something else, or by somebody else. */
 export function eventOf(object: KubeObject): ObservedEvent | undefined {

@@ -61,8 +61,8 @@ export interface Draining {
   readonly pods: number;
 }
 
-/** Caps travel over real sockets, whatever the time's speed. */
-const SETTLING_AT_LEAST = milliseconds(2000);
+/** Caps travel over real sockets, whatever the time's speed, and the machine may be busy. */
+const SETTLING_AT_LEAST = milliseconds(5000);
 const EXAMPLES = 5;
 
 /**
@@ -78,6 +78,8 @@ export class Observer {
   readonly #events: Reflector<ObservedEvent>;
   /** Since when each node's published caps are what they are. */
   readonly #capsSince = new Map<string, { readonly real: MonotonicInstant; readonly simulated: MonotonicInstant }>();
+  /** Jobs that the scheduler has not looked at, and since when; the first ones all come at once and do not count. */
+  readonly #unseen = new Map<string, MonotonicInstant>();
   #finished = 0;
   #compared = 0;
   #different = 0;
@@ -184,6 +186,17 @@ export class Observer {
     return found.toSorted((one, other) => one.since - other.since);
   }
 
+  /** For how long the job has waited that the scheduler has not looked at for longest, in real time. */
+  get unseen(): Milliseconds {
+    const [first] = this.#unseen.values();
+    return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);
+  }
+
+  /** Jobs that came so far are not counted among those that wait. */
+  forgetUnseen(): void {
+    this.#unseen.clear();
+  }
+
   get caps(): CapFigures {
     return { compared: this.#compared, different: this.#different, examples: this.#examples };
   }
@@ -209,6 +222,9 @@ export class Observer {
   }
 
   #podChanged(change: Change<ObservedPod>): void {
+    if (change.type === "deleted" || change.new.node !== undefined || change.new.judged)
+      this.#unseen.delete(change.key);
+    else if (change.type === "added") this.#unseen.set(change.key, this.#options.ioClock.monotonic());
     if (change.type !== "updated") return;
     const { old, new: pod } = change;
     if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;

@@ -2,14 +2,17 @@ import type { ScaledClock } from "../../platform/clock/index.ts";
 
 /** How the process fared over the last second or so. */
 export interface Strain {
-  /** Of that time, the share in which the event loop had something to do, 0 to 1. */
-  readonly busy: number;
+  /** How late the event loop was for half of those who waited, in milliseconds. */
+  readonly delay: number | undefined;
+  /** For how long, in real seconds, the job has waited that the scheduler has not looked at for longest. */
+  readonly unseen: number;
   /** The age of the oldest NodeTwin in units of the time after which it is refreshed; undefined where there is none. */
   readonly lateness: number | undefined;
 }
 
-/** Above it work begins to queue, and answers come later than the clock's speed allows for. */
-const TOO_BUSY = 0.95;
+/** Not a pause now and then, but work that queues: the next of it is always late. */
+const TOO_LONG_MS = 50;
+const TOO_LONG_UNSEEN = 3;
 /** A refresh that is missing for half of its time again will not come in time. */
 const TOO_LATE = 1.5;
 /** One bad second is nothing: garbage is collected, a burst of jobs comes. */
@@ -32,13 +35,12 @@ export class Pace {
     this.asked = clock.speed;
   }
 
-  observe({ busy, lateness = 0 }: Strain): void {
-    const why =
-      lateness > TOO_LATE
-        ? `twins are refreshed late, by ${lateness.toFixed(1)} times their interval`
-        : busy > TOO_BUSY
-          ? `the process is ${Math.round(busy * 100)} % busy`
-          : undefined;
+  observe({ delay = 0, unseen, lateness = 0 }: Strain): void {
+    const why = [
+      lateness > TOO_LATE && `twins are refreshed late, by ${lateness.toFixed(1)} times their interval`,
+      unseen > TOO_LONG_UNSEEN && `jobs wait for ${Math.round(unseen)} s until the scheduler looks at them`,
+      delay > TOO_LONG_MS && `work waits for ${Math.round(delay)} ms`,
+    ].find((reason) => reason !== false);
     this.#strained = why === undefined ? 0 : this.#strained + 1;
     if (why === undefined || this.#strained < SECONDS_IN_A_ROW) return;
     this.#strained = 0;

@@ -22,6 +22,7 @@ export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
     SEED: String(config.SEED),
+    LOAD: "0.5",
     WORKLOAD_NAMESPACE: plane.workload.namespace,
     SCHEDULER_NAME: plane.workload.scheduler,
     // With the embedded plane it all goes anyway.
@@ -31,9 +32,9 @@ export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
 export const operatorSettings = (config: DemoConfig, { operator }: Ports, simulator: string) =>
   configured(operatorConfig, {
     POLICY_TYPE: config.POLICY,
-    // A base that is mostly too small, so that the number of performance nodes follows the jobs.
-    QUEUE_HP_BASE_FRAC: "0.25",
-    QUEUE_PERF_PER_HP_NODE: "4",
+    // A small base and a small share for each node, so that the number of performance nodes follows the jobs closely.
+    QUEUE_HP_BASE_FRAC: "0.15",
+    QUEUE_PERF_PER_HP_NODE: "2",
     METRICS_ADDR: `127.0.0.1:${operator}`,
     POD_NAMESPACE: NAMESPACE,
     ENABLE_FACILITY_METRICS: "true",
@@ -43,6 +44,8 @@ export const operatorSettings = (config: DemoConfig, { operator }: Ports, simula
 export const agentSettings = ({ agent }: Ports, simulator: string, folder: string) =>
   configured(agentConfig, {
     AGENT_MODE: "pool",
+    // At the demo's usual speed this is once a second for each node.
+    RECONCILE_INTERVAL: "60s",
     METRICS_ADDR: `127.0.0.1:${agent}`,
     STATE_DIR: folder,
     // Machines that end with the demo need nothing back.

@@ -1,7 +1,12 @@
-import { performance } from "node:perf_hooks";
 import process from "node:process";
 import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
-import { type EventLoopDelay, eventLoopDelay, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import {
+  type DelayFigures,
+  type EventLoopDelay,
+  eventLoopDelay,
+  type ScaledClock,
+  systemClock,
+} from "../../platform/clock/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
@@ -40,7 +45,8 @@ export class Stage {
   readonly #pace: Pace;
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
-  #utilization = performance.eventLoopUtilization();
+  /** Of each second. */
+  readonly #delays: DelayFigures[] = [];
 
   constructor(options: StageOptions) {
     const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;
@@ -77,7 +83,7 @@ export class Stage {
   /** Watches until the signal, once the cluster has its jobs. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
-    this.#utilization = performance.eventLoopUtilization();
+    this.observer.forgetUnseen();
     await Promise.all([
       every(SAMPLE, systemClock, signal, () => this.observer.sampleEnergy()),
       every(LOOK, systemClock, signal, async () => {
@@ -117,17 +123,16 @@ export class Stage {
   summary(): Summary {
     const { config, clock, simulator, began } = this.#options;
     const { observer } = this;
-    const { watts, joules, seconds } = simulator.datacenter.totals;
+    const { watts, joules, sampledJoules, seconds } = simulator.datacenter.totals;
     const { pods, podSeconds } = simulator.datacenter.offences;
     const { capped, uncapped } = observer.budget;
-    const delay = this.#eventLoop.read();
     const checks = checksOf({
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
       offences: { pods, podSeconds },
       caps: observer.caps,
-      energy: observer.energy.figures,
+      energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },
     });
     return {
       ok: checks.every(({ ok }) => ok),
@@ -143,18 +148,24 @@ export class Stage {
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: { joules, pue: simulator.datacenter.facility().pue },
       memory: { rssBytes: process.memoryUsage.rss(), peakRssBytes: process.resourceUsage().maxRSS * 1024 },
-      eventLoop: delay && { p50Ms: delay.p50, p99Ms: delay.p99 },
+      eventLoop: {
+        medianMs: medianOf(this.#delays.map(({ p50 }) => p50)),
+        worstMs: Math.max(0, ...this.#delays.map(({ longest }) => longest)),
+      },
       notices: this.#notices,
       checks,
     };
   }
 
   #observePace(): void {
-    const before = this.#utilization;
-    this.#utilization = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(this.#utilization, before);
-    const { oldest } = this.observer.twins;
     const { heartbeat } = this.#options.intervals;
-    this.#pace.observe({ busy: utilization, lateness: oldest === undefined ? undefined : oldest / heartbeat });
+    const { oldest } = this.observer.twins;
+    const delay = this.#eventLoop.read();
+    this.#eventLoop.reset();
+    if (delay !== undefined) this.#delays.push(delay);
+    const unseen = inSeconds(this.observer.unseen);
+    this.#pace.observe({ delay: delay?.p50, unseen, lateness: oldest === undefined ? undefined : oldest / heartbeat });
   }
 }
+
+const medianOf = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

@@ -1,4 +1,4 @@
-import type { Joules, Milliseconds, Seconds } from "../../core/units/index.ts";
+import type { Joules, Seconds } from "../../core/units/index.ts";
 import type { Check } from "./checks.ts";
 import type { Drains } from "./class-history.ts";
 import type { PodFigures } from "./observer.ts";
@@ -20,7 +20,8 @@ export interface Summary {
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
   readonly energy: { readonly joules: Joules; readonly pue: number | undefined };
   readonly memory: { readonly rssBytes: number; readonly peakRssBytes: number };
-  readonly eventLoop: { readonly p50Ms: Milliseconds; readonly p99Ms: Milliseconds } | undefined;
+  /** How late it was: the median over seconds of the median of each, and the worst moment. */
+  readonly eventLoop: { readonly medianMs: number; readonly worstMs: number };
   readonly notices: readonly string[];
   readonly checks: readonly Check[];
 }
