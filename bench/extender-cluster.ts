@@ -70,7 +70,7 @@ export class ChangingBody {
 
   change(share: number): void {
     for (let count = 0; count < this.#places.length * share; count++) {
-      this.bytes.write(String(this.#version++), this.#places[this.#next]);
+      this.bytes.write(String(this.#version++), this.#places[this.#next] ?? 0);
       this.#next = (this.#next + 1) % this.#places.length;
     }
   }
