@@ -56,7 +56,8 @@ export class HttpCaps implements PowerCapBackend {
     return absent === undefined ? { boards: [{ id: boards[this.kind], device }] } : { absent };
   }
 
-  async limit(): Promise<LimitReading> {
+  async limit(id: string): Promise<LimitReading> {
+    if (!this.#has(id)) return { unreadable: this.#unknown(id) };
     const { seen, count } = this.#options.devices();
     if (seen === undefined || seen === this.#last?.seen) return { unreadable: "telemetry has said nothing since" };
     if (!isPositive(seen.cap)) return { unreadable: "telemetry reports no cap" };
@@ -65,24 +66,37 @@ export class HttpCaps implements PowerCapBackend {
     return { limit: ofAll ? watts : seen.cap };
   }
 
-  async cap(_id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+  async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+    if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
     const { control, devices } = this.#options;
+    const { max = Number.MAX_VALUE } = devices().device;
+    if (!isPositive(limit) || limit > max) return { result: "error", message: `${limit} W is no limit to be set` };
     const outcome = await control.send(commandOf(this.kind, limit), signal);
     if (outcome.result === "applied") this.#last = { watts: limit, seen: devices().seen };
     return outcome;
   }
 
-  async original(): Promise<OriginalReading> {
+  async original(id: string): Promise<OriginalReading> {
+    if (!this.#has(id)) return { unreadable: this.#unknown(id) };
     const { most, seen } = this.#options.devices();
     const known = [most, seen?.cap].filter(isPositive);
     const watts = known.length === 0 ? NO_LIMIT[this.kind] : Math.max(...known);
     return { original: JSON.stringify({ ...wayTo(this.#options.control.endpoint), watts }) };
   }
 
-  async restore(_id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+  async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
     const way = wayBackOf(original, wayBack);
     if (way === undefined) return { result: "error", message: UNREADABLE };
     return this.#options.control.send(commandOf(this.kind, way.watts), signal, endpointOf(way));
+  }
+
+  #has(id: string): boolean {
+    return id === boards[this.kind];
+  }
+
+  #unknown(id: string): string {
+    return `a control service has no board ${JSON.stringify(id)}: ${boards[this.kind]} is all it has`;
   }
 }
 

@@ -12,7 +12,7 @@ export interface HttpEndpoint {
 }
 
 export interface HttpControlOptions extends HttpEndpoint {
-  readonly http: HttpClient;
+  readonly http: Pick<HttpClient, "send">;
   readonly clock: Clock;
   readonly node: string;
 }
@@ -81,7 +81,9 @@ function outcomeOf({ status, text }: HttpAnswer): WriteOutcome {
   const message = answer.message === undefined || answer.message === "" ? undefined : abridged(answer.message);
   if (answer.result === "applied" && !success)
     return { result: "error", message: `the control service answered ${status} although it says applied` };
-  return { result: answer.result, ...(message !== undefined && { message }) };
+  const silent = answer.result === "applied" ? undefined : `the control service says ${answer.result} and not why`;
+  const words = message ?? silent;
+  return { result: answer.result, ...(words !== undefined && { message: words }) };
 }
 
 function parsed(text: string): unknown {

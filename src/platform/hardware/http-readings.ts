@@ -29,7 +29,7 @@ const payload = z.object({
 
 /** `GET /telemetry/{node}`. Never rejects, but with the signal's own reason. */
 export async function readTelemetry(
-  http: HttpClient,
+  http: Pick<HttpClient, "json">,
   node: string,
   { endpoint, timeout }: HttpEndpoint,
   now: () => Instant,

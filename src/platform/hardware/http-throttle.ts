@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { WriteOutcome } from "../../core/control/index.ts";
+import type { Percent } from "../../core/units/index.ts";
 import { endpointOf, UNREADABLE, wayBackOf, wayTo } from "./http-caps.ts";
 import type { HttpControl } from "./http-control.ts";
 import type { OriginalReading, ThrottleBackend } from "./port.ts";
@@ -10,6 +11,8 @@ const wayBack = z.object({ endpoint: z.string().min(1), timeoutSeconds: z.number
 export class HttpThrottle implements ThrottleBackend {
   readonly name = "http";
   readonly #control: HttpControl;
+  /** Whether something may be throttled: before that, no throttle is what there is. */
+  #throttled = false;
 
   constructor(control: HttpControl) {
     this.#control = control;
@@ -19,8 +22,15 @@ export class HttpThrottle implements ThrottleBackend {
     return {};
   }
 
-  async throttle(throttlePct: number, signal?: AbortSignal): Promise<WriteOutcome> {
+  async throttle(asked: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
+    const throttlePct = Math.min(100, Math.max(0, asked || 0));
+    if (throttlePct === 0 && !this.#throttled) return { result: "applied" };
+    this.#throttled = true;
     return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct }, signal);
+  }
+
+  adopt(): void {
+    this.#throttled = true;
   }
 
   async original(): Promise<OriginalReading> {

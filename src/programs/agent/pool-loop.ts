@@ -125,15 +125,17 @@ export class PoolLoop {
   /** Whose nodes these are by now. A node that left keeps its place until nothing of ours is in force on it. */
   #survey(): void {
     const { view, journal, runnerOf, interval } = this.#options;
-    if (this.#stop.signal.aborted || view.missing.length > 0) return;
-    const names = new Set(view.names());
+    if (this.#stop.signal.aborted) return;
+    // Before the cluster was read, those whose originals are kept are all that is known of: their lease may run out.
+    const known = view.missing.length === 0;
+    const names = new Set(known ? view.names() : []);
     for (const { node } of journal.entries()) {
       if (node === undefined || names.has(node)) continue;
       if (view.isOwn(node)) names.add(node);
-      else this.#disown(node);
+      else if (known) this.#disown(node);
     }
     for (const [name, slot] of this.#slots) {
-      if (!names.has(name) && !slot.busy && !slot.runner.control.holds) this.#remove(name, slot);
+      if (known && !names.has(name) && !slot.busy && !slot.runner.control.holds) this.#remove(name, slot);
     }
     for (const name of names) {
       if (this.#slots.has(name)) continue;

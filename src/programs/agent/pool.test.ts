@@ -165,6 +165,20 @@ describe("pool mode", () => {
     expect(trial.disk.boards).toEqual([]);
   });
 
+  it("X-58 with the API away at the start, nodes whose originals are kept stay as they are until the lease is over", async () => {
+    await add(["node-0"]);
+    const first = pool({ RESTORE_ON_EXIT: "false" });
+    await trial.until(() => isCapped("node-0"));
+    await first.stop();
+    trial.api.faults.add({ fault: { kind: "refused" } });
+    const agent = pool({ TARGET_LEASE: "40s" });
+    await trial.passSlowly(30);
+    expect(isCapped("node-0")).toBe(true);
+    await trial.until(() => !isCapped("node-0"));
+    trial.api.faults.clear();
+    await agent.stop();
+  });
+
   it("X-91 stops by restoring every node", async () => {
     await add(names(30));
     const agent = pool();
