@@ -11,7 +11,13 @@ import type { OperatorSettings } from "./settings.ts";
 
 /** One write. A node's steps are taken in order, and one that fails ends them. */
 export type Step =
-  | { readonly kind: "spec"; readonly spec: NodeTwinSpec; readonly nodeUid: string }
+  | {
+      readonly kind: "spec";
+      readonly spec: NodeTwinSpec;
+      readonly nodeUid: string;
+      /** Over this version of the twin only, where it is given. */
+      readonly resourceVersion?: string | undefined;
+    }
   | { readonly kind: "status"; readonly status: NodeTwinStatus; readonly heartbeat: boolean }
   | { readonly kind: "labels"; readonly labels: Readonly<Record<string, string>> }
   | {

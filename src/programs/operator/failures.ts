@@ -57,8 +57,9 @@ export class Failures {
     const { figures, news, state, log } = this.#options;
     const message = `${step}: ${error instanceof Error ? error.message : String(error)}`;
     figures.failed(step);
-    const passing = isPassing(error);
     const before = this.#of.get(name);
+    // Once somebody else was faster; who is so each time is fought with.
+    const passing = isPassing(error) || (before === undefined && isApiError(error, "conflict"));
     if (!passing && before?.passing !== false) news.failed(state.node(name), step, message);
     if (before === undefined) {
       // What we made ourselves and may not write is a fault of ours; all else is the cluster's and shown as such.

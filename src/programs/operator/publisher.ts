@@ -1,7 +1,7 @@
 import { capsUnder, type SeenState, seenOn } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { isApiError } from "../../platform/kube/index.ts";
+import { comesAfter, isApiError } from "../../platform/kube/index.ts";
 import { performancePodsOn } from "./cluster-view.ts";
 import { Contest } from "./contest.ts";
 import type { Job, Step } from "./diff.ts";
@@ -12,6 +12,7 @@ import type { NodePlan } from "./node-plan.ts";
 import type { ClusterPlan } from "./pass.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
+import type { Unconfirmed } from "./unconfirmed.ts";
 import type { Writes } from "./writes.ts";
 
 export interface PublisherOptions {
@@ -23,11 +24,7 @@ export interface PublisherOptions {
   readonly news: News;
   /** What has to be written for a plan, as things are at this moment. */
   readonly jobFor: (plan: NodePlan) => Job;
-  /**
-   * Nodes whose eco caps were sent and not confirmed. A server that stood still may take them in long after, when the term in
-   * which they were sent is over.
-   */
-  readonly lowered: Set<string>;
+  readonly unconfirmed: Unconfirmed;
   /** Looked at right before each write: whoever lost the lease writes nothing more. */
   readonly mayWrite: () => boolean;
   /** A write leaves more to decide: eco caps follow once the node shows eco. */
@@ -46,8 +43,6 @@ const TOLD_AFTER = 2;
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #contest = new Contest();
-  /** Changes of state whose answer was lost: whether they have happened is seen later. */
-  readonly #untold = new Map<string, NodePlan>();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -55,29 +50,27 @@ export class Publisher {
 
   /** Caps may be in force that a pod has overtaken: the node is to be looked at even if it shows its plan. */
   isUnsure(name: string): boolean {
-    return this.#options.lowered.has(name);
+    return this.#options.unconfirmed.lowerings.has(name);
   }
 
   /** A new plan: tells of what has happened since the last one, and forgets the nodes that left. */
   follow({ nodes }: ClusterPlan): void {
-    for (const [name, plan] of this.#untold) {
+    const { lowerings, moves } = this.#options.unconfirmed;
+    for (const [name, plan] of moves) {
       const seen = nodes.get(name)?.seen.state;
       const { from, to } = plan.decision.transition ?? {};
       if (seen === from) continue;
       if (seen === to) this.#moved(plan);
-      this.#untold.delete(name);
+      moves.delete(name);
     }
     this.#contest.keepOnly(nodes);
-    const { lowered } = this.#options;
-    for (const name of lowered) if (!nodes.has(name)) lowered.delete(name);
+    for (const name of lowerings.keys()) if (!nodes.has(name)) lowerings.delete(name);
   }
 
   /** Throws Overtaken where it is not wanted any more, and whatever a write throws. */
   async publish(plan: NodePlan, signal: AbortSignal): Promise<void> {
-    const { figures, jobFor, onMore, lowered } = this.#options;
-    await this.#takeBack(plan, signal);
-    // They are there, and nobody is under them: what comes from now on comes to a node that is eco.
-    if (this.#seen(plan)?.caps === "eco") lowered.delete(plan.name);
+    const { figures, jobFor, onMore } = this.#options;
+    await this.#confirm(plan, signal);
     const job = jobFor(plan);
     for (const step of job.steps) {
       await this.#take(plan, job, step, signal);
@@ -85,39 +78,37 @@ export class Publisher {
       if (step.kind !== "spec") continue;
       if (job.moves) this.#moved(plan);
       // One that was bound while the caps were on their way was there first.
-      await this.#takeBack(plan, signal);
-      lowered.delete(plan.name);
+      await this.#confirm(plan, signal);
     }
     this.#show(plan);
     if (job.leavesMore) onMore();
   }
 
   async #take(plan: NodePlan, job: Job, step: Step, signal: AbortSignal): Promise<void> {
-    const { state, writes, onFailure } = this.#options;
+    const { state, writes, unconfirmed, onFailure } = this.#options;
     const { name } = plan;
     const lowers = step.kind === "spec" && job.lowers && job.needsNoPerformancePods;
+    // Eco caps are for the twin as it is known now and no other: whatever is written to it meanwhile keeps them out.
+    const version = state.twin(name)?.metadata.resourceVersion;
+    let sent = false;
     // At the last moment: a pod bound since the plan was made keeps its node from going down.
-    const mustBeWanted = () => {
+    const beforeSending = () => {
       this.#mustLead();
       if (job.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0)) throw new Overtaken();
-    };
-    const beforeSending = () => {
-      mustBeWanted();
-      if (lowers) this.#options.lowered.add(name);
+      if (lowers) unconfirmed.lowerings.set(name, version ?? "");
+      sent = true;
     };
     try {
-      if (lowers) {
-        mustBeWanted();
-        await this.#mustBeFree(name, signal);
-      }
+      if (lowers) await this.#mustBeFree(name, signal);
       if (step.kind === "labels") this.#mustBeUncontested(name, step.labels);
-      await writes.take(name, step, { signal, beforeSending, mayMend: () => this.#mustLead() });
+      const own = lowers ? { ...step, resourceVersion: version } : step;
+      await writes.take(name, own, { signal, beforeSending, mayMend: () => this.#mustLead() });
     } catch (error) {
       if (error instanceof Overtaken) throw error;
       if (step.kind === "labels" && isApiError(error, "notFound")) throw new Overtaken();
       if (step.kind === "status" && isApiError(error, "notFound")) state.twinGone(name);
-      if (step.kind === "spec" && job.moves && (mayHaveHappened(error) || this.#isThere(plan)))
-        this.#untold.set(name, plan);
+      const mayBeThere = sent && (signal.aborted || mayHaveHappened(error));
+      if (step.kind === "spec" && job.moves && (mayBeThere || this.#isThere(plan))) unconfirmed.moves.set(name, plan);
       onFailure(name, step.kind, error, signal);
       throw error;
     }
@@ -149,31 +140,44 @@ export class Publisher {
     if (!this.#options.mayWrite()) throw new Overtaken();
   }
 
-  /** Eco caps that came over a performance pod after all go again; the guard would call the pod an intruder and keep them. */
-  async #takeBack(plan: NodePlan, signal: AbortSignal): Promise<void> {
+  /**
+   * Finds out what became of eco caps that were sent. Where they came over a performance pod after all they go again: the guard
+   * would call the pod an intruder and keep them.
+   */
+  async #confirm(plan: NodePlan, signal: AbortSignal): Promise<void> {
+    const { state, unconfirmed } = this.#options;
+    const { name } = plan;
+    const sentFor = unconfirmed.lowerings.get(name);
+    if (sentFor === undefined) return;
+    if (this.#seen(plan)?.caps === "eco" && performancePodsOn(state, name) > 0) await this.#takeBack(plan, signal);
+    // They were for one version of the twin: once there is a later one they are in it and nobody is under them, or they never come.
+    const version = state.twin(name)?.metadata.resourceVersion;
+    if (version === undefined || comesAfter(version, sentFor) === true) unconfirmed.lowerings.delete(name);
+  }
+
+  /** The same target with the caps of performance: where the node goes from there is the plan's to say. */
+  async #takeBack({ name, managed: { pin, shape } }: NodePlan, signal: AbortSignal): Promise<void> {
     const { state, figures, writes, onFailure, onMore } = this.#options;
-    const { name, spec, pin, shape } = plan;
-    const node = state.node(name);
-    if (!this.#options.lowered.has(name) || node === undefined || performancePodsOn(state, name) === 0) return;
-    const { cpu: _cpu, gpu: _gpu, ...rest } = spec;
-    const raised = { ...rest, ...capsUnder(pin, shape.caps).performance };
+    const [node, twin] = [state.node(name), state.twin(name)];
+    if (node === undefined || twin === undefined) return;
+    const { cpu: _cpu, gpu: _gpu, ...rest } = twin.spec;
+    const spec = { ...rest, ...capsUnder(pin, shape.caps).performance };
     const mustLead = () => this.#mustLead();
     try {
-      const step = { kind: "spec", spec: raised, nodeUid: node.metadata.uid } as const;
+      const step = { kind: "spec", spec, nodeUid: node.metadata.uid } as const;
       await writes.take(name, step, { signal, beforeSending: mustLead, mayMend: mustLead });
     } catch (error) {
       if (!(error instanceof Overtaken)) onFailure(name, "spec", error, signal);
       throw error;
     }
     figures.wrote("spec");
-    this.#options.lowered.delete(name);
     onMore();
   }
 
   #moved(plan: NodePlan): void {
-    const { state, figures, news } = this.#options;
+    const { state, figures, news, unconfirmed } = this.#options;
     const { transition } = plan.decision;
-    this.#untold.delete(plan.name);
+    unconfirmed.moves.delete(plan.name);
     if (transition === undefined) return;
     figures.moved(plan.name, transition);
     news.moved(state.node(plan.name), plan, transition);
@@ -190,7 +194,7 @@ export class Publisher {
     return this.#seen(plan)?.state === plan.next.state;
   }
 
-  #seen({ name, shape, pin }: NodePlan): SeenState | undefined {
+  #seen({ name, managed: { shape, pin } }: NodePlan): SeenState | undefined {
     const { state, settings } = this.#options;
     const node = state.node(name);
     const powerProfileLabel = settings.labels.powerProfile;

@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { milliseconds } from "../../core/units/index.ts";
-import { type ApiRequest, type ApiResponse, resources } from "../../platform/kube/index.ts";
-import { performancePod, Trial } from "./trial.ts";
+import { type ApiResponse, resources } from "../../platform/kube/index.ts";
+import { isLowering, performancePod, Trial } from "./trial.ts";
 
 const SOON = 5;
 const eco = { spec: "eco", class: "eco", labels: "eco false", cap: 60 };
-const isLowering = ({ method, path, body }: ApiRequest) =>
-  method === "PATCH" && path.includes("/nodetwins/n?") && String(body).includes('"packagePowerCapPctOfMax":60');
 
 describe("what must not happen, through the API", () => {
   let trial: Trial;
@@ -16,22 +13,10 @@ describe("what must not happen, through the API", () => {
   });
   afterEach(async () => trial.end());
 
-  /** Puts a hand between the operators to come and the API. */
-  const between = (hand: (request: ApiRequest, go: () => Promise<ApiResponse>) => Promise<ApiResponse>) => {
-    const original = trial.api.transport.bind(trial.api);
-    trial.api.transport = () => {
-      const inner = original();
-      return {
-        request: async (request) => hand(request, async () => inner.request(request)),
-        close: async () => inner.close(),
-      };
-    };
-  };
-
   it("X-22 eco caps that were refused are not sent again over a pod that was bound since", async () => {
     let first = true;
     let sent = 0;
-    between(async (request, go) => {
+    trial.between(async (request, go) => {
       if (isLowering(request)) {
         sent++;
         if (first) {
@@ -52,82 +37,11 @@ describe("what must not happen, through the API", () => {
     expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
   });
 
-  it("X-22 eco caps that a pod overtook on their way are taken back", async () => {
-    let first = true;
-    between(async (request, go) => {
-      if (first && isLowering(request)) {
-        first = false;
-        await trial.createPod("p", "n", performancePod);
-        // Long enough for the watch to tell, too short for a pass.
-        await trial.clock.sleep(milliseconds(300));
-      }
-      return go();
-    });
-    trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.pass(60);
-    expect(first).toBe(false);
-    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
-  });
-
-  it("X-22 OPR-29 eco caps that a pod and a rival's cap overtook are taken back, and the move is told", async () => {
-    let first = true;
-    between(async (request, go) => {
-      if (first && isLowering(request)) {
-        first = false;
-        await trial.hand.mergePatch(
-          resources.nodeTwins,
-          { name: "n" },
-          { spec: { cpu: { packagePowerCapWatts: 50 } } },
-        );
-        await trial.createPod("p", "n", performancePod);
-        await trial.clock.sleep(milliseconds(300));
-      }
-      return go();
-    });
-    const operator = trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.pass(60);
-    expect(first).toBe(false);
-    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
-    expect((await trial.twin("n")).spec.cpu).toEqual({ packagePowerCapPctOfMax: 100 });
-    expect(await operator.series("state_transitions_total")).toHaveLength(1);
-  });
-
-  it("X-22 eco caps whose answer was lost are taken back once a pod is there", async () => {
-    let first = true;
-    between(async (request, go) => {
-      if (!first || !isLowering(request)) return go();
-      first = false;
-      await go();
-      await trial.createPod("p", "n", performancePod);
-      throw new Error("socket hang up");
-    });
-    trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.pass(60);
-    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
-  });
-
-  it("X-22 eco caps that a server held back until their sender's term was over are taken back in the next", async () => {
-    let [first, frozen] = [true, false];
-    between(async (request, go) => {
-      if (first && isLowering(request)) [first, frozen] = [false, true];
-      if (frozen && request.method !== "GET") throw new Error("no answer");
-      return go();
-    });
-    const operator = trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.pass(60);
-    expect(operator.logs.filter(({ msg }) => msg === "no longer leading")).toHaveLength(1);
-    await trial.createPod("p", "n", performancePod);
-    await trial.hand.mergePatch(resources.nodeTwins, { name: "n" }, { spec: { cpu: { packagePowerCapPctOfMax: 60 } } });
-    frozen = false;
-    await trial.pass(60);
-    expect(await trial.shown("n")).toEqual({ ...eco, cap: 100 });
-  });
-
   it("X-22 X-24 nothing is lowered over a pod that a silent watch has not shown", async () => {
     const held = Promise.withResolvers<void>();
     let holding = false;
     let asked = 0;
-    between(async ({ path }, go) => {
+    trial.between(async ({ path }, go) => {
       const answer = await go();
       if (/pods\?.*fieldSelector=spec.nodeName/.test(path)) asked++;
       if (!/pods\?.*watch=1/.test(path)) return answer;
@@ -171,7 +85,7 @@ describe("what must not happen, through the API", () => {
   });
 
   it.each(["refused", "done in vain"])("X-22 a cap whose removal is %s is told of", async (how) => {
-    between(async (request, go) => {
+    trial.between(async (request, go) => {
       const { method, path, headers } = request;
       const removes = path.includes("/nodetwins/n?") && headers?.["content-type"]?.includes("merge") === true;
       if (method !== "PATCH" || !removes) return go();
@@ -210,7 +124,7 @@ describe("what must not happen, through the API", () => {
 
   it("X-55 a rival that keeps setting our label is told of once, and written against less and less often", async () => {
     let fights = true;
-    between(async (request, go) => {
+    trial.between(async (request, go) => {
       const done = await go();
       if (fights && request.method === "PATCH" && request.path.includes("/nodes/n?"))
         void trial.label("n", { "joulie.io/power-profile": "eco" });
@@ -225,28 +139,6 @@ describe("what must not happen, through the API", () => {
     fights = false;
     await trial.pass(300);
     expect((await trial.shown("n")).labels).toBe("performance false");
-  });
-
-  it("OPR-29 X-16 a change of state whose answer was lost is counted and told once it is seen", async () => {
-    let lose = false;
-    between(async (request, go) => {
-      const done = await go();
-      if (lose && request.method === "PATCH" && request.path.includes("/nodetwins/n?"))
-        throw new Error("socket hang up");
-      return done;
-    });
-    await trial.createPod("p", "n", performancePod);
-    await trial.pin("n", { profile: "performance" });
-    const operator = trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.pass(20);
-    lose = true;
-    await trial.hand.delete(resources.nodePowerProfiles, { name: "n" });
-    await trial.pass(20);
-    lose = false;
-    await trial.pass(100);
-    expect((await trial.shown("n")).spec).toBe("eco draining");
-    expect((await trial.events()).filter(({ reason }) => reason === "DowngradeDeferred")).toHaveLength(1);
-    expect((await operator.series("state_transitions_total")).map((line) => line.split(" ").at(-1))).toEqual(["1"]);
   });
 
   it("X-24 after a restart no node goes down before hardware was read", async () => {
@@ -273,7 +165,7 @@ describe("what must not happen, through the API", () => {
     const held = Promise.withResolvers<void>();
     let armed = false;
     let holding = false;
-    between(async ({ method, path }, go) => {
+    trial.between(async ({ method, path }, go) => {
       if (armed && method === "PATCH" && path.includes("/nodes/n?")) {
         armed = false;
         holding = true;
@@ -299,7 +191,7 @@ describe("what must not happen, through the API", () => {
     const held = Promise.withResolvers<void>();
     let armed = false;
     let holding = false;
-    between(async ({ method, path }, go) => {
+    trial.between(async ({ method, path }, go) => {
       if (armed && method === "PATCH" && path.includes("/nodetwins/n/status")) {
         armed = false;
         holding = true;
@@ -323,7 +215,7 @@ describe("what must not happen, through the API", () => {
   it("X-55 a target that is refused is tried less and less often", async () => {
     let tries = 0;
     let refuse = false;
-    between(async (request, go) => {
+    trial.between(async (request, go) => {
       if (!refuse || request.method !== "PATCH" || !request.path.includes("/nodetwins/n?")) return go();
       tries++;
       return answer(403, {});
@@ -345,7 +237,7 @@ describe("what must not happen, through the API", () => {
 
   it("X-22 a refused lowering that a pod overtook comes back once the pod has gone", async () => {
     let refuse = true;
-    between(async (request, go) => (refuse && isLowering(request) ? answer(403, {}) : go()));
+    trial.between(async (request, go) => (refuse && isLowering(request) ? answer(403, {}) : go()));
     trial.start({ STATIC_HP_FRAC: "0", TWIN_HEARTBEAT: "1h" });
     await trial.pass(20);
     await trial.createPod("p", "n", performancePod);

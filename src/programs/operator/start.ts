@@ -23,6 +23,7 @@ import { planPage } from "./plan-page.ts";
 import { PowerMeter } from "./power.ts";
 import { settingsOf } from "./settings.ts";
 import { ClusterState } from "./state.ts";
+import type { Unconfirmed } from "./unconfirmed.ts";
 import { Writer } from "./writer.ts";
 
 /** What the operator runs in. */
@@ -111,7 +112,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const telemetry = () => meter.telemetry;
   const loop = new Loop({ state, settings, telemetry, clock, ioClock, log, changes, figures, news, interval });
 
-  const lowered = new Set<string>();
+  const unconfirmed: Unconfirmed = { lowerings: new Map(), moves: new Map() };
   let writer: Writer | undefined;
   const elector: LeaderElector = new LeaderElector({
     ...io,
@@ -125,7 +126,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         settings,
         figures,
         news,
-        lowered,
+        unconfirmed,
         mayWrite: () => elector.leading,
         onMore: () => loop.request(),
       });

@@ -6,6 +6,7 @@ import { parseConfig } from "../../platform/config/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import {
   type ApiRequest,
+  type ApiResponse,
   isApiError,
   KubeClient,
   type KubeObject,
@@ -35,6 +36,13 @@ export interface LogLine {
   readonly msg: string;
   readonly [field: string]: unknown;
 }
+
+/** Sends a request on; with a signal of its own also when its sender has given it up. */
+type Go = (signal?: AbortSignal) => Promise<ApiResponse>;
+
+/** Whether it brings node n eco caps. */
+export const isLowering = ({ method, path, body }: ApiRequest): boolean =>
+  method === "PATCH" && path.includes("/nodetwins/n?") && String(body).includes('"packagePowerCapPctOfMax":60');
 
 type Labelled = KubeObject & { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } };
 
@@ -68,6 +76,19 @@ export class Trial {
     const trial = new Trial();
     await trial.hand.create(resources.namespaces, { metadata: { name: "joulie-system" } });
     return trial;
+  }
+
+  /** Puts a hand between the operators to come and the API. */
+  between(hand: (request: ApiRequest, go: Go) => Promise<ApiResponse>): void {
+    const original = this.api.transport.bind(this.api);
+    this.api.transport = () => {
+      const inner = original();
+      return {
+        request: async (request) =>
+          hand(request, async (signal = request.signal) => inner.request({ ...request, signal })),
+        close: async () => inner.close(),
+      };
+    };
   }
 
   start(variables: Readonly<Record<string, string>> = {}): Operator {

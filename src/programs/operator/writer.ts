@@ -14,6 +14,7 @@ import type { ClusterPlan } from "./pass.ts";
 import { Overtaken, Publisher } from "./publisher.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
+import type { Unconfirmed } from "./unconfirmed.ts";
 import { Writes } from "./writes.ts";
 
 export interface WriterOptions {
@@ -26,8 +27,7 @@ export interface WriterOptions {
   readonly settings: OperatorSettings;
   readonly figures: Figures;
   readonly news: News;
-  /** Outlives the term; see Publisher. */
-  readonly lowered: Set<string>;
+  readonly unconfirmed: Unconfirmed;
   /** Looked at right before each write: whoever lost the lease writes nothing more. */
   readonly mayWrite: () => boolean;
   /** A write leaves more to decide: eco caps follow once the node shows eco. */
@@ -123,11 +123,12 @@ export class Writer {
     if (plan.leftovers.has(name)) return failure === undefined;
     const own = plan.nodes.get(name);
     if (own === undefined) return false;
+    // Nor do eco caps over a pod wait for it.
+    if (this.#publisher.isUnsure(name) && (failure === undefined || isUnderEco(own))) return true;
     if (failure !== undefined) {
       const { transition } = own.decision;
       if (transition === undefined || transition.name === failure.transition) return false;
-    } else if (this.#publisher.isUnsure(name)) return true;
-    else if (this.#settled.get(name) === own) return this.#isDue(name, own.twin, plan.at);
+    } else if (this.#settled.get(name) === own) return this.#isDue(name, own.twin, plan.at);
     const isToDo = this.#jobFor(own).steps.length > 0;
     if (!isToDo && failure === undefined) this.#settled.set(name, own);
     return isToDo;
@@ -179,3 +180,5 @@ export class Writer {
     if (!signal.aborted) this.#failures.add(name, step, error, this.#plan?.nodes.get(name)?.decision.transition?.name);
   }
 }
+
+const isUnderEco = ({ seen, performancePods = 0 }: NodePlan): boolean => seen.caps === "eco" && performancePods > 0;

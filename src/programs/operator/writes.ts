@@ -38,7 +38,8 @@ export class Writes {
     const options = callOf(own);
     switch (step.kind) {
       case "spec": {
-        const twin = checked(nodeTwinKind, { metadata: { name, ownerReferences: owner(name, step) }, spec: step.spec });
+        const metadata = { name, ownerReferences: owner(name, step), ...versionOf(step) };
+        const twin = checked(nodeTwinKind, { metadata, spec: step.spec });
         const answer = await this.#client.apply(
           resources.nodeTwins,
           { name },
@@ -127,7 +128,7 @@ export class Writes {
       name,
       labels: { [labels.managedBy]: managedByOperator },
       ownerReferences: owner(name, step),
-      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...versionOf(step),
     };
     const profile = checked(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
     const options = callOf(own);
@@ -170,3 +171,6 @@ const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const owner = (name: string, { nodeUid: uid }: { readonly nodeUid: string }): OwnerReference[] => [
   { apiVersion: "v1", kind: "Node", name, uid },
 ];
+
+const versionOf = ({ resourceVersion }: { readonly resourceVersion?: string | undefined }) =>
+  resourceVersion === undefined ? {} : { resourceVersion };

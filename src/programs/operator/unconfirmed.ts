@@ -1,0 +1,12 @@
+import type { NodePlan } from "./node-plan.ts";
+
+/**
+ * What was sent and not confirmed, by node. It outlives the term it was sent in: a server that stood still may take it in long
+ * after.
+ */
+export interface Unconfirmed {
+  /** Eco caps, and the version of the twin they were sent for: over another one they do not come. */
+  readonly lowerings: Map<string, string>;
+  /** Changes of state: whether they have happened is seen later. */
+  readonly moves: Map<string, NodePlan>;
+}
