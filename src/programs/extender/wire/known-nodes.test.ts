@@ -27,7 +27,7 @@ describe("KnownNodes", () => {
     fc.assert(
       fc.property(
         fc.array(nodes, { minLength: 2, maxLength: 6 }),
-        fc.integer({ min: 50, max: 1000 }),
+        fc.integer({ min: 600, max: 5000 }),
         (requests, limit) => {
           const known = new KnownNodes(limit);
           for (const list of requests) {
@@ -68,7 +68,8 @@ describe("KnownNodes", () => {
   });
 
   it("takes no more memory than it was given, and starts over when that is used up", () => {
-    const size = JSON.stringify(node("n-000")).length;
+    // With what a Node takes beside its bytes.
+    const size = JSON.stringify(node("n-000")).length + 640;
     const known = new KnownNodes(10 * size);
     const body = request(Array.from({ length: 25 }, (_, i) => node(`n-${String(i).padStart(3, "0")}`)));
     expectOracle(readRequest(body, known), body);
@@ -78,4 +79,49 @@ describe("KnownNodes", () => {
     expectOracle(readRequest(huge, known), huge);
     expect(known.bytes).toBeLessThanOrEqual(10 * size);
   });
+
+  it("X-62 hundreds of thousands of tiny Nodes are not kept: each is charged what it takes, not only its bytes", () => {
+    const known = new KnownNodes();
+    const tiny = (i: number) => `{"metadata":{"name":"${i}"}}`;
+    for (let from = 0; from < 200_000; from += 50_000) {
+      const items = Array.from({ length: 50_000 }, (_, i) => tiny(from + i)).join(",");
+      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), known);
+    }
+    expect(known.bytes).toBeLessThanOrEqual(64 << 20);
+    const first = Buffer.from(`${tiny(0)}   `);
+    const last = Buffer.from(`${tiny(199_999)}   `);
+    expect([known.find(first, 0), known.find(last, 0) >= 0]).toEqual([-1, true]);
+  });
+
+  it("X-62 names that were chosen to collide cost no more than others", () => {
+    // Quadratic, this would take many times what a test may take.
+    const names = collidingNames(15);
+    const known = new KnownNodes();
+    const body = request(names.map((name) => ({ metadata: { name } })));
+    readRequest(body, known);
+    expectOracle(readRequest(body, known), body);
+    expect(known.find(body, body.indexOf(`{"metadata":{"name":"${names.at(-1)}`))).toBe(names.length - 1);
+  });
 });
+
+/** 2^pairs different names of the same FNV-1a hash: pairs of parts that end in the same state, in every combination. */
+function collidingNames(pairs: number): string[] {
+  const after = (hash: number, part: string) =>
+    Buffer.from(part).reduce((state, byte) => Math.imul(state ^ byte, 0x01000193), hash);
+  let state = 0x811c9dc5 | 0;
+  let names = [""];
+  for (let pair = 0; pair < pairs; pair++) {
+    const seen = new Map<number, string>();
+    for (let i = 0; ; i++) {
+      const part = (Math.imul(i, 0x9e3779b1) >>> 0).toString(36).padStart(7, "0");
+      const end = after(state, part);
+      const other = seen.get(end);
+      seen.set(end, part);
+      if (other === undefined) continue;
+      names = names.flatMap((name) => [name + other, name + part]);
+      state = end;
+      break;
+    }
+  }
+  return names;
+}

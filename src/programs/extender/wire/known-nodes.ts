@@ -1,6 +1,5 @@
 import { NAME_END, NAME_START, PROFILE_END, PROFILE_START } from "./candidates.ts";
 import { QUOTE } from "./json-bytes.ts";
-import { NameIndex } from "./name-index.ts";
 import { Rows } from "./rows.ts";
 
 /** How Go begins a Node, every time: the metadata is its first field and the name the first of that. */
@@ -9,6 +8,8 @@ const HEAD = Buffer.from('{"metadata":{"name":"');
 const MAX_NAME = 253;
 /** Enough for all Nodes of the largest request. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** What a Buffer and its place in the map take beside the bytes, so that tiny Nodes are not free. */
+const PER_NODE = 640;
 
 /** What is kept of a Node: places, from its own first byte on. */
 const ROW = 3;
@@ -23,7 +24,8 @@ const KNOWN_PROFILE_END = 2;
  */
 export class KnownNodes {
   readonly #limit: number;
-  #index = new NameIndex();
+  /** V8 seeds a map's hashes: names are whatever a client sends, and must not be able to collide on purpose. */
+  #index = new Map<string, number>();
   #nodes: Buffer[] = [];
   #places = new Rows(ROW);
   #bytes = 0;
@@ -45,7 +47,7 @@ export class KnownNodes {
     for (let i = 0; i < HEAD.length; i++) if (bytes[from + i] !== HEAD[i]) return -1;
     let nameEnd = nameStart;
     while (nameEnd < last && bytes[nameEnd] !== QUOTE) nameEnd++;
-    const known = this.#index.slotOf(bytes, nameStart, nameEnd);
+    const known = this.#index.get(keyOf(bytes, nameStart, nameEnd)) ?? -1;
     const node = this.#nodes[known];
     if (node === undefined || from + node.length > bytes.length) return -1;
     return bytes.compare(node, 0, node.length, from, from + node.length) === 0 ? known : -1;
@@ -68,17 +70,21 @@ export class KnownNodes {
     const nameEnd = cells[row + NAME_END] as number;
     const profile = cells[row + PROFILE_START] as number;
     const profileEnd = cells[row + PROFILE_END] as number;
-    const asGoWrites = cells[row + NAME_START] === start + HEAD.length && nameEnd >= 0 && profileEnd >= 0;
-    if (!asGoWrites || end - start > this.#limit) return;
+    const nameStart = start + HEAD.length;
+    const asGoWrites = cells[row + NAME_START] === nameStart && nameEnd >= 0 && profileEnd >= 0;
+    const size = end - start + PER_NODE;
+    if (!asGoWrites || nameEnd - nameStart > MAX_NAME || size > this.#limit) return;
     // Names that left are forgotten with all others: those come again with the next request.
-    if (this.#bytes + end - start > this.#limit) this.#forget();
-    const name = bytes.toString("utf8", start + HEAD.length, nameEnd);
-    let known = this.#index.slotOf(bytes, start + HEAD.length, nameEnd);
-    if (known < 0) {
+    if (this.#bytes + size > this.#limit) this.#forget();
+    const key = keyOf(bytes, nameStart, nameEnd);
+    let known = this.#index.get(key);
+    if (known === undefined) {
       known = this.#places.add() / ROW;
-      this.#index.set(name, known);
+      this.#index.set(key, known);
+      this.#bytes += size;
+    } else {
+      this.#bytes += end - start - (this.#nodes[known] as Buffer).length;
     }
-    this.#bytes += end - start - (this.#nodes[known]?.length ?? 0);
     // Not from Node's pool, of which one small Node would keep a whole page.
     const node = Buffer.allocUnsafeSlow(end - start);
     bytes.copy(node, 0, start, end);
@@ -90,9 +96,12 @@ export class KnownNodes {
   }
 
   #forget(): void {
-    this.#index = new NameIndex();
+    this.#index = new Map();
     this.#nodes = [];
     this.#places = new Rows(ROW);
     this.#bytes = 0;
   }
 }
+
+/** With its opening quote: V8 hashes the text of a number without a seed. */
+const keyOf = (bytes: Buffer, nameStart: number, nameEnd: number): string => bytes.latin1Slice(nameStart - 1, nameEnd);
