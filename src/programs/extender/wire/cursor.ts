@@ -145,7 +145,7 @@ function firstBrokenByte(bytes: Buffer): number {
   let good = 0;
   let bad = bytes.length;
   while (bad - good > 4) {
-    let middle = (good + bad) >> 1;
+    let middle = (good + bad) >>> 1;
     // Not between the bytes of one character.
     while (middle > good && ((bytes[middle] as number) & 0xc0) === 0x80) middle--;
     if (middle === good) break;

@@ -6,8 +6,8 @@ import type { KnownNodes } from "./known-nodes.ts";
 import { Rows } from "./rows.ts";
 import { Surprise, WireError } from "./wire-error.ts";
 
-/** More than any cluster has nodes; a body of the largest size could name five times as many. */
-const MAX_CANDIDATES = 500_000;
+/** As many nodes as the largest clusters have; a body of the largest size could name a hundred times as many. */
+const MAX_CANDIDATES = 100_000;
 
 const NULL = 0x6e;
 
