@@ -96,7 +96,8 @@ function printedBy(command: string): string {
   return stdout.trimEnd();
 }
 
-const configs = await Promise.all(programs.map(async (program) => program.config()));
+const all = programs.flatMap((program) => [program, ...(program.actions ?? [])]);
+const configs = await Promise.all(all.map(async (program) => program.config()));
 const known = new Set(configs.flatMap(variableNames));
 const knownFlags = new Set([...known].map(flagOf).concat("--help", "--version", "--print-config"));
 
