@@ -1,6 +1,6 @@
 // `node scripts/setup.mjs NAME.ts [ARGUMENT…]` makes a fresh clone ready, then runs scripts/NAME.ts on Node 24.
 // Plain JavaScript with no dependency: it runs before `npm install`, on whatever Node the machine has (18 or newer).
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,12 +33,16 @@ if (script === undefined || !existsSync(join(root, "scripts", script))) {
   fail(`there is no scripts/${script ?? ""}; usage: node scripts/setup.mjs NAME.ts [ARGUMENT…]`);
 }
 const path = `${dirname(node)}:${join(root, "node_modules", ".bin")}:${process.env["PATH"] ?? ""}`;
-const run = spawnSync(node, [join(root, "scripts", script), ...rest], {
+const run = spawn(node, [join(root, "scripts", script), ...rest], {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, PATH: path },
 });
-process.exit(run.status ?? 1);
+// As bin/joulie.mjs does: a terminal tells the whole group, and only one who is told by name alone has to pass it on.
+for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {});
+process.on("SIGTERM", () => run.kill("SIGTERM"));
+run.on("error", (error) => fail(`could not start ${node}: ${error.message}`));
+run.on("exit", (code) => process.exit(code ?? 1));
 
 /** @param {string} message @returns {never} */
 function fail(message) {

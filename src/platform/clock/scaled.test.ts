@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock } from "./scaled.ts";

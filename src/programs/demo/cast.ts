@@ -76,7 +76,7 @@ export class Cast {
     );
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
-      agent: agentSettings(ports, simulator.url, join(folder, "agent")),
+      agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
       operator: operatorSettings(config, ports, simulator.url),
       extender: extenderSettings(ports),
     };

@@ -1,7 +1,8 @@
 import type { Joules } from "../../core/units/index.ts";
 import type { ClassHistory } from "./class-history.ts";
 import { deviation, type MeterFigures } from "./energy.ts";
-import type { CapFigures, TwinFigures } from "./observer.ts";
+import type { CapFigures } from "./enforced-caps.ts";
+import type { TwinFigures } from "./observer.ts";
 import type { PlacementFigures } from "./placements.ts";
 
 /** One promise of the demo, with the figures it is judged by. */
@@ -12,6 +13,8 @@ export interface Check {
 }
 
 export interface Findings {
+  /** What cannot be missing after so long, in simulated time, under this policy. Before that its absence is no failure. */
+  readonly expected: { readonly drains: boolean; readonly caps: boolean };
   readonly twins: TwinFigures;
   readonly drains: ClassHistory["drains"];
   readonly placements: PlacementFigures;
@@ -33,8 +36,8 @@ export const checksOf = (found: Findings): readonly Check[] => [
   check("every node has a fresh twin", found.twins.fresh === found.twins.nodes, found.twins),
   check(
     "a drain was deferred and later completed",
-    found.drains.deferred > 0 && found.drains.completed > 0,
-    found.drains,
+    !found.expected.drains || (found.drains.deferred > 0 && found.drains.completed > 0),
+    { expected: found.expected.drains, ...found.drains },
   ),
   check(
     "no performance pod was placed on a node published as eco or draining",
@@ -42,7 +45,11 @@ export const checksOf = (found: Findings): readonly Check[] => [
     found.placements,
   ),
   check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences),
-  check("caps in force are the published ones", found.caps.compared > 0 && found.caps.different === 0, found.caps),
+  check(
+    "caps in force are the published ones",
+    found.caps.different === 0 && (!found.expected.caps || found.caps.compared > 0),
+    found.caps,
+  ),
   energyCheck(found.energy),
 ];
 

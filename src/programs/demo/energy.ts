@@ -16,29 +16,32 @@ export interface MeterFigures {
   readonly integralJoules: Joules;
 }
 
-/** Adds up power as a meter beside the cluster would that looks at it now and then. */
+/**
+ * Adds up power as a meter beside the cluster would that looks at it now and then. Where it could not look for too long it
+ * knows nothing, and that time counts on neither side.
+ */
 export class EnergyMeter {
-  #first: EnergySample | undefined;
   #last: EnergySample | undefined;
-  #sampled = 0;
+  #metered = 0;
+  #integral = 0;
   #samples = 0;
 
-  add(sample: EnergySample): void {
+  add(sample: EnergySample, longestGap: Seconds): void {
     const before = this.#last;
     if (before !== undefined && !(sample.seconds > before.seconds)) return;
-    this.#first ??= sample;
     this.#last = sample;
+    const passed = before === undefined ? undefined : sample.seconds - before.seconds;
+    if (before === undefined || passed === undefined || passed > longestGap) return;
     this.#samples++;
-    if (before !== undefined) {
-      this.#sampled += ((before.watts + sample.watts) / 2) * (sample.seconds - before.seconds);
-    }
+    this.#metered += ((before.watts + sample.watts) / 2) * passed;
+    this.#integral += sample.joules - before.joules;
   }
 
   get figures(): MeterFigures {
     return {
       samples: this.#samples,
-      meteredJoules: joules(this.#sampled),
-      integralJoules: joules((this.#last?.joules ?? 0) - (this.#first?.joules ?? 0)),
+      meteredJoules: joules(this.#metered),
+      integralJoules: joules(this.#integral),
     };
   }
 }

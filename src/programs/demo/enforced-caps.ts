@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { NodeTwinSpec } from "../../core/api/index.ts";
 import { effectiveCaps } from "../../core/twin/index.ts";
 import type { Percent, Watts } from "../../core/units/index.ts";
@@ -8,6 +9,62 @@ type Machine = NonNullable<ReturnType<RunningSimulator["datacenter"]["machine"]>
 export interface CappedMachine {
   readonly spec: Pick<Machine["spec"], "hardware">;
   readonly physics: Pick<Machine["physics"], "caps">;
+}
+
+export interface CapFigures {
+  /** Nodes whose caps had had the time to settle when they were looked at, over all looks. */
+  readonly compared: number;
+  readonly different: number;
+  readonly examples: readonly string[];
+}
+
+const EXAMPLES = 5;
+
+/** Holds the caps in force on simulated nodes against the published ones, once these have had the time to get there. */
+export class CapAudit {
+  readonly #machine: (node: string) => CappedMachine | undefined;
+  readonly #published = new Map<string, { readonly spec: NodeTwinSpec; readonly since: CapTime }>();
+  #compared = 0;
+  #different = 0;
+  readonly #examples: string[] = [];
+
+  constructor(machine: (node: string) => CappedMachine | undefined) {
+    this.#machine = machine;
+  }
+
+  published(node: string, spec: NodeTwinSpec, now: CapTime): void {
+    const before = this.#published.get(node);
+    const same = before !== undefined && isDeepStrictEqual([before.spec.cpu, before.spec.gpu], [spec.cpu, spec.gpu]);
+    if (!same) this.#published.set(node, { spec, since: now });
+  }
+
+  forget(node: string): void {
+    this.#published.delete(node);
+  }
+
+  /** Looks at every node whose caps were published at `settled` or before, by both times. */
+  look(settled: CapTime): void {
+    for (const [node, { spec, since }] of this.#published) {
+      if (since.real > settled.real || since.simulated > settled.simulated) continue;
+      const machine = this.#machine(node);
+      if (machine === undefined) continue;
+      this.#compared++;
+      const difference = capDifference(spec, machine);
+      if (difference === undefined) continue;
+      this.#different++;
+      if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
+    }
+  }
+
+  get figures(): CapFigures {
+    return { compared: this.#compared, different: this.#different, examples: this.#examples };
+  }
+}
+
+/** A moment in milliseconds of real and of simulated time. */
+interface CapTime {
+  readonly real: number;
+  readonly simulated: number;
 }
 
 /** Caps are computed as shares of a maximum and sent in watts. */

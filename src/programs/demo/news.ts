@@ -54,7 +54,7 @@ function keep(items: NewsItem[], item: NewsItem): void {
 }
 
 function textOf({ workloadClass, cores, gpus, candidates, best }: Decision, refused: Decision["refused"]): string {
-  const size = gpus > 0 ? `${counted(gpus, "GPU")}` : counted(cores, "core");
+  const size = gpus > 0 ? counted(gpus, "GPU") : counted(cores, "core");
   const where =
     best === undefined
       ? "no node is left"

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
 import {
   type Instant,
@@ -6,6 +5,7 @@ import {
   type MonotonicInstant,
   milliseconds,
   type RandomSource,
+  type Seconds,
 } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
@@ -13,7 +13,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { type RunningSimulator, SIMULATED } from "../simulator/index.ts";
 import { ClassHistory } from "./class-history.ts";
 import { EnergyMeter } from "./energy.ts";
-import { capDifference } from "./enforced-caps.ts";
+import { CapAudit } from "./enforced-caps.ts";
 import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed.ts";
 import { Placements } from "./placements.ts";
 
@@ -41,13 +41,6 @@ export interface TwinFigures {
   readonly oldest: Milliseconds | undefined;
 }
 
-export interface CapFigures {
-  /** Nodes whose caps had had the time to settle when they were looked at, over all looks. */
-  readonly compared: number;
-  readonly different: number;
-  readonly examples: readonly string[];
-}
-
 export interface PodFigures {
   readonly waiting: number;
   readonly running: number;
@@ -63,7 +56,6 @@ export interface Draining {
 
 /** Caps travel over real sockets, whatever the time's speed, and the machine may be busy. */
 const SETTLING_AT_LEAST = milliseconds(5000);
-const EXAMPLES = 5;
 
 /**
  * Somebody who stands beside the programs and checks them by what the cluster shows and by the simulator's own record alone.
@@ -72,22 +64,19 @@ export class Observer {
   readonly history = new ClassHistory();
   readonly placements: Placements;
   readonly energy = new EnergyMeter();
+  readonly caps: CapAudit;
   readonly #options: ObserverOptions;
   readonly #twins: Reflector<ObservedTwin>;
   readonly #pods: Reflector<ObservedPod, "node">;
   readonly #events: Reflector<ObservedEvent>;
-  /** Since when each node's published caps are what they are. */
-  readonly #capsSince = new Map<string, { readonly real: MonotonicInstant; readonly simulated: MonotonicInstant }>();
-  /** Jobs that the scheduler has not looked at, and since when; the first ones all come at once and do not count. */
+  /** Jobs that the scheduler has not looked at, and since when. */
   readonly #unseen = new Map<string, MonotonicInstant>();
   #finished = 0;
-  #compared = 0;
-  #different = 0;
-  readonly #examples: string[] = [];
 
   constructor(options: ObserverOptions) {
-    const { client, ioClock, random, log } = options;
+    const { client, ioClock, random, log, datacenter } = options;
     this.#options = options;
+    this.caps = new CapAudit((node) => datacenter.machine(node));
     this.placements = new Placements(this.history, options.answeredAt);
     const io = { client, clock: ioClock, random, log };
     this.#twins = new Reflector({
@@ -124,12 +113,13 @@ export class Observer {
 
   /** Looks at what can only be looked at now and then. */
   async look(): Promise<void> {
-    this.#compareCaps();
+    const { clock, ioClock, settling } = this.#options;
+    this.caps.look({ real: ioClock.monotonic() - SETTLING_AT_LEAST, simulated: clock.monotonic() - settling });
     await this.placements.judge();
   }
 
-  sampleEnergy(): void {
-    this.energy.add(this.#options.datacenter.totals);
+  sampleEnergy(longestGap: Seconds): void {
+    this.energy.add(this.#options.datacenter.totals, longestGap);
   }
 
   get twins(): TwinFigures {
@@ -192,15 +182,6 @@ export class Observer {
     return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);
   }
 
-  /** Jobs that came so far are not counted among those that wait. */
-  forgetUnseen(): void {
-    this.#unseen.clear();
-  }
-
-  get caps(): CapFigures {
-    return { compared: this.#compared, different: this.#different, examples: this.#examples };
-  }
-
   #performancePodsOn(node: string): number {
     let count = 0;
     for (const { performance } of this.#pods.store.by("node", node)) count += Number(performance);
@@ -209,16 +190,14 @@ export class Observer {
 
   #twinChanged(change: Change<ObservedTwin>): void {
     if (change.type === "deleted") {
-      this.#capsSince.delete(change.key);
+      this.caps.forget(change.key);
       this.history.forget(change.key);
       return;
     }
     const { clock, ioClock } = this.#options;
     const { node, version, spec, status } = change.new;
     this.history.saw(node, { version, class: status?.schedulableClass, seen: clock.now() });
-    const same =
-      change.type === "updated" && isDeepStrictEqual([change.old.spec.cpu, change.old.spec.gpu], [spec.cpu, spec.gpu]);
-    if (!same) this.#capsSince.set(node, { real: ioClock.monotonic(), simulated: clock.monotonic() });
+    this.caps.published(node, spec, { real: ioClock.monotonic(), simulated: clock.monotonic() });
   }
 
   #podChanged(change: Change<ObservedPod>): void {
@@ -231,23 +210,6 @@ export class Observer {
     // One that was first seen on its node may have got there at any version before.
     if (pod.performance && old.node === undefined && pod.node !== undefined) {
       this.placements.add({ pod: pod.key, node: pod.node, version: pod.version });
-    }
-  }
-
-  #compareCaps(): void {
-    const { clock, ioClock, datacenter, settling } = this.#options;
-    const real = ioClock.monotonic() - SETTLING_AT_LEAST;
-    const simulated = clock.monotonic() - settling;
-    for (const [node, since] of this.#capsSince) {
-      if (since.real > real || since.simulated > simulated) continue;
-      const twin = this.#twins.store.getByKey(node);
-      const machine = datacenter.machine(node);
-      if (twin === undefined || machine === undefined) continue;
-      this.#compared++;
-      const difference = capDifference(twin.spec, machine);
-      if (difference === undefined) continue;
-      this.#different++;
-      if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
     }
   }
 }

@@ -60,7 +60,11 @@ export async function realPlane(kubeconfig: string, signal: AbortSignal): Promis
       workload: { namespace: NAMESPACE, scheduler: "joulie-demo" },
       connect: async () => connectTo(kubeconfig),
       close: async (limit) => {
-        await giveBack(limit).finally(async () => transport.close());
+        try {
+          await giveBack(limit);
+        } finally {
+          await transport.close();
+        }
       },
     };
   } catch (error) {

@@ -3,6 +3,8 @@ import type { Clock } from "../../platform/clock/index.ts";
 
 /** The share of its time that something done in rounds may take. */
 const SHARE = 0.05;
+/** A round that was only interrupted must not keep the next away for long. */
+const LONGEST = 10;
 
 /** Does something over and over until the signal, and less often where it takes long. */
 export async function every(
@@ -13,7 +15,7 @@ export async function every(
 ): Promise<void> {
   for (let took = 0; !signal.aborted; ) {
     try {
-      await clock.sleep(milliseconds(Math.max(period, took / SHARE)), signal);
+      await clock.sleep(milliseconds(Math.min(LONGEST * period, Math.max(period, took / SHARE))), signal);
     } catch {
       return;
     }

@@ -41,11 +41,11 @@ export const operatorSettings = (config: DemoConfig, { operator }: Ports, simula
     FACILITY_PROMETHEUS_ADDRESS: simulator,
   });
 
-export const agentSettings = ({ agent }: Ports, simulator: string, folder: string) =>
+export const agentSettings = ({ SPEED: speed }: DemoConfig, { agent }: Ports, simulator: string, folder: string) =>
   configured(agentConfig, {
     AGENT_MODE: "pool",
-    // At the demo's usual speed this is once a second for each node.
-    RECONCILE_INTERVAL: "60s",
+    // About once a second of real time, and never more often than an agent's usual interval.
+    RECONCILE_INTERVAL: `${Math.ceil(Math.min(60, Math.max(20, speed)))}s`,
     METRICS_ADDR: `127.0.0.1:${agent}`,
     STATE_DIR: folder,
     // Machines that end with the demo need nothing back.

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import { elapsed, inSeconds, type MonotonicInstant, milliseconds, seconds } from "../../core/units/index.ts";
 import {
   type DelayFigures,
   type EventLoopDelay,
@@ -31,7 +31,13 @@ export interface StageOptions extends Pick<Started, "simulator" | "addresses" | 
 }
 
 const SAMPLE = milliseconds(100);
+/** Of real seconds. */
+const LONGEST_GAP = 1;
 const LOOK = milliseconds(1000);
+/** Simulated seconds in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
+const LONG = 1800;
+/** The jobs that are there at the start come all at once, and how long they wait says nothing; not for ever, though. */
+const FIRST_JOBS = { least: milliseconds(60_000), perNode: milliseconds(50) };
 const NEWS = 8;
 /** Ticks of the agent in which a new cap is surely in force. */
 const AGENT_TICKS = 3;
@@ -45,6 +51,8 @@ export class Stage {
   readonly #pace: Pace;
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
+  #watching = systemClock.monotonic();
+  #placed = false;
   /** Of each second. */
   readonly #delays: DelayFigures[] = [];
 
@@ -83,9 +91,11 @@ export class Stage {
   /** Watches until the signal, once the cluster has its jobs. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
-    this.observer.forgetUnseen();
+    this.#watching = systemClock.monotonic();
     await Promise.all([
-      every(SAMPLE, systemClock, signal, () => this.observer.sampleEnergy()),
+      every(SAMPLE, systemClock, signal, () =>
+        this.observer.sampleEnergy(seconds(this.#options.clock.speed * LONGEST_GAP)),
+      ),
       every(LOOK, systemClock, signal, async () => {
         this.#observePace();
         await this.observer.look();
@@ -123,15 +133,17 @@ export class Stage {
   summary(): Summary {
     const { config, clock, simulator, began } = this.#options;
     const { observer } = this;
-    const { watts, joules, sampledJoules, seconds } = simulator.datacenter.totals;
+    const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds } = simulator.datacenter.offences;
     const { capped, uncapped } = observer.budget;
+    const long = simulatedSeconds >= LONG;
     const checks = checksOf({
+      expected: { drains: long && config.POLICY === "queue_aware_v1", caps: long },
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
       offences: { pods, podSeconds },
-      caps: observer.caps,
+      caps: observer.caps.figures,
       energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },
     });
     return {
@@ -140,7 +152,7 @@ export class Stage {
       policy: config.POLICY,
       seed: config.SEED,
       seconds: inSeconds(elapsed(began, systemClock.monotonic())),
-      simulatedSeconds: seconds,
+      simulatedSeconds,
       speed: { asked: this.#pace.asked, last: clock.speed },
       classes: observer.classes,
       drains: observer.history.drains,
@@ -157,13 +169,19 @@ export class Stage {
     };
   }
 
+  #firstJobsPlaced(): boolean {
+    const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
+    this.#placed ||= this.observer.unseen === 0 || elapsed(this.#watching, systemClock.monotonic()) > longest;
+    return this.#placed;
+  }
+
   #observePace(): void {
     const { heartbeat } = this.#options.intervals;
     const { oldest } = this.observer.twins;
     const delay = this.#eventLoop.read();
     this.#eventLoop.reset();
     if (delay !== undefined) this.#delays.push(delay);
-    const unseen = inSeconds(this.observer.unseen);
+    const unseen = this.#firstJobsPlaced() ? inSeconds(this.observer.unseen) : 0;
     this.#pace.observe({ delay: delay?.p50, unseen, lateness: oldest === undefined ? undefined : oldest / heartbeat });
   }
 }

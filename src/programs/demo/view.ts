@@ -85,9 +85,10 @@ function bar({ power: { drawn, capped, uncapped } }: Frame, room: number): Segme
 }
 
 function drainingText(draining: readonly Draining[], now: Instant): string {
-  const shown = draining.map(
-    ({ node, since, pods }) => `${node} waits for ${pods} for ${Math.max(0, Math.round((now - since) / 60_000))} min`,
-  );
+  const shown = draining.map(({ node, since, pods }) => {
+    const minutes = Math.max(0, Math.round((now - since) / 60_000));
+    return `${node} (${pods} ${pods === 1 ? "pod" : "pods"}, ${minutes} min)`;
+  });
   return shown.join(", ");
 }
 
@@ -98,7 +99,7 @@ function fitted(line: readonly Segment[], width: number, color: Ansis): string {
   let text = "";
   for (const segment of line) {
     const [plain, style] = typeof segment === "string" ? [segment, undefined] : segment;
-    const characters = [...plain];
+    const characters = Array.from(plain);
     const cut =
       characters.length > left ? `${characters.slice(0, Math.max(0, left - 1)).join("")}${left > 0 ? "…" : ""}` : plain;
     left -= Math.min(left, characters.length);
