@@ -240,7 +240,9 @@ export class ClusterState implements ClusterView {
   }
 
   #podsChanged(node: string | undefined): void {
-    if (node !== undefined) this.#podsVersions.set(node, this.podsVersion(node) + 1);
+    // Pods outlive their Node; nobody remembers anything of the pods of a Node that is not there.
+    if (node !== undefined && this.#reflected.nodes.store.getByKey(node) !== undefined)
+      this.#podsVersions.set(node, this.podsVersion(node) + 1);
   }
 
   /** What somebody else changed shortly before is in the answer as well, and its watch event is taken for an echo of ours. */
