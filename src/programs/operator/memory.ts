@@ -66,9 +66,11 @@ export class Memory {
 
   /** Undefined for a node that is not ours. */
   managed(node: ClusterNode, view: ClusterView, settings: OperatorSettings): ManagedNode | undefined {
-    const { name } = node.metadata;
+    const { name, uid } = node.metadata;
     const [hardware, profile] = [view.hardware(name), view.profile(name)];
     const known = this.#nodes.get(name)?.managed;
+    // Another machine under the same name.
+    if (known !== undefined && known.node.metadata.uid !== uid) this.#nodes.delete(name);
     if (known?.node === node && known.hardware === hardware && known.profile === profile) return known;
     const eligibility = eligibilityOf(node, settings.eligibility);
     if (eligibility === "unmanaged") return undefined;

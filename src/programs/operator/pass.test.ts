@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { policyTypes } from "../../core/policy/index.ts";
-import { type Instant, instant, watts } from "../../core/units/index.ts";
+import type { PowerReading } from "../../core/twin/index.ts";
+import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { operatorConfig } from "./config.ts";
 import { jobFor } from "./diff.ts";
 import { Memory } from "./memory.ts";
+import { asOf } from "./node-plan.ts";
 import { type ClusterPlan, plan } from "./pass.ts";
 import type { PassInput, Telemetry } from "./pass-input.ts";
 import { settingsOf } from "./settings.ts";
@@ -24,8 +26,8 @@ class Values implements ClusterView {
   current = true;
   nodesCurrent = true;
 
-  add(name: string, own: Readonly<Record<string, string>> = {}, spec: Node["spec"] = {}): this {
-    const metadata = { name, uid: `uid-${name}`, resourceVersion: "1", labels: { [labels.managed]: "true", ...own } };
+  add(name: string, own: Readonly<Record<string, string>> = {}, spec: Node["spec"] = {}, uid = `uid-${name}`): this {
+    const metadata = { name, uid, resourceVersion: "1", labels: { [labels.managed]: "true", ...own } };
     this.#nodes.set(name, { metadata, spec, status: { capacity: { cpu: "64" } } });
     return this;
   }
@@ -232,9 +234,38 @@ describe("a pass", () => {
       const view = new Values();
       const names = ["a", "b", "c", "d"];
       for (const name of names) view.add(name, { [labels.rack]: name < "c" ? "r1" : "r2" });
+      let now = NOW;
+      let telemetry = nothingRead;
+      const later = (minutes: number) => (now = instant(now + minutes * MINUTE));
+      /** What metrics.k8s.io says now: the cores in use on every node. */
+      const use = (cpuCores: number) => {
+        const usage = new Map(names.map((name) => [name, { cpuCores, at: now }]));
+        telemetry = { ...telemetry, usage };
+      };
+      const surround = (facility: Partial<Telemetry["facility"]>) =>
+        (telemetry = { ...telemetry, facility: { ...telemetry.facility, ...facility } });
+      // A trend is made of what was; so it is the one thing that a memory without the rest is given.
+      let samples: { readonly name: string; readonly reading: PowerReading; readonly at: Instant }[] = [];
+      const unremembered = () => {
+        const fresh = new Memory();
+        for (const { name, reading, at } of samples) fresh.of(name).trend.add(reading, at);
+        const own = passOver(view, { settings, telemetry, now, memory: fresh });
+        const read = Array.from(own.nodes.keys(), (name) => ({
+          name,
+          reading: fresh.of(name).twinned?.figures.reading,
+          at: now,
+        }));
+        samples = [...samples, ...read.flatMap(({ reading, ...rest }) => (reading ? [{ ...rest, reading }] : []))];
+        samples = samples.filter(({ name }) => own.nodes.has(name));
+        return own;
+      };
+      const told = (own: ClusterPlan) => ({
+        ...own,
+        nodes: Array.from(own.nodes.values(), (node) => ({ ...node, status: asOf(node.status, now) })),
+      });
       const remembered = () => {
-        const own = passOver(view, { settings, memory });
-        expect(own).toEqual(passOver(view, { settings }));
+        const own = passOver(view, { settings, memory, telemetry, now });
+        expect(told(own)).toEqual(told(unremembered()));
         return own;
       };
       const happenings = [
@@ -251,10 +282,23 @@ describe("a pass", () => {
         () => view.profiles.set("d", { metadata: { name: "d" }, spec: { nodeName: "d", profile: "eco" } }),
         () => view.add("a", { [labels.rack]: "r2", "joulie.io/hw.cpu-cores": "8" }),
         () => view.profiles.delete("d"),
+        () => surround({ racks: new Map(["r1", "r2"].map((rack) => [rack, watts(9000)])) }),
+        // Another source that says the same of a node without pods.
+        () => use(0),
+        // The first reading of a source, corrected: there is no trend yet, and the rack has its own meter.
+        () => use(10),
+        () => use(20),
+        // The same again, only newer.
+        () => use((later(1), 20)),
+        () => use((later(2), 50)),
+        // Nothing is read, and what was read first is out of the trend.
+        () => later(2.5),
+        () => surround({ site: { it: watts(1000), cooling: watts(500) } }),
+        () => surround({ site: { it: watts(1000), cooling: watts(600), ambient: celsius(33) } }),
       ];
       for (const happens of happenings) {
         happens();
-        for (let pass = 0; pass < 2; pass++) view.show(remembered());
+        for (let pass = 0; pass < 2; pass++) view.show(remembered(), now);
         // What is shown is new to it; the next happening finds it remembered.
         remembered();
       }
@@ -286,6 +330,22 @@ describe("a pass", () => {
     expect(planned.nodes.get("c")?.spec).toEqual(before);
     expect(planned.nodes.get("d")?.spec).toEqual({ ...before, nodeName: "d" });
     expect(planned.nodes.get("d")?.eligibility).toBe("reserved");
+  });
+
+  it("a Node that was made anew under its name has no trend of the machine before it", () => {
+    const view = new Values().add("a");
+    const memory = new Memory();
+    const trendAt = (minute: number, cpuCores: number) => {
+      const now = instant(NOW + minute * MINUTE);
+      const telemetry = { ...nothingRead, usage: new Map([["a", { cpuCores, at: now }]]) };
+      return passOver(view, { memory, telemetry, now }).nodes.get("a")?.status.powerMeasurement?.powerTrendWPerMin;
+    };
+    trendAt(0, 10);
+    expect(trendAt(1, 20)).toBeGreaterThan(0);
+    view.add("a", { other: "label" });
+    expect(trendAt(2, 30)).toBeGreaterThan(0);
+    view.add("a", {}, {}, "another");
+    expect(trendAt(3, 60)).toBe(0);
   });
 
   it("a static estimate grows with the pods of the node", () => {
