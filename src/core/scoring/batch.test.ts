@@ -36,7 +36,9 @@ describe("isFresh", () => {
     [299_999, true],
     [300_000, true],
     [300_001, false],
-    [-3_600_000, true],
+    [-60_000, true],
+    [-60_001, false],
+    [-3_600_000, false],
   ])("SCH-37 calls a twin of %d ms fresh: %s", (age, fresh) => {
     expect(isFresh(twin({ age }), now, settings.stalenessThreshold)).toBe(fresh);
   });

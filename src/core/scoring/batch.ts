@@ -1,4 +1,12 @@
-import { between, type Instant, type Milliseconds, type Percent, type WattsPerMinute, watts } from "../units/index.ts";
+import {
+  between,
+  type Instant,
+  type Milliseconds,
+  milliseconds,
+  type Percent,
+  type WattsPerMinute,
+  watts,
+} from "../units/index.ts";
 import { headroomScore, perfPressure } from "./formula.ts";
 import type { TwinState } from "./twin-state.ts";
 
@@ -10,9 +18,15 @@ export interface Batch {
   readonly perfPressure: Percent;
 }
 
-/** A twin without a readable date is as good as old; one from the future is a clock that runs ahead, not an old twin. */
+/** How far the clock of who wrote a twin may run ahead. A date further on is a clock that was set anew, and would be fresh for ever. */
+const ALLOWED_AHEAD = milliseconds(60_000);
+
+/** By its age. What has no readable date (NaN) is as good as old. */
+export const isFreshAt = (age: number, threshold: Milliseconds): boolean =>
+  age <= threshold && age + ALLOWED_AHEAD >= 0;
+
 export const isFresh = (twin: TwinState, now: Instant, threshold: Milliseconds): boolean =>
-  twin.updatedAt !== undefined && between(twin.updatedAt, now) <= threshold;
+  twin.updatedAt !== undefined && isFreshAt(between(twin.updatedAt, now), threshold);
 
 /** Headroom before the pod comes: measured where possible, else predicted. */
 export const podlessHeadroom = ({ power, predictedHeadroom }: TwinState): Percent | undefined =>

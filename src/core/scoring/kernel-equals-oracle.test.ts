@@ -34,7 +34,7 @@ function figure({ next, below, pick, often }: Chance, most: number): number | un
   return often(0.5) ? below(most + 1) : next() * most;
 }
 
-const ages = [0, 1, 299_999, 300_000, 300_001, 1e9, -60_000];
+const ages = [0, 1, 299_999, 300_000, 300_001, 1e9, -60_000, -62_000];
 const moments = ages.map((age) => new Date(NOW - age).toISOString());
 
 function randomStatus(c: Chance): NodeTwinStatus {

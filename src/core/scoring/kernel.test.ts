@@ -260,6 +260,28 @@ describe("events", () => {
     expect(scoreOf(kernel, "d", asking(1))).toBe(78);
   });
 
+  it("are asked about slices of GPUs once each, however often they come, and not at all when unknown", () => {
+    const kernel = kernelWith({ a: {}, b: {} });
+    let asked = 0;
+    class Counted extends Map<string, number> {
+      override [Symbol.iterator]() {
+        asked++;
+        return super[Symbol.iterator]();
+      }
+    }
+    const demand = { ...nothing, gpus: new Counted([["nvidia.com/mig-1g.5gb", 7]]) };
+    const slots = Int32Array.of(0, -1, 0, 1, -1, 1, 0);
+    const scores = new Int16Array(slots.length);
+    asked = 0;
+    kernel.scoreMany(slots, demand, "performance", scores);
+    expect(asked).toBe(2);
+    const whole = scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 1 }));
+    expect([...scores]).toEqual([whole, 50, whole, whole, 50, whole, whole]);
+    // Asked anew for the next pod.
+    kernel.scoreMany(slots, asking(0, { "nvidia.com/mig-1g.5gb": 28 }), "performance", scores);
+    expect(scores[0]).toBe(scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 4 })));
+  });
+
   it("grow the table without losing a node", () => {
     const names = Array.from({ length: 300 }, (_, index) => `node-${index}`);
     const kernel = kernelWith(Object.fromEntries(names.map((name, index) => [name, { drawn: index, trend: 1 }])));

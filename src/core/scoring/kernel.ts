@@ -1,6 +1,6 @@
 import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
 import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
-import type { Batch } from "./batch.ts";
+import { type Batch, isFreshAt } from "./batch.ts";
 import { askedColumn, classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
 import { type RejectionCode, rejectionCode } from "./filter.ts";
 import {
@@ -56,7 +56,7 @@ export class ScoringKernel extends NodeTable {
     let congestion = 0;
     let nodes = 0;
     for (let slot = 0; slot < this.end; slot++) {
-      if (!(now - (updatedAt[slot] as number) <= stalenessThreshold)) continue;
+      if (!isFreshAt(now - (updatedAt[slot] as number), stalenessThreshold)) continue;
       clusterTrend += trend[slot] as number;
       const room = headroom[slot] as number;
       if (classCode[slot] !== classCodes.performance || Number.isNaN(room)) continue;
@@ -105,7 +105,7 @@ export class ScoringKernel extends NodeTable {
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i] as number;
       const code = slot < 0 ? NO_CLASS : (classCode[slot] as number);
-      if (code === NO_CLASS || !(now - (updatedAt[slot] as number) <= stalenessThreshold)) {
+      if (code === NO_CLASS || !isFreshAt(now - (updatedAt[slot] as number), stalenessThreshold)) {
         out[i] = this.#neutral;
         continue;
       }
@@ -131,7 +131,11 @@ export class ScoringKernel extends NodeTable {
   /** Writes to a column of its own what the scoring loop then reads: a call in that loop would cost it most of its speed. */
   #askNodes(slots: Int32Array, gpus: PodDemand["gpus"]): void {
     const asked = this.columns.boardsPerUnit[askedColumn] as Float64Array;
-    for (const slot of slots) asked[slot] = gpuBoardsOn(gpus, this.gpuNode(slot));
+    for (const slot of slots) if (slot >= 0) asked[slot] = Number.NaN;
+    // A node that comes many times is asked once.
+    for (const slot of slots) {
+      if (slot >= 0 && Number.isNaN(asked[slot])) asked[slot] = gpuBoardsOn(gpus, this.gpuNode(slot));
+    }
   }
 
   #settlePoints(): void {

@@ -260,7 +260,8 @@ describe("the neutral score", () => {
     expect(score("2026-03-01T11:54:59.999Z")).toEqual({ neutral: "stale", score: 50 });
     expect(score("2026-03-01T11:55:00Z").score).toBe(85);
     expect(score("2026-03-01T11:59:00Z", 59_000)).toEqual({ neutral: "stale", score: 50 });
-    expect(score("2026-03-01T12:30:00Z").score).toBe(85);
+    expect(score("2026-03-01T12:01:00Z").score).toBe(85);
+    expect(score("2026-03-01T12:30:00Z")).toEqual({ neutral: "stale", score: 50 });
   });
 
   it.each(["", "at noon"])("SCH-38 is 50 where lastUpdated is %j", (lastUpdated) => {

@@ -4,6 +4,7 @@ import { filterNode, rejections, type ScoredPod } from "../../core/scoring/index
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Decision, type Decisions, podName } from "./decisions.ts";
 import type { Figures, Verb } from "./figures.ts";
+import { Refusal } from "./refusal.ts";
 import type { ClusterState, KnownNode } from "./state.ts";
 import { type Candidates, type ExtenderRequest, filterReply, prioritizeReply } from "./wire/index.ts";
 
@@ -24,8 +25,9 @@ export interface Decided {
 
 /** How many nodes of a decision can be explained later. */
 const EXPLAINED = 10;
-/** A pod that asks for more kinds of GPUs is not kept: nobody's pod does. */
-const MOST_GPU_KINDS = 32;
+/** Nobody's pod asks for more kinds of GPUs, or for one with a longer name: Kubernetes has no longer names of resources. */
+const MOST_GPU_KINDS = 16;
+const LONGEST_RESOURCE = 253 + 1 + 63;
 
 /** Answers from memory: looks up, filters or scores, and keeps what was decided. Nothing is waited for and nothing simulated. */
 export class Decider {
@@ -67,7 +69,9 @@ export class Decider {
     const pod = given as Pod;
     const { workloadClass, unrecognised } = workloadClassOf(pod);
     if (unrecognised !== undefined) this.#options.onUnknownClass(unrecognised);
-    return { workloadClass, demand: demandOf(pod) };
+    const demand = demandOf(pod);
+    checkGpus(demand.gpus);
+    return { workloadClass, demand };
   }
 
   /** Whole Nodes bring their own labels, which are those kube-scheduler decides by; for names the cache has them. */
@@ -92,7 +96,6 @@ export class Decider {
     found: Pick<Decision, "slots" | "verdicts" | "best" | "batch">,
   ): void {
     const { state, decisions, clock } = this.#options;
-    if (demand.gpus.size > MOST_GPU_KINDS) return;
     decisions.keep({
       verb,
       at: clock.now(),
@@ -102,6 +105,18 @@ export class Decider {
       names: state.keepNames(),
       ...found,
     });
+  }
+}
+
+/** Each node may have to be asked about each kind: together they must not hold up everybody else. */
+function checkGpus(gpus: ScoredPod["demand"]["gpus"]): void {
+  if (gpus.size > MOST_GPU_KINDS) {
+    throw new Refusal(400, `the Pod asks for ${gpus.size} kinds of GPUs; up to ${MOST_GPU_KINDS} are looked at`);
+  }
+  for (const resource of gpus.keys()) {
+    if (resource.length > LONGEST_RESOURCE) {
+      throw new Refusal(400, `the Pod asks for a resource with a name of ${resource.length} characters`);
+    }
   }
 }
 

@@ -33,6 +33,27 @@ describe("/prioritize", () => {
     expect(body.every(({ Score }) => Number.isInteger(Score))).toBe(true);
   });
 
+  it.each([
+    [
+      "more kinds of GPUs than anybody has",
+      Array.from({ length: 17 }, (_, i) => `nvidia.com/mig-1g.${i + 1}gb`),
+      /17 kinds/,
+    ],
+    ["one with an endless name", [`nvidia.com/mig-1g.5gb${".me".repeat(100)}`], /name of \d+ characters/],
+  ])("X-62 a pod with %s is refused: nodes times kinds is work that a client chooses", async (_, kinds, message) => {
+    const limits = Object.fromEntries(kinds.map((kind) => [kind, "1"]));
+    const asked = { Pod: { spec: { containers: [{ resources: { limits } }] } }, NodeNames: ["fast"] };
+    for (const verb of ["/prioritize", "/filter"]) {
+      const refused = await extender.post<{ error: string }>(verb, asked);
+      expect(refused.status).toBe(400);
+      expect(refused.body.error).toMatch(message);
+    }
+    const [, ...fewer] = kinds;
+    const allowed = Object.fromEntries(fewer.map((kind) => [kind, "1"]));
+    const spec = { containers: [{ resources: { limits: allowed } }] };
+    expect((await extender.post("/prioritize", { ...asked, Pod: { spec } })).status).toBe(200);
+  });
+
   it("SCH-02 whole Nodes get the scores that their names get", async () => {
     const names = ["fast", "eco", "draining", "old", "twinless"];
     const Nodes = { items: names.map((name) => ({ metadata: { name, labels: { a: "b" } }, spec: {} })) };
