@@ -18,7 +18,7 @@ export class QuantityReader {
   /** Absent, malformed and negative amounts are undefined; the last two are remembered. */
   amount(list: ResourceList | undefined, resource: string): number | undefined {
     if (!list || !Object.hasOwn(list, resource)) return undefined;
-    const text = String(list[resource]);
+    const text = textOf(list[resource]);
     const read = parseQuantity(text);
     if (read.ok && read.value >= 0) return read.value;
     this.#unreadable ??= new Map();
@@ -26,6 +26,10 @@ export class QuantityReader {
     return undefined;
   }
 }
+
+/** JSON may hold anything in a quantity's place, also objects that say no text of themselves. */
+const textOf = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
 
 const allRead: readonly never[] = [];
 

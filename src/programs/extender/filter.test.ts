@@ -140,3 +140,15 @@ it("X-12 an unknown class is told once for each text, and for no more texts than
   expect(classes).toEqual(['joulie_scheduler_filter_requests_total{workload_class="standard"} 120']);
   await trial.end();
 });
+
+it("X-60 X-12 what is no text where a class or a quantity belongs is no class and no quantity, and no fault of ours", async () => {
+  const trial = new Trial();
+  const extender = await trial.start();
+  const odd = '{"toString":1,"valueOf":1}';
+  const annotations = `{"joulie.io/workload-class":${odd}}`;
+  const resources = `{"requests":{"cpu":${odd}},"limits":{"nvidia.com/gpu":${odd}}}`;
+  const body = `{"Pod":{"metadata":{"annotations":${annotations}},"spec":{"containers":[{"resources":${resources}}]}},"NodeNames":["a"]}`;
+  for (const verb of ["/filter", "/prioritize"]) expect((await extender.post(verb, body)).status).toBe(200);
+  expect(extender.logs.filter(({ level }) => level !== "info")).toMatchObject([{ level: "warn", class: "(object)" }]);
+  await trial.end();
+});

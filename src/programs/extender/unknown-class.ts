@@ -8,7 +8,8 @@ export function onceEach(tell: (text: string) => void): (given: unknown) => void
   const told = new Set<string>();
   return (given) => {
     if (told.size >= MOST_TOLD) return;
-    const text = String(given);
+    // JSON may hold anything in its place, also objects that say no text of themselves.
+    const text = typeof given === "string" ? given : `(${typeof given})`;
     // A copy, since a slice would keep the whole text.
     const shown = text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString();
     if (told.has(shown)) return;
