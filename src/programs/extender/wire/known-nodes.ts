@@ -104,4 +104,5 @@ export class KnownNodes {
 }
 
 /** With its opening quote: V8 hashes the text of a number without a seed. */
-const keyOf = (bytes: Buffer, nameStart: number, nameEnd: number): string => bytes.latin1Slice(nameStart - 1, nameEnd);
+const keyOf = (bytes: Buffer, nameStart: number, nameEnd: number): string =>
+  bytes.toString("latin1", nameStart - 1, nameEnd);
