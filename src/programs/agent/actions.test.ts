@@ -38,7 +38,7 @@ describe("joulie agent probe", () => {
     expect(machine.writes).toEqual([]);
     const text = probeText(probe, { CPU_PCT: percent(60), GPU_PCT: percent(50) });
     expect(text).toContain("NVIDIA H100");
-    expect(text).toContain("range 200 W to 700 W, limit now 700 W, draws 123.4 W");
+    expect(text).toContain("200 W to 700 W, limit now 700 W, draws 123.4 W");
   });
 
   it("says of a machine with nothing what is missing, and obeys no escape sequence in a name", async () => {

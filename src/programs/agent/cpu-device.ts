@@ -129,8 +129,13 @@ export class CpuDevice {
       ...over,
       message: words(message, ...more, reasons),
     });
-    if (run.contested !== undefined)
-      return tell({ result, alarm: { reason: "CapContested", note: run.contested } }, run.contested);
+    if (run.contested !== undefined) {
+      // A throttle may stand in for it, and is judged as one.
+      const judged =
+        plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap, run.packages) : { result };
+      const alarm = { reason: "CapContested", note: run.contested } as const;
+      return tell({ ...judged, alarm }, run.contested);
+    }
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });
     // A throttle could not be kept either: that none was needed so far makes no success of it.
     if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);

@@ -59,10 +59,8 @@ export function probeText(
     ["in the catalogue as", cpu.catalogue],
     ["packages and cores", `${cpu.sockets ?? "?"} and ${cpu.cores ?? "?"}`],
     ["memory", memoryBytes === undefined ? "unknown" : `${Math.round(memoryBytes / 2 ** 30)} GiB`],
-    [
-      "throttle",
-      throttle.absent ?? `${throttle.policies} cpufreq policies${cpu.driver === undefined ? "" : ` (${cpu.driver})`}`,
-    ],
+    ["driver", cpu.driver ?? "unknown"],
+    ["throttle", throttle.absent ?? `${throttle.policies} cpufreq policies`],
     [
       "energy counters",
       energy.zones.length === 0
@@ -91,10 +89,13 @@ function backendLines({ name, absent, boards }: BackendProbe, ansis: Ansis): str
   if (absent !== undefined) return [`  ${name.padEnd(12)}${ansis.yellow("absent")}: ${absent}`];
   return boards.flatMap(({ id, model, min, max, limit, watts, wouldSet, problem, warnings }) => [
     `  ${name.padEnd(12)}${[id, model].filter((part) => part !== undefined).join(" ")}`,
-    `  ${"".padEnd(12)}range ${shown(min)} to ${shown(max)}, limit now ${shown(limit)}${watts === undefined ? "" : `, draws ${shown(watts)}`}`,
+    `  ${"".padEnd(12)}${rangeOf(min, max)}, limit now ${shown(limit)}${watts === undefined ? "" : `, draws ${shown(watts)}`}`,
     `  ${"".padEnd(12)}${problem === undefined ? `would set ${ansis.green(wouldSet)}` : `${ansis.yellow("cannot be capped")}: ${problem}`}`,
     ...warnings.map((warning) => `  ${"".padEnd(12)}${warning}`),
   ]);
 }
 
 const shown = (watts: number | undefined): string => (watts === undefined ? "?" : `${Math.round(watts * 10) / 10} W`);
+
+const rangeOf = (min: number | undefined, max: number | undefined): string =>
+  min === undefined ? `up to ${shown(max)}` : `${shown(min)} to ${shown(max)}`;

@@ -97,6 +97,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     clock: ioClock,
     onProblem: (problem) => log.error({ problem }, "the journal of original limits has a problem"),
   });
+  if (settings.simulateOnly && journal.size > 0)
+    log.warn(
+      { limits: journal.size },
+      "limits that an earlier run has set stay in force: SIMULATE_ONLY touches nothing",
+    );
   const machine = isPool ? undefined : await world.openHost(catalogue);
   if (machine !== undefined) warnOfGaps(machine, config, log);
   const client = new KubeClient({
