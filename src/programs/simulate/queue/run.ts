@@ -101,6 +101,8 @@ class Simulation {
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
         this.#enforce();
+        // Lifted caps may bring a job's end to this very moment.
+        this.#settle();
       }
       for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
       if (nextPass <= this.#now) {

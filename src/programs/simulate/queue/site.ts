@@ -4,6 +4,7 @@ import { Contest } from "../placement/contest.ts";
 import type { NodeFigures } from "../placement/nodes.ts";
 import { totalOf } from "../placement/scoring.ts";
 import type { Shape } from "../placement/shape.ts";
+import { inMillicores } from "../trace/millicores.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { Machine } from "./machines.ts";
 
@@ -61,7 +62,7 @@ export class Site implements NodeFigures {
     if (happening?.kind !== "finished") return { node: index };
     const { job } = happening;
     this.running--;
-    this.freeCores[index] = (this.freeCores[index] as number) + job.cores;
+    this.freeCores[index] = inMillicores((this.freeCores[index] as number) + job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) + job.gpus;
     if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) - 1;
     if (node.jobCount === 0) this.#emptySince[index] = at;
@@ -69,22 +70,27 @@ export class Site implements NodeFigures {
   }
 
   start(index: number, job: TraceJob, at: number): void {
-    const node = this.#nodes[index] as SimulatedNode<TraceJob>;
-    node.advance(seconds(at));
+    const node = this.#broughtTo(index, at);
     if (node.jobCount === 0) this.#emptyJoules += node.model.idle * (at - (this.#emptySince[index] as number));
     node.start(job);
     this.running++;
-    this.freeCores[index] = (this.freeCores[index] as number) - job.cores;
+    this.freeCores[index] = inMillicores((this.freeCores[index] as number) - job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) - job.gpus;
     if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) + 1;
     this.#refresh(index);
   }
 
   setCaps(index: number, caps: Caps, at: number): void {
-    const node = this.#nodes[index] as SimulatedNode<TraceJob>;
-    node.advance(seconds(at));
-    node.setCaps(caps);
+    this.#broughtTo(index, at).setCaps(caps);
     this.#refresh(index);
+  }
+
+  /** A node at that time. What was due by then has to have happened: passed over, a job would end unseen and keep its cores. */
+  #broughtTo(index: number, at: number): SimulatedNode<TraceJob> {
+    const node = this.#nodes[index] as SimulatedNode<TraceJob>;
+    const missed = node.advance(seconds(at));
+    if (missed !== undefined) throw new Error(`node ${index}: "${missed.kind}" at ${missed.at} s was passed over`);
+    return node;
   }
 
   /** Joules up to a time at which nothing is due any more. */
