@@ -1,5 +1,6 @@
 import type { NodeFigures } from "../placement/nodes.ts";
 import type { Shape } from "../placement/shape.ts";
+import { inMillicores } from "../trace/millicores.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
 import { BUSY_SHARE, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf } from "./power.ts";
@@ -72,7 +73,7 @@ export class NodeColumns implements NodeFigures {
     const cpu = (this.#cpu[node] as number) + cpuWattsOf(shape, jobCores, cpuUtil[job] as number);
     const gpu =
       (this.#gpu[node] as number) + gpuWattsOf(shape, jobGpus, performance[job] === 1, gpuUtil[job] as number);
-    this.freeCores[node] = (this.freeCores[node] as number) - jobCores;
+    this.freeCores[node] = inMillicores((this.freeCores[node] as number) - jobCores);
     const freeGpus = (this.freeGpus[node] as number) - jobGpus;
     this.freeGpus[node] = freeGpus;
     this.#cpu[node] = cpu;
@@ -102,7 +103,7 @@ export class NodeColumns implements NodeFigures {
       else this.#after[before] = after;
       if (after === NONE) this.#last[node] = before;
       else this.#before[after] = before;
-      this.freeCores[node] = (this.freeCores[node] as number) + (cores[job] as number);
+      this.freeCores[node] = inMillicores((this.freeCores[node] as number) + (cores[job] as number));
       this.freeGpus[node] = (this.freeGpus[node] as number) + (gpus[job] as number);
       this.#cpu[node] = Number.NaN;
     }

@@ -3,6 +3,7 @@ import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arm } from "../placement/arms.ts";
 import type { Shape } from "../placement/shape.ts";
 import { HISTORY, slope } from "../placement/slope.ts";
+import { inMillicores } from "../trace/millicores.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
 import { STEP_SEC } from "./step.ts";
@@ -39,7 +40,7 @@ export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOp
     for (const node of nodes) {
       for (const job of node.jobs) job.remainingSec -= STEP_SEC;
       for (const job of node.jobs.filter(({ remainingSec }) => remainingSec <= 0)) {
-        node.freeCores += job.cores;
+        node.freeCores = inMillicores(node.freeCores + job.cores);
         node.freeGpus += job.gpus;
       }
       node.jobs = node.jobs.filter(({ remainingSec }) => remainingSec > 0);
@@ -56,7 +57,7 @@ export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOp
       placedOn[next] = chosen;
       const node = nodes[chosen] as ReferenceNode;
       node.jobs.push(job);
-      node.freeCores -= job.cores;
+      node.freeCores = inMillicores(node.freeCores - job.cores);
       node.freeGpus -= job.gpus;
       node.power = powerOf(node);
       node.history[node.history.length - 1] = node.power;

@@ -55,7 +55,7 @@ describe.each(dropArms)("the fast replay of %s", (arm) => {
   it("does so for any jobs and machines: ties, idle GPUs that get cheaper by work, fractions of cores, nothing at all", () => {
     const job = fc.record({
       submitSec: fc.integer({ min: 0, max: 900 }),
-      cores: fc.constantFrom(0, 0.5, 1, 3, 8, 16, 500),
+      cores: fc.constantFrom(0, 0.1, 0.3, 0.5, 1, 2.7, 3, 8, 16, 500),
       gpus: fc.constantFrom(0, 0, 1, 2, 4),
       performance: fc.boolean(),
       cpuUtil: fc.constantFrom(0, 0.3, 1),
@@ -106,6 +106,20 @@ describe("the fast replay", () => {
     expect(
       difference({ trace: traceOf(jobs), cluster: exp04Cluster(5), arm: "shipped", steps: 30 }, 1),
     ).toBeUndefined();
+  });
+
+  it("gives an empty node all its cores back, whatever fractions were taken", () => {
+    const job = { submitSec: 0, gpus: 0, performance: false, cpuUtil: 1, gpuUtil: 0, durationSec: 60 };
+    const durations = [240, 60, 120, 180];
+    const jobs = [12.5, 10.5, 21.6, 10.3].map((cores, index) => ({
+      ...job,
+      cores,
+      durationSec: durations[index] ?? 0,
+    }));
+    const trace = traceOf([...jobs, { ...job, cores: 96, submitSec: 300 }]);
+    const options = { trace, cluster: exp04Cluster(1), arm: "most", steps: 6, random: seededRandom(1) } as const;
+    expect([...replay(options).placedOn]).toEqual([0, 0, 0, 0, 0]);
+    expect([...referenceReplay(options).placedOn]).toEqual([0, 0, 0, 0, 0]);
   });
 
   it("leaves alone what is submitted after its last step", () => {

@@ -1,7 +1,10 @@
+import { upToMillicores } from "./millicores.ts";
+
 /** A workload as columns, one row per job, in order of submission. */
 export interface Trace {
   readonly length: number;
   readonly submitSec: Float64Array;
+  /** In whole thousandths, as Kubernetes has them. */
   readonly cores: Float64Array;
   readonly gpus: Float64Array;
   /** 1 = performance, 0 = standard. */
@@ -39,7 +42,7 @@ export class TraceBuilder {
     }
     const at = this.#length++;
     this.#columns.submitSec[at] = job.submitSec;
-    this.#columns.cores[at] = job.cores;
+    this.#columns.cores[at] = upToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
     this.#columns.cpuUtil[at] = job.cpuUtil;
@@ -52,7 +55,7 @@ export class TraceBuilder {
   }
 }
 
-/** The jobs submitted before a time. */
+/** The jobs submitted up to a time, that moment included. */
 export function until(trace: Trace, endSec: number): Trace {
   const later = trace.submitSec.findIndex((submit) => submit > endSec);
   const length = later === -1 ? trace.length : later;
