@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { joules, milliseconds, seconds } from "../../core/units/index.ts";
+import { checksOf, type Findings } from "./checks.ts";
+import { type Summary, summaryText } from "./summary.ts";
+
+const good: Findings = {
+  expected: { drains: true, caps: true },
+  twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
+  drains: { deferred: 3, completed: 1, takenBack: 2 },
+  placements: { performancePods: 50, onEcoOrDraining: 0, crossed: 1, examples: [] },
+  offences: { pods: 0, podSeconds: 0 },
+  caps: { compared: 400, different: 0, examples: [] },
+  energy: {
+    integralJoules: joules(1e8),
+    sampledJoules: joules(1e8),
+    meter: { samples: 500, meteredJoules: joules(9.01e7), integralJoules: joules(9e7) },
+  },
+};
+const failedOf = (change: Partial<Findings>) =>
+  checksOf({ ...good, ...change })
+    .filter(({ ok }) => !ok)
+    .map(({ name }) => name);
+
+describe("the demo's own checks", () => {
+  it("hold for a run in which everything was as it should be", () => {
+    expect(failedOf({})).toEqual([]);
+  });
+
+  it.each<[string, Partial<Findings>]>([
+    ["every node has a fresh twin", { twins: { ...good.twins, fresh: 39 } }],
+    ["a drain was deferred and later completed", { drains: { deferred: 3, completed: 0, takenBack: 3 } }],
+    [
+      "no performance pod was placed on a node published as eco or draining",
+      { placements: { ...good.placements, onEcoOrDraining: 1 } },
+    ],
+    [
+      "no performance pod was placed on a node published as eco or draining",
+      { placements: { ...good.placements, performancePods: 0 } },
+    ],
+    ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1 } }],
+    ["caps in force are the published ones", { caps: { compared: 400, different: 1, examples: ["a"] } }],
+    ["caps in force are the published ones", { caps: { compared: 0, different: 0, examples: [] } }],
+    ["energy agrees with power samples within 0.1 %", { energy: { ...good.energy, sampledJoules: joules(1.002e8) } }],
+    [
+      "energy agrees with power samples within 0.1 %",
+      { energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(8e7) } } },
+    ],
+    [
+      "energy agrees with power samples within 0.1 %",
+      { energy: { ...good.energy, integralJoules: joules(0), sampledJoules: joules(0) } },
+    ],
+  ])("find it out where not: %s", (name, change) => {
+    expect(failedOf(change)).toEqual([name]);
+  });
+
+  it("ask for drains and compared caps only of a run that was long enough", () => {
+    const short = { expected: { drains: false, caps: false }, drains: { deferred: 0, completed: 0, takenBack: 0 } };
+    expect(failedOf({ ...short, caps: { compared: 0, different: 0, examples: [] } })).toEqual([]);
+    expect(failedOf({ ...short, caps: { compared: 1, different: 1, examples: ["a"] } })).toHaveLength(1);
+  });
+});
+
+describe("the summary", () => {
+  const summary: Summary = {
+    ok: false,
+    nodes: 40,
+    policy: "queue_aware_v1",
+    seed: 7,
+    seconds: 60.4,
+    simulatedSeconds: seconds(3600),
+    speed: { asked: 60, last: 30 },
+    classes: { performance: 16, eco: 24 },
+    drains: good.drains,
+    pods: { waiting: 1, running: 2, performance: 1, finished: 258 },
+    power: { watts: 34_000, cappedWatts: 58_000, uncappedWatts: 66_000 },
+    energy: { joules: joules(86e6), pue: 1.2 },
+    memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
+    eventLoop: { medianMs: 1, worstMs: 80 },
+    notices: ["this machine does not hold speed 60; going on at 30"],
+    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5 } }),
+  };
+
+  it("says what happened, what it took, and which promise was not kept with its figures", () => {
+    const text = summaryText(summary);
+    expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
+    expect(text).toContain("3 drains deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
+    expect(text).toContain("this machine does not hold speed 60; going on at 30");
+    expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5}');
+    expect(text).toContain("ok     every node has a fresh twin\n");
+  });
+
+  it("counts hours where they are many", () => {
+    expect(summaryText({ ...summary, simulatedSeconds: seconds(86_400) })).toContain("24.0 hours simulated");
+  });
+});

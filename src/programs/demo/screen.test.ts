@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { Screen } from "./screen.ts";
+
+/** A terminal as far as a screen uses one: what stands where after all that was written. */
+class Paper {
+  readonly columns = 80;
+  readonly rows: number | undefined;
+  readonly lines: string[] = [""];
+  writes = 0;
+  cursorShown = true;
+  #row = 0;
+
+  constructor(rows?: number) {
+    this.rows = rows;
+  }
+
+  write(text: string): void {
+    this.writes++;
+    for (const [piece] of text.matchAll(/\x1b\[\??\d*[A-Za-z]|\n|\r|[^\x1b\n\r]+/g)) {
+      const up = /^\x1b\[(\d+)A$/.exec(piece);
+      if (up) this.#row -= Number(up[1]);
+      else if (piece === "\x1b[J") this.lines.splice(this.#row, this.lines.length, this.#written);
+      else if (piece === "\x1b[K") this.lines[this.#row] = this.#written;
+      else if (piece === "\x1b[?25l" || piece === "\x1b[?25h") this.cursorShown = piece.endsWith("h");
+      else if (piece === "\n") {
+        this.#row++;
+        this.lines[this.#row] ??= "";
+        this.#written = "";
+      } else if (piece === "\r") this.#written = "";
+      else if (!piece.startsWith("\x1b")) {
+        this.#written += piece;
+        const under = this.lines[this.#row] ?? "";
+        this.lines[this.#row] = this.#written + under.slice(this.#written.length);
+      }
+    }
+  }
+  #written = "";
+}
+
+describe("a screen", () => {
+  it("draws over what it drew, also where that was longer", () => {
+    const paper = new Paper();
+    const screen = new Screen(paper);
+    screen.draw(["first picture", "with two lines", "and a third"]);
+    expect(paper.cursorShown).toBe(false);
+    screen.draw(["second", "picture"]);
+    expect(paper.lines).toEqual(["second", "picture", ""]);
+    screen.draw(["third", "picture", "is longer"]);
+    expect(paper.lines).toEqual(["third", "picture", "is longer", ""]);
+    expect(paper.writes).toBe(3);
+    screen.end();
+    expect(paper.cursorShown).toBe(true);
+    expect(paper.lines).toEqual(["third", "picture", "is longer", ""]);
+  });
+
+  it("draws no more than fits: what has scrolled away could not be drawn over", () => {
+    const paper = new Paper(4);
+    const screen = new Screen(paper);
+    for (const round of ["a", "b"]) screen.draw([`${round}1`, `${round}2`, `${round}3`, `${round}4`, `${round}5`]);
+    expect(paper.lines).toEqual(["b1", "b2", "b3", ""]);
+  });
+
+  it("that was never drawn on leaves the terminal alone", () => {
+    const paper = new Paper();
+    new Screen(paper).end();
+    expect(paper.writes).toBe(0);
+  });
+});

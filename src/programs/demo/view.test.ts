@@ -1,0 +1,84 @@
+import { Ansis } from "ansis";
+import { describe, expect, it } from "vitest";
+import { instant, joules, milliseconds, watts } from "../../core/units/index.ts";
+import type { Frame } from "./frame.ts";
+import { plainLine, renderFrame } from "./view.ts";
+
+const plain = new Ansis(0);
+const frame: Frame = {
+  time: instant(Date.UTC(2030, 0, 1, 18, 21, 51)),
+  speed: 60,
+  running: milliseconds(21_900),
+  duration: milliseconds(60_000),
+  power: { drawn: watts(40_000), capped: 60_000, uncapped: 80_000 },
+  pue: 1.216,
+  classes: { performance: 16, eco: 21, draining: 3, unknown: 0 },
+  drains: { deferred: 6, completed: 3, takenBack: 1 },
+  draining: [
+    { node: "sim-035", since: instant(Date.UTC(2030, 0, 1, 18, 19)), pods: 1 },
+    { node: "sim-029", since: instant(Date.UTC(2030, 0, 1, 18, 20)), pods: 2 },
+  ],
+  pods: { waiting: 6, running: 128, performance: 29, finished: 82 },
+  energy: joules(31.3e6),
+  news: [
+    {
+      at: instant(Date.UTC(2030, 0, 1, 18, 20, 25)),
+      about: "sim-029",
+      text: "eco is planned; waiting for 2 performance pods to end (after the 17 performance nodes)",
+      tone: "waits",
+    },
+  ],
+  notice: undefined,
+};
+const text = (change: Partial<Frame> = {}, width = 100) => renderFrame({ ...frame, ...change }, width, plain);
+
+describe("the live view", () => {
+  it("says what the cluster does, line by line", () => {
+    const lines = text();
+    const shown = lines.join("\n");
+    expect(lines[0]).toBe("joulie demo  18:21:51 simulated, at 60 times the speed  0:21 of 1:00");
+    expect(shown).toContain("40.0 kW drawn of 60.0 kW under caps, 80.0 kW without");
+    expect(shown).toContain("16 performance   21 eco   3 draining");
+    expect(shown).toContain("6 deferred, 3 completed, 1 taken back");
+    expect(shown).toContain("sim-035 (1 pod, 3 min), sim-029 (2 pods, 2 min)");
+    expect(shown).toContain("128 running (29 performance), 6 waiting, 82 finished");
+    expect(shown).toContain("8.7 kWh so far; PUE 1.22");
+    expect(shown).toContain("  18:20:25 sim-029 eco is planned; waiting for 2 performance pods to end");
+  });
+
+  it("draws power, caps and what is beyond them on one scale", () => {
+    const bar = text({}, 91)[1] ?? "";
+    expect([bar.match(/█/g)?.length, bar.match(/▒/g)?.length, bar.match(/░/g)?.length]).toEqual([30, 15, 15]);
+    const none = text({ power: { drawn: watts(0), capped: 0, uncapped: 0 } }, 91)[1] ?? "";
+    expect(none.match(/░/g)?.length).toBe(60);
+    const over = text({ power: { drawn: watts(90), capped: 60, uncapped: 80 } }, 91)[1] ?? "";
+    expect(over.match(/█/g)?.length).toBe(60);
+  });
+
+  it.each([20, 40, 80, 100, 200])("is never wider than a terminal of %i columns, nor of another height", (width) => {
+    const lines = text({}, width);
+    expect(lines).toHaveLength(text().length);
+    for (const line of lines) expect(Array.from(line).length).toBeLessThanOrEqual(width);
+  });
+
+  it("has colours where they are wanted, which take no room", () => {
+    const coloured = renderFrame(frame, 60, new Ansis(1));
+    expect(coloured.join("")).toContain("\x1b[");
+    expect(coloured.map((line) => plain.strip(line))).toEqual(text({}, 60));
+    expect(text({}, 60).join("")).not.toContain("\x1b");
+  });
+
+  it("says where nothing is known, where time is real, and what the demo has to say", () => {
+    const shown = text({ pue: undefined, speed: 1, duration: undefined, notice: "going on at 30" }).join("\n");
+    expect(shown).toContain("simulated, in real time  0:21, Ctrl-C ends it");
+    expect(shown).toContain("8.7 kWh so far\n");
+    expect(shown).toContain("going on at 30");
+    expect(text({ classes: { ...frame.classes, unknown: 2 } }).join("\n")).toContain("2 unknown");
+  });
+
+  it("is one line in a pipe", () => {
+    expect(plainLine(frame)).toBe(
+      "18:21:51 at 60 times the speed | 40.0 kW of 60.0 kW | 16 performance, 21 eco, 3 draining | drains 6 deferred, 3 completed | pods 128 running, 6 waiting, 82 finished | 8.7 kWh",
+    );
+  });
+});
