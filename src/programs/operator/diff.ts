@@ -62,8 +62,8 @@ export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext):
   if (node === undefined) return nothing;
   const twin = view.twin(plan.name);
   const seen = seenOn(node, twin, {
-    caps: plan.shape.caps,
-    pin: plan.pin,
+    caps: plan.managed.shape.caps,
+    pin: plan.managed.pin,
     powerProfileLabel: settings.labels.powerProfile,
   });
   const moves = seen.state !== plan.next.state;

@@ -41,7 +41,7 @@ export class Figures {
   }
 
   /** `intruders` undefined: pods could not be read, so the series is absent meanwhile. */
-  planned({ name, shape }: NodePlan, intruders: number | undefined): void {
+  planned({ name, managed: { shape } }: NodePlan, intruders: number | undefined): void {
     const row = this.#metrics.nodes.join(name);
     this.#cpuDensity.set(row, shape.density.cpu);
     this.#gpuDensity.set(row, shape.density.gpu);

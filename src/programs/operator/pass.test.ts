@@ -329,7 +329,7 @@ describe("a pass", () => {
     expect(before?.cpu?.packagePowerCapPctOfMax).toBe(60);
     expect(planned.nodes.get("c")?.spec).toEqual(before);
     expect(planned.nodes.get("d")?.spec).toEqual({ ...before, nodeName: "d" });
-    expect(planned.nodes.get("d")?.eligibility).toBe("reserved");
+    expect(planned.nodes.get("d")?.managed.eligibility).toBe("reserved");
   });
 
   it("a Node that was made anew under its name has no trend of the machine before it", () => {

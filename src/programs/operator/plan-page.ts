@@ -26,7 +26,7 @@ export function planPage(
 
 const nodeEntry = (node: NodePlan, at: Instant, failure: string | undefined) => ({
   name: node.name,
-  eligibility: node.eligibility,
+  eligibility: node.managed.eligibility,
   profile: node.planned,
   reason: node.reason,
   seen: { state: node.seen.state, caps: node.seen.caps, showsEco: node.seen.showsEco },
@@ -34,8 +34,8 @@ const nodeEntry = (node: NodePlan, at: Instant, failure: string | undefined) => 
   transition: node.decision.transition?.name,
   performancePods: node.performancePods,
   intruders: node.decision.intruders,
-  family: node.shape.view.family,
-  density: node.shape.density,
+  family: node.managed.shape.view.family,
+  density: node.managed.shape.density,
   spec: node.spec,
   status: asOf(node.status, at),
   failure,

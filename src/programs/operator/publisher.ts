@@ -13,7 +13,7 @@ import type { ClusterPlan } from "./pass.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
 import type { Unconfirmed } from "./unconfirmed.ts";
-import type { Writes } from "./writes.ts";
+import { Overtaken, type Writes } from "./writes.ts";
 
 export interface PublisherOptions {
   readonly writes: Writes;
@@ -25,8 +25,6 @@ export interface PublisherOptions {
   /** What has to be written for a plan, as things are at this moment. */
   readonly jobFor: (plan: NodePlan) => Job;
   readonly unconfirmed: Unconfirmed;
-  /** Looked at right before each write: whoever lost the lease writes nothing more. */
-  readonly mayWrite: () => boolean;
   /** A write leaves more to decide: eco caps follow once the node shows eco. */
   readonly onMore: () => void;
   readonly onFailure: (name: string, step: string, error: unknown, signal: AbortSignal) => void;
@@ -93,7 +91,6 @@ export class Publisher {
     let sent = false;
     // At the last moment: a pod bound since the plan was made keeps its node from going down.
     const beforeSending = () => {
-      this.#mustLead();
       if (job.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0)) throw new Overtaken();
       if (lowers) unconfirmed.lowerings.set(name, version ?? "");
       sent = true;
@@ -102,7 +99,7 @@ export class Publisher {
       if (lowers) await this.#mustBeFree(name, signal);
       if (step.kind === "labels") this.#mustBeUncontested(name, step.labels);
       const own = lowers ? { ...step, resourceVersion: version } : step;
-      await writes.take(name, own, { signal, beforeSending, mayMend: () => this.#mustLead() });
+      await writes.take(name, own, { signal, beforeSending });
     } catch (error) {
       if (error instanceof Overtaken) throw error;
       if (step.kind === "labels" && isApiError(error, "notFound")) throw new Overtaken();
@@ -136,10 +133,6 @@ export class Publisher {
     throw new Overtaken();
   }
 
-  #mustLead(): void {
-    if (!this.#options.mayWrite()) throw new Overtaken();
-  }
-
   /**
    * Finds out what became of eco caps that were sent. Where they came over a performance pod after all they go again: the guard
    * would call the pod an intruder and keep them.
@@ -162,10 +155,9 @@ export class Publisher {
     if (node === undefined || twin === undefined) return;
     const { cpu: _cpu, gpu: _gpu, ...rest } = twin.spec;
     const spec = { ...rest, ...capsUnder(pin, shape.caps).performance };
-    const mustLead = () => this.#mustLead();
     try {
       const step = { kind: "spec", spec, nodeUid: node.metadata.uid } as const;
-      await writes.take(name, step, { signal, beforeSending: mustLead, mayMend: mustLead });
+      await writes.take(name, step, { signal });
     } catch (error) {
       if (!(error instanceof Overtaken)) onFailure(name, "spec", error, signal);
       throw error;
@@ -201,6 +193,3 @@ export class Publisher {
     return node && seenOn(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel });
   }
 }
-
-/** What was to be written is not wanted any more. */
-export class Overtaken extends Error {}

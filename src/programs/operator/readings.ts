@@ -28,11 +28,11 @@ export function readingOf(target: Target, input: PassInput): PowerReading | unde
   );
 }
 
-const agentsReading = ({ twin, shape }: Target, { settings, now }: PassInput): PowerReading | undefined =>
+const agentsReading = ({ twin, managed: { shape } }: Target, { settings, now }: PassInput): PowerReading | undefined =>
   agentReading(twin?.status?.controlStatus, shape.view.gpu !== undefined, now, settings.agentHeartbeat);
 
 function staticReading(target: Target, input: PassInput): PowerReading | undefined {
-  const power = staticEstimate(target.shape.view, podWattsOn(target, input).total, target.budget);
+  const power = staticEstimate(target.managed.shape.view, podWattsOn(target, input).total, target.budget);
   return power === undefined ? undefined : { power, source: "static", at: input.now };
 }
 
@@ -46,10 +46,11 @@ const believed = <Read extends { readonly at: Instant }>(
 ): Read | undefined => (read === undefined || isStale(read.at, now, settings.readingsBelieved) ? undefined : read);
 
 function utilizationReading(target: Target, input: PassInput): PowerReading | undefined {
-  const { name, managed, shape, budget } = target;
+  const { name, managed, budget } = target;
+  const { node, shape } = managed;
   const usage = believed(input.telemetry.usage.get(name), input);
   if (usage === undefined) return told(target, input);
-  const cpus = cpusOf(managed.node) ?? shape.view.cpu.totalCores;
+  const cpus = cpusOf(node) ?? shape.view.cpu.totalCores;
   if (!isPositive(cpus)) return undefined;
   const power = utilizationEstimate(shape.view, usage.cpuCores / cpus, podWattsOn(target, input).gpu, budget);
   return power === undefined ? undefined : { power, source: "utilization", at: usage.at };

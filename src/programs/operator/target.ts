@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodePowerProfileSpec, NodeTwin, NodeTwinSpec, Profile } from "../../core/api/index.ts";
+import type { NodeTwin, NodeTwinSpec, Profile } from "../../core/api/index.ts";
 import {
   capsUnder,
-  type Eligibility,
   type GuardDecision,
   guard,
   keptProfile,
@@ -16,13 +15,12 @@ import {
 } from "../../core/policy/index.ts";
 import { type EffectiveCaps, effectiveCaps, nodePower } from "../../core/twin/index.ts";
 import type { Watts } from "../../core/units/index.ts";
-import type { ManagedNode, NodeShape } from "./managed-node.ts";
+import type { ManagedNode } from "./managed-node.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 /** What is wanted of one node, and why. */
 export interface Target {
   readonly name: string;
-  readonly eligibility: Eligibility;
   readonly planned: Profile;
   readonly reason: string;
   /** Undefined where pods could not be read. */
@@ -31,8 +29,6 @@ export interface Target {
   readonly decision: GuardDecision;
   /** What the decision comes to in this pass. */
   readonly next: PowerState;
-  readonly pin: NodePowerProfileSpec | undefined;
-  readonly shape: NodeShape;
   readonly spec: NodeTwinSpec;
   readonly labels: Readonly<Record<string, string>>;
   readonly managed: ManagedNode;
@@ -79,15 +75,12 @@ export function targetFor(input: TargetInput, settings: OperatorSettings): Targe
   const caps = effectiveCaps(spec, shape.view);
   return {
     name,
-    eligibility,
     planned: planned.profile,
     reason: planned.reason,
     performancePods,
     seen,
     decision,
     next,
-    pin,
-    shape,
     spec,
     labels: { [settings.labels.powerProfile]: shown.profile, [settings.labels.draining]: String(shown.draining) },
     managed,

@@ -46,7 +46,8 @@ export function withTwins(targets: readonly Target[], input: PassInput): Map<str
 const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labels?.[labels.rack];
 
 function twinned(target: Target, figures: TwinFigures, { settings }: PassInput): Twinned {
-  const { shape, caps, next } = target;
+  const { managed, caps, next } = target;
+  const { shape } = managed;
   const status = compute(
     {
       hardware: shape.view,

@@ -1,5 +1,4 @@
-import type { NodeTwin } from "../../core/api/index.ts";
-import type { Instant, RandomSource } from "../../core/units/index.ts";
+import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -11,11 +10,11 @@ import { Heartbeats } from "./heartbeats.ts";
 import type { News } from "./news-events.ts";
 import type { NodePlan } from "./node-plan.ts";
 import type { ClusterPlan } from "./pass.ts";
-import { Overtaken, Publisher } from "./publisher.ts";
+import { Publisher } from "./publisher.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
 import type { Unconfirmed } from "./unconfirmed.ts";
-import { Writes } from "./writes.ts";
+import { Overtaken, Writes } from "./writes.ts";
 
 export interface WriterOptions {
   readonly client: KubeClient;
@@ -56,10 +55,10 @@ export class Writer {
   #start: number;
 
   constructor(options: WriterOptions) {
-    const { client, ioClock, random, log, state, settings } = options;
+    const { ioClock, random, log, settings } = options;
     this.#options = options;
     this.#start = Math.floor(random.next() * 2 ** 20);
-    this.#writes = new Writes(client, state);
+    this.#writes = new Writes(options);
     this.#failures = new Failures(options);
     this.#heartbeats = new Heartbeats(settings.heartbeat);
     this.#queue = new WorkQueue({
@@ -109,7 +108,8 @@ export class Writer {
     for (const name of this.#plan?.nodes.keys() ?? []) {
       // One that failed comes back by itself, and each time later.
       if (!this.#heartbeats.mayBeDue(name, now) || this.#failures.has(name)) continue;
-      if (this.#isDue(name, state.twin(name), now)) this.#queue.add(name);
+      const lastUpdated = state.twin(name)?.status?.lastUpdated;
+      if (lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, now)) this.#queue.add(name);
     }
   }
 
@@ -123,20 +123,15 @@ export class Writer {
     if (plan.leftovers.has(name)) return failure === undefined;
     const own = plan.nodes.get(name);
     if (own === undefined) return false;
-    // Nor do eco caps over a pod wait for it.
+    // Eco caps over a pod wait for nothing.
     if (this.#publisher.isUnsure(name) && (failure === undefined || isUnderEco(own))) return true;
     if (failure !== undefined) {
       const { transition } = own.decision;
       if (transition === undefined || transition.name === failure.transition) return false;
-    } else if (this.#settled.get(name) === own) return this.#isDue(name, own.twin, plan.at);
+    } else if (this.#settled.get(name) === own) return false;
     const isToDo = this.#jobFor(own).steps.length > 0;
-    if (!isToDo && failure === undefined) this.#settled.set(name, own);
+    if (!isToDo) this.#settled.set(name, own);
     return isToDo;
-  }
-
-  #isDue(name: string, twin: NodeTwin | undefined, now: Instant): boolean {
-    const lastUpdated = twin?.status?.lastUpdated;
-    return lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, now);
   }
 
   #jobFor(plan: NodePlan): Job {
@@ -160,14 +155,11 @@ export class Writer {
   }
 
   async #clear(name: string, signal: AbortSignal): Promise<void> {
-    const { state, settings, figures, mayWrite } = this.#options;
+    const { state, settings, figures } = this.#options;
     const left = leftoversOf(state, name, settings);
     if (left === undefined || !this.#plan?.leftovers.has(name)) return;
-    const mustLead = () => {
-      if (!mayWrite()) throw new Overtaken();
-    };
     try {
-      await this.#writes.clear(name, left, { signal, beforeSending: mustLead, mayMend: mustLead });
+      await this.#writes.clear(name, left, { signal });
     } catch (error) {
       if (!(error instanceof Overtaken)) this.#failed(name, "cleanup", error, signal);
       throw error;

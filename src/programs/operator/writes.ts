@@ -16,26 +16,36 @@ import type { ClusterState } from "./state.ts";
 /** One short try: what is to be written may be another by the next one, and only the writer knows. */
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
 
+export interface WritesOptions {
+  readonly client: KubeClient;
+  readonly state: ClusterState;
+  /** Looked at right before each write: whoever lost the lease writes nothing more. */
+  readonly mayWrite: () => boolean;
+}
+
 export interface TakeOptions {
   readonly signal: AbortSignal;
-  /** Asked when nothing is left to wait for; what it throws keeps the write from being sent. */
-  readonly beforeSending: () => void;
-  /** The same for what only takes away what others have added: no caps go down by that. */
-  readonly mayMend: () => void;
+  /** Asked when nothing is left to wait for; what it throws keeps the step from being sent. */
+  readonly beforeSending?: () => void;
 }
+
+/** What was to be written is not wanted any more. */
+export class Overtaken extends Error {}
 
 /** The writes of a step, one by one; each object goes through the strict check first, and each answer into the state. */
 export class Writes {
   readonly #client: KubeClient;
   readonly #state: ClusterState;
+  readonly #mayWrite: () => boolean;
 
-  constructor(client: KubeClient, state: ClusterState) {
+  constructor({ client, state, mayWrite }: WritesOptions) {
     this.#client = client;
     this.#state = state;
+    this.#mayWrite = mayWrite;
   }
 
   async take(name: string, step: Step, own: TakeOptions): Promise<void> {
-    const options = callOf(own);
+    const options = this.#call(own);
     switch (step.kind) {
       case "spec": {
         const metadata = { name, ownerReferences: owner(name, step), ...versionOf(step) };
@@ -47,7 +57,7 @@ export class Writes {
           { ...options, force: true },
         );
         this.#state.twinAnswered(answer, "spec");
-        const exact = await this.#withoutSurplus(answer, twin.spec, own);
+        const exact = await this.#withoutSurplus(answer, twin.spec, own.signal);
         if (exact !== answer) this.#state.twinAnswered(exact, "spec");
         return;
       }
@@ -76,13 +86,13 @@ export class Writes {
   }
 
   /** An apply leaves what others have added, such as a second, lower cap: a target has no more in it than we say. */
-  async #withoutSurplus(answer: KubeObject, sent: NodeTwin["spec"], own: TakeOptions): Promise<KubeObject> {
+  async #withoutSurplus(answer: KubeObject, sent: NodeTwin["spec"], signal: AbortSignal): Promise<KubeObject> {
     const spec = surplusOf(specIn(answer), sent);
     if (spec === undefined) return answer;
     const { name, resourceVersion } = answer.metadata;
     const patch = { metadata: { resourceVersion }, spec };
-    const call = { ...callOf(own), beforeSending: own.mayMend };
-    const exact = await this.#client.mergePatch(resources.nodeTwins, { name }, patch, call);
+    // Without asking what the step itself asks: no caps go down by this.
+    const exact = await this.#client.mergePatch(resources.nodeTwins, { name }, patch, this.#call({ signal }));
     if (surplusOf(specIn(exact), sent) === undefined) return exact;
     throw new Error(`NodeTwin ${name}: what others added to its spec comes back: ${JSON.stringify(spec)}`);
   }
@@ -117,7 +127,7 @@ export class Writes {
       resources.nodes,
       { name },
       { metadata: { labels: wanted } },
-      callOf(own),
+      this.#call(own),
     );
   }
 
@@ -131,7 +141,7 @@ export class Writes {
       ...versionOf(step),
     };
     const profile = checked(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
-    const options = callOf(own);
+    const options = this.#call(own);
     const answer =
       resourceVersion === undefined
         ? await this.#client.create(resources.nodePowerProfiles, profile, options)
@@ -142,15 +152,21 @@ export class Writes {
   async #delete(resource: Resource, name: string, uid: string | undefined, own: TakeOptions): Promise<void> {
     if (uid === undefined) return;
     try {
-      await this.#client.delete(resource, { name }, { ...callOf(own), preconditions: { uid } });
+      await this.#client.delete(resource, { name }, { ...this.#call(own), preconditions: { uid } });
     } catch (error) {
       // Gone already, or another object of the same name by now.
       if (!isApiError(error, "notFound", "conflict")) throw error;
     }
   }
-}
 
-const callOf = ({ signal, beforeSending }: TakeOptions) => ({ ...CALL, signal, beforeSending });
+  #call({ signal, beforeSending }: TakeOptions) {
+    const mustBeWanted = () => {
+      if (!this.#mayWrite()) throw new Overtaken();
+      beforeSending?.();
+    };
+    return { ...CALL, signal, beforeSending: mustBeWanted };
+  }
+}
 
 const specIn = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec;
 
