@@ -159,6 +159,17 @@ describe("amdgpu", () => {
     expect((await amdgpu(host).look()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
   });
 
+  it("a question about one of many boards leaves the others alone", async () => {
+    const cards = Array.from({ length: 8 }, (_, number) => card(number));
+    const host = new FakeHost(joinTrees(...cards));
+    const backend = amdgpu(host);
+    await backend.look();
+    await backend.power();
+    host.reads.clear();
+    expect(await backend.limit(unique(3))).toEqual({ limit: 750 });
+    expect([...host.reads.keys()].filter((path) => !path.startsWith(deviceOf(3)))).toEqual([]);
+  });
+
   it("quirk 20: a hwmon with another number is the same board", async () => {
     const host = new FakeHost(card(0));
     const backend = amdgpu(host);

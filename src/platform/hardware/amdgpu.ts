@@ -15,7 +15,7 @@ import {
   restored,
   unwritable,
 } from "./gpu-board.ts";
-import { asMicrowatts, type GpuHwmon, GpuHwmons, isThere, microwattsAt, modelOf } from "./gpu-hwmon.ts";
+import { asMicrowatts, type GpuHwmon, GpuHwmons, isThere, microwattsAt } from "./gpu-hwmon.ts";
 import { errorCode, errorWords } from "./host-error.ts";
 import { wholeNumber } from "./host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
@@ -29,6 +29,9 @@ interface Card extends GpuHwmon {
 
 /** The driver truncates to whole watts. */
 const STEP = watts(1);
+
+const AVERAGE = "power1_average";
+const INPUT = "power1_input";
 
 const VIRTUAL =
   "the kernel takes no limit for it: a virtual function (SR-IOV) shows the cap of its board and may not set it; cap it on the host";
@@ -44,12 +47,14 @@ export class Amdgpu implements GpuBackend {
   readonly #clock: Clock;
   readonly #hwmons: GpuHwmons;
   readonly #virtual = new Set<string>();
+  /** Hwmons that tell power in the second of the two files. */
+  readonly #usesInput = new Set<string>();
   #seen: readonly GpuCapBoard[] = [];
 
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
     this.#clock = clock;
-    this.#hwmons = new GpuHwmons(files, ["amdgpu"]);
+    this.#hwmons = new GpuHwmons(files, "AMD", ["amdgpu"]);
   }
 
   async look(): Promise<GpuView> {
@@ -64,7 +69,7 @@ export class Amdgpu implements GpuBackend {
 
   async limit(id: string): Promise<LimitReading> {
     try {
-      return { limit: this.#read(this.#card(id)) };
+      return { limit: this.#read(this.#hwmon(id)) };
     } catch (error) {
       return { unreadable: failure(error) };
     }
@@ -99,13 +104,22 @@ export class Amdgpu implements GpuBackend {
 
   async power(): Promise<readonly BoardPower[]> {
     return this.#cards().map(({ hwmon, board: { id } }) => {
-      // MI300 has the one, older boards and Navi the other, and kernels differ.
-      const power =
-        microwattsAt(this.#files, `${hwmon}/power1_average`) ?? microwattsAt(this.#files, `${hwmon}/power1_input`);
+      const power = this.#powerAt(hwmon);
       return power === undefined
         ? { id, missing: "neither power1_average nor power1_input can be read" }
         : { id, power };
     });
+  }
+
+  /** MI300 has the one file, older boards and Navi the other, and kernels differ; a file that is not there costs more than one that is. */
+  #powerAt(hwmon: string): Watts | undefined {
+    const [first, second] = this.#usesInput.has(hwmon) ? [INPUT, AVERAGE] : [AVERAGE, INPUT];
+    const power = microwattsAt(this.#files, `${hwmon}/${first}`);
+    if (power !== undefined) return power;
+    const other = microwattsAt(this.#files, `${hwmon}/${second}`);
+    if (other !== undefined && second === INPUT) this.#usesInput.add(hwmon);
+    else this.#usesInput.delete(hwmon);
+    return other;
   }
 
   async #write(id: string, choose: (card: Card) => Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
@@ -146,11 +160,16 @@ export class Amdgpu implements GpuBackend {
   }
 
   #card(id: string): Card {
-    const found = this.#hwmons.cards().find((one) => idOf(one) === id);
-    const board = found && this.#describe(found);
-    if (found === undefined || board === undefined)
-      throw new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
+    const found = this.#hwmon(id);
+    const board = this.#describe(found);
+    if (board === undefined) throw unknown(id);
     return { ...found, board };
+  }
+
+  #hwmon(id: string): GpuHwmon {
+    const found = this.#hwmons.card((one) => idOf(one) === id);
+    if (found === undefined) throw unknown(id);
+    return found;
   }
 
   #cards(): readonly Card[] {
@@ -168,7 +187,7 @@ export class Amdgpu implements GpuBackend {
     const max = at("power1_cap_max");
     if (max === 0) return undefined;
     const capped = has("power1_cap");
-    if (!capped && !has("power1_average") && !has("power1_input")) return undefined;
+    if (!capped && !has(AVERAGE) && !has(INPUT)) return undefined;
     const id = idOf(found);
     // 0 says that it goes as low as it likes: no figure to clamp to.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };
@@ -178,7 +197,7 @@ export class Amdgpu implements GpuBackend {
     return {
       id,
       vendor: "amd",
-      model: modelOf(this.#files, found, "AMD"),
+      model: found.model,
       device: { ...range, step: STEP },
       defaultLimit: positive(at("power1_cap_default")),
       ...(lost === undefined ? {} : { lost }),
@@ -196,6 +215,8 @@ export class Amdgpu implements GpuBackend {
     }
   }
 }
+
+const unknown = (id: string): Error => new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
 
 const idOf = ({ unique, address }: GpuHwmon): string => amdId(unique) ?? `pci-${address}`;
 

@@ -13,16 +13,20 @@ export interface GpuHwmon {
   readonly address: string;
   /** What the board calls itself, where it does: the text of `unique_id`. */
   readonly unique: string | undefined;
+  /** By the name the board carries, else by its PCI numbers. */
+  readonly model: string | undefined;
 }
 
 /** The cards of some drivers. Connectors (`card0-DP-1`) and partitions without a hwmon are no cards. */
 export class GpuHwmons {
   readonly #files: HostFiles;
+  readonly #vendor: string;
   readonly #drivers: readonly string[];
   readonly #known = new Map<string, GpuHwmon>();
 
-  constructor(files: HostFiles, drivers: readonly string[]) {
+  constructor(files: HostFiles, vendor: string, drivers: readonly string[]) {
     this.#files = files;
+    this.#vendor = vendor;
     this.#drivers = drivers;
   }
 
@@ -39,6 +43,12 @@ export class GpuHwmons {
     return [...new Map(found.map((card) => [card.address, card])).values()];
   }
 
+  /** One of them, by what makes it that one: as long as it stays where it was, no other is looked at. */
+  card(isIt: (card: GpuHwmon) => boolean): GpuHwmon | undefined {
+    const known = [...this.#known.values()].find(isIt);
+    return known !== undefined && this.#isSame(known) ? known : this.cards().find(isIt);
+  }
+
   #isSame({ device, hwmon, driver, address, unique }: GpuHwmon): boolean {
     if (textAt(this.#files, `${hwmon}/name`) !== driver) return false;
     return unique === undefined ? this.#addressOf(device) === address : this.#uniqueOf(device) === unique;
@@ -49,7 +59,14 @@ export class GpuHwmons {
       const hwmon = `${device}/hwmon/${name}`;
       const driver = textAt(this.#files, `${hwmon}/name`) ?? "";
       if (!this.#drivers.includes(driver)) continue;
-      return { device, hwmon, driver, address: this.#addressOf(device), unique: this.#uniqueOf(device) };
+      return {
+        device,
+        hwmon,
+        driver,
+        address: this.#addressOf(device),
+        unique: this.#uniqueOf(device),
+        model: this.#modelOf(device),
+      };
     }
     return undefined;
   }
@@ -61,6 +78,13 @@ export class GpuHwmons {
   #uniqueOf(device: string): string | undefined {
     return textAt(this.#files, `${device}/unique_id`);
   }
+
+  #modelOf(device: string): string | undefined {
+    const product = textAt(this.#files, `${device}/product_name`)?.trim();
+    if (product) return product;
+    const number = textAt(this.#files, `${device}/device`)?.trim();
+    return number ? `${this.#vendor} GPU ${number}` : undefined;
+  }
 }
 
 /** A figure of a hwmon in µW; undefined where there is none to be read. */
@@ -71,14 +95,6 @@ export function microwattsAt(files: HostFiles, path: string): Watts | undefined 
 
 /** What sysfs wants: whole microwatts. */
 export const asMicrowatts = (limit: Watts): string => String(Math.round(limit * 1e6));
-
-/** The model by the name the board carries, else by its PCI numbers. */
-export function modelOf(files: HostFiles, { device }: GpuHwmon, vendor: string): string | undefined {
-  const product = textAt(files, `${device}/product_name`)?.trim();
-  if (product) return product;
-  const number = textAt(files, `${device}/device`)?.trim();
-  return number ? `${vendor} GPU ${number}` : undefined;
-}
 
 /** Whether a file is there, be it that it cannot be read just now. A read by a kept descriptor is cheaper than a look. */
 export function isThere(files: HostFiles, path: string): boolean {

@@ -19,7 +19,7 @@ import {
   parseOriginal,
   unwritable,
 } from "./gpu-board.ts";
-import { asMicrowatts, type GpuHwmon, GpuHwmons, microwattsAt, modelOf } from "./gpu-hwmon.ts";
+import { asMicrowatts, type GpuHwmon, GpuHwmons, microwattsAt } from "./gpu-hwmon.ts";
 import { errorWords } from "./host-error.ts";
 import { numberAt } from "./host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
@@ -55,7 +55,7 @@ export class IntelGpu implements GpuBackend {
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
     this.#clock = clock;
-    this.#hwmons = new GpuHwmons(files, ["xe", "i915"]);
+    this.#hwmons = new GpuHwmons(files, "Intel", ["xe", "i915"]);
   }
 
   async look(): Promise<GpuView> {
@@ -151,7 +151,7 @@ export class IntelGpu implements GpuBackend {
     return {
       id: `pci-${found.address}`,
       vendor: "intel",
-      model: modelOf(this.#files, found, "Intel"),
+      model: found.model,
       device: { max: isPositive(rated) ? rated : undefined, step: watts(1) },
       ...(isPositive(limit) ? {} : { locked }),
     };
