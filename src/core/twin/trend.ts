@@ -22,10 +22,6 @@ export class PowerTrend {
   /** Oldest first, all from one source. */
   readonly #samples: PowerSample[] = [];
 
-  get samples(): readonly PowerSample[] {
-    return this.#samples;
-  }
-
   /**
    * Samples may come late, out of order or twice (the last word on an instant counts). A newest sample ahead of `now` was
    * taken before the clock was set back, or by one that was ahead for a moment: the window starts over rather than waiting
