@@ -13,10 +13,10 @@ export class BodyBuffers {
   #spare: Buffer | undefined;
   #unneeded = 0;
 
-  /** At least as long as that; what is in it is anybody's. */
-  take(length: number): Buffer {
+  /** The spare one where it is as long as that, else a new one that is only as long as `now`; what is in it is anybody's. */
+  take(length: number, now = length): Buffer {
     const spare = this.#spare;
-    if (spare === undefined || spare.length < length) return Buffer.allocUnsafeSlow(roundedUp(length));
+    if (spare === undefined || spare.length < length) return Buffer.allocUnsafeSlow(roundedUp(Math.min(length, now)));
     this.#unneeded = spare.length > Math.max(ROUNDED_TO, TOO_LARGE * length) ? this.#unneeded + 1 : 0;
     this.#spare = undefined;
     return spare;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
+import type { Room } from "./budget.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Nobody waits for an answer. */
@@ -8,8 +9,8 @@ export class ClientGoneError extends Error {
 }
 const gone = () => new ClientGoneError("the client left before its request was whole");
 
-/** Where a body of unknown length begins to grow. */
-const FIRST_ROOM = 65_536;
+/** As much of a body must be here before there is room for what it only announces. */
+const FIRST_ROOM = 1024 * 1024;
 
 /** How many bytes a request says it has; undefined where it comes in chunks of its own making. */
 export function lengthOf({ headers }: IncomingMessage): number | undefined {
@@ -23,30 +24,39 @@ export interface Body {
   readonly buffer: Buffer;
 }
 
-/** The whole body in one buffer, which is there from the start where the length is known: 30 MB are not copied together. */
-export async function readBody(
-  request: IncomingMessage,
-  length: number | undefined,
-  limit: number,
-  buffers: BodyBuffers,
-): Promise<Body> {
+export interface BodyOptions {
+  readonly length: number | undefined;
+  readonly limit: number;
+  readonly buffers: BodyBuffers;
+  readonly room: Room;
+}
+
+/** The whole body in one buffer, as long as all of it from early on where the length is known: 30 MB are not copied together. */
+export async function readBody(request: IncomingMessage, { length, limit, buffers, room }: BodyOptions): Promise<Body> {
   // Whoever left while waiting for room has said so already, and would not say it again.
   if (request.destroyed) throw gone();
-  let buffer = buffers.take(length ?? Math.min(FIRST_ROOM, limit));
+  let buffer: Buffer = NOTHING;
   let filled = 0;
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
+  const longer = (needed: number): Buffer => {
+    const whole = length ?? Math.min(limit, Math.max(needed, 2 * filled));
+    return buffers.take(whole, filled === 0 ? Math.max(needed, FIRST_ROOM) : whole);
+  };
   const take = (chunk: Buffer) => {
     const needed = filled + chunk.length;
-    if (needed > limit) {
+    try {
+      if (needed > limit) throw tooLarge(limit);
+      room.hold(chunk.length);
+    } catch (error) {
       // What still comes is let go by.
       request.off("data", take).resume();
-      reject(tooLarge(limit));
+      reject(error);
       return;
     }
     if (needed > buffer.length) {
-      const longer = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, buffer.length * 2)));
-      buffer.copy(longer, 0, 0, filled);
-      buffer = longer;
+      const next = longer(needed);
+      buffer.copy(next, 0, 0, filled);
+      buffer = next;
     }
     chunk.copy(buffer, filled);
     filled = needed;
@@ -59,6 +69,8 @@ export async function readBody(
   });
   return promise;
 }
+
+const NOTHING = Buffer.alloc(0);
 
 export const tooLarge = (limit: number): Refusal =>
   new Refusal(413, `the request is larger than ${limit} bytes; EXTENDER_MAX_BODY_BYTES allows more`);

@@ -5,7 +5,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { type Reply, send } from "../../platform/serve/index.ts";
 import { type Body, ClientGoneError, lengthOf, readBody, tooLarge } from "./body.ts";
 import type { BodyBuffers } from "./body-buffers.ts";
-import { type ByteBudget, NoRoomError } from "./budget.ts";
+import { type ByteBudget, NoRoomError, type Room } from "./budget.ts";
 import type { Decided } from "./decide.ts";
 import type { Figures, Verb } from "./figures.ts";
 import { gathered } from "./pieces.ts";
@@ -62,37 +62,40 @@ export class Exchange {
   }
 
   async #decide(verb: Verb, method: string): Promise<void> {
-    const { clock, figures, maxBodyBytes, budget, buffers, unready } = this.#options;
+    const { clock, figures, maxBodyBytes, buffers, unready } = this.#options;
     const started = clock.monotonic();
     if (method !== "POST") throw new Refusal(405, `/${verb} is asked with POST`, { allow: "POST" });
     const length = lengthOf(this.#request);
     if (length !== undefined && length > maxBodyBytes) throw tooLarge(maxBodyBytes);
     const reason = unready();
     if (reason !== undefined) throw new Refusal(503, reason, { "retry-after": "1" });
-    const room = length ?? maxBodyBytes;
-    await this.#waitForRoom(room);
+    const room = await this.#enter(length ?? 0);
     let body: Body | undefined;
     try {
-      body = await readBody(this.#request, length, maxBodyBytes, buffers);
+      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, room });
       const { workloadClass, reply } = await this.#options.decide(verb, body.bytes);
+      const pieces = gathered(reply);
+      room.hold(made(pieces, body.buffer));
       figures.answered(verb, workloadClass, elapsed(started, clock.monotonic()));
-      this.#sendPieces(reply);
+      this.#sendPieces(pieces);
     } finally {
       // Parts of the answer are slices of the request, so its memory is free once the answer has gone out.
       this.#onceClosed(() => {
-        budget.give(room);
+        room.leave();
         if (body !== undefined) buffers.give(body.buffer);
       });
     }
   }
 
-  async #waitForRoom(bytes: number): Promise<void> {
-    const { budget } = this.#options;
+  async #enter(announced: number): Promise<Room> {
     const gone = new AbortController();
     const leave = () => gone.abort(new ClientGoneError("the client left before there was room for its request"));
     this.#response.once("close", leave);
-    await budget.take(bytes, gone.signal);
-    this.#response.off("close", leave);
+    try {
+      return await this.#options.budget.enter(announced, gone.signal);
+    } finally {
+      this.#response.off("close", leave);
+    }
   }
 
   #onceClosed(then: () => void): void {
@@ -100,9 +103,8 @@ export class Exchange {
     else this.#response.once("close", then);
   }
 
-  #sendPieces(reply: readonly Buffer[]): void {
+  #sendPieces(pieces: readonly Buffer[]): void {
     const response = this.#response;
-    const pieces = gathered(reply);
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
     response.writeHead(200, { "content-type": "application/json", "content-length": length });
     for (const piece of pieces) response.write(piece);
@@ -140,6 +142,10 @@ export class Exchange {
     );
   }
 }
+
+/** How many bytes of an answer are its own, and no slices of the request. */
+const made = (pieces: readonly Buffer[], body: Buffer): number =>
+  pieces.reduce((sum, piece) => sum + (piece.buffer === body.buffer ? 0 : piece.length), 0);
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;

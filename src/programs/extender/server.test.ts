@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import {
   answerTo,
+  calm,
   type Extender,
   type ExtenderOptions,
   type FilterResult,
@@ -50,9 +51,9 @@ function begun(
   return one;
 }
 
-/** Until the server holds so many bytes of requests. */
-const holds = async (bytes: number) =>
-  trial.until(async () => (await extender.series("request_bytes"))[0] === `joulie_scheduler_request_bytes ${bytes}`);
+/** How many bytes of requests and answers the server holds. */
+const heldBytes = async () => Number((await extender.series("request_bytes"))[0]?.split(" ")[1]);
+const holds = async (bytes: number) => trial.until(async () => (await heldBytes()) === bytes);
 
 describe("pages", () => {
   it("SCH-51 /healthz answers, and /readyz says what was read", async () => {
@@ -168,14 +169,14 @@ describe("clients that take their time", () => {
   });
 
   it("X-62 an answer that is not taken is dropped", async () => {
-    await start({}, { ioClock: systemClock, limits });
-    const names = Array.from({ length: 90_000 }, (_, i) => `node-${i}`.padEnd(200, "x"));
+    await start({}, { ioClock: systemClock, limits: { response: milliseconds(2000) } });
+    const names = Array.from({ length: 90_000 }, (_, i) => `node-${i}`.padEnd(110, "x"));
     const text = JSON.stringify({ Pod: pod("standard"), NodeNames: names });
     const lazy = connect(Number(new URL(String(extender.url)).port), "127.0.0.1").pause();
     lazy.on("error", () => undefined);
     const body = `POST /prioritize HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
     lazy.write(body);
-    await holds(text.length);
+    await trial.until(async () => (await heldBytes()) > text.length);
     await holds(0);
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
     lazy.destroy();
@@ -183,16 +184,21 @@ describe("clients that take their time", () => {
 });
 
 describe("many at once", () => {
+  /** As many bytes of a body that does not end yet. */
+  const part = (bytes: number) => "{".padEnd(bytes);
+  const waiting = async (count: number) =>
+    trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(` ${count}`) === true);
+
   it("X-62 more bytes than the budget has wait in line, and go on when others are done", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
-    const first = begun("{", { length: 1000 });
-    const second = begun("{", { length: 1000 });
-    await holds(2000);
+    const first = begun(part(990), { length: 1000 });
+    const second = begun(part(990), { length: 1000 });
+    await holds(1980);
     const third = begun(asked);
     third.end();
     const answered = answerTo<HostScores>(third);
     await trial.pass(1);
-    await holds(2000);
+    await waiting(1);
     first.destroy();
     expect((await answered).body).toEqual(answer);
     second.destroy();
@@ -200,20 +206,105 @@ describe("many at once", () => {
     noFaults();
   });
 
+  it("X-62 bodies that are announced and do not come hold nobody up", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "10000" });
+    const { hostname, port } = new URL(String(extender.url));
+    const chunked = request({ host: hostname, port, path: "/filter", method: "POST", agent: false });
+    chunked.on("error", () => undefined).write("{");
+    const idle = [begun("{", { length: 10_000 }), begun("{", { length: 10_000 }), chunked];
+    await holds(3);
+    // Small ones at once, large ones after a moment.
+    expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
+    const large = extender.post("/prioritize", asked.padEnd(9000));
+    await trial.pass(1);
+    expect((await large).body).toEqual(answer);
+    for (const one of idle) one.destroy();
+    await holds(0);
+    noFaults();
+  });
+
+  it("X-62 what comes when there is no room any more is refused, and the others go on", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
+    const late = begun("{", { length: 1000 });
+    await holds(1);
+    await trial.pass(1);
+    const others = [begun(part(999), { length: 1000 }), begun(part(999), { length: 1000 })];
+    await holds(1999);
+    late.write(part(10));
+    expect((await answerTo(late)).status).toBe(503);
+    late.destroy();
+    await holds(1998);
+    for (const one of others) one.destroy();
+    await holds(0);
+    noFaults();
+  });
+
+  it("X-62 an answer counts as well as the request it was made from", async () => {
+    await trial.createNode("eco");
+    await trial.twin("eco", { ...calm, schedulableClass: "eco" });
+    await start({ EXTENDER_MAX_BODY_BYTES: "100000" });
+    const names = Array.from({ length: 10_000 }, () => "eco");
+    const refused = await extender.post("/filter", { Pod: pod("performance"), NodeNames: names });
+    expect(refused.status).toBe(503);
+    expect((await extender.post("/filter", { Pod: pod("standard"), NodeNames: names })).status).toBe(200);
+    await holds(0);
+  });
+
   it("X-62 one that leaves the line holds nobody up, and beyond the line it is 503", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
-    const holders = [begun("{", { length: 1000 }), begun("{", { length: 1000 })];
-    await holds(2000);
-    const waiting = Array.from({ length: 64 }, () => begun("{", { length: 10 }));
-    await trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(" 64") === true);
+    const holders = [begun(part(995), { length: 1000 }), begun(part(995), { length: 1000 })];
+    await holds(1990);
+    const inLine = Array.from({ length: 64 }, () => begun("{", { length: 20 }));
+    await waiting(64);
     const refused = await extender.post<{ error: string }>("/filter", asked);
     expect(refused).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
-    for (const one of waiting) one.destroy();
-    await trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(" 0") === true);
+    for (const one of inLine) one.destroy();
+    await waiting(0);
     for (const one of holders) one.destroy();
     await holds(0);
     noFaults();
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
+  });
+
+  it("X-20 X-62 an answer that is taken slowly keeps its memory until it is taken, whoever asks meanwhile", async () => {
+    await start();
+    const bodyOf = (letter: string) => {
+      const items = Array.from({ length: 4000 }, (_, i) => ({ metadata: { name: `n${i}` }, own: letter.repeat(5000) }));
+      return JSON.stringify({ Pod: pod("performance"), Nodes: { items }, NodeNames: null });
+    };
+    const slow = bodyOf("s");
+    const { hostname, port } = new URL(String(extender.url));
+    const ask = (text: string) => {
+      const headers = { "content-length": text.length };
+      return request({ host: hostname, port, path: "/filter", method: "POST", headers, agent: false }).end(text);
+    };
+    const [unread] = (await once(ask(slow), "response")) as [IncomingMessage];
+    for (const letter of ["a", "b"]) expect((await answerTo(ask(bodyOf(letter)))).status).toBe(200);
+    expect(await heldBytes()).toBeGreaterThanOrEqual(slow.length);
+    const taken: Buffer[] = [];
+    for await (const piece of unread as AsyncIterable<Buffer>) taken.push(piece);
+    const { Nodes } = JSON.parse(Buffer.concat(taken).toString()) as FilterResult;
+    expect(JSON.stringify(Nodes?.items)).toBe(JSON.stringify((JSON.parse(slow) as FilterResult).Nodes?.items));
+    await holds(0);
+  });
+});
+
+describe("connections", () => {
+  it("X-62 there are only so many; who finds none makes those close that nobody uses", async () => {
+    await start({}, { limits: { connections: 2 } });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const one = begun(asked, { agent });
+    one.end();
+    const socket = one.socket ?? ((await once(one, "socket"))[0] as Socket);
+    expect((await answerTo<HostScores>(one)).headers["keep-alive"]).toBe("timeout=120");
+    const busy = begun("{");
+    await holds(1);
+    const idleIsClosed = new Promise((resolve) => socket.once("close", resolve));
+    await expect(extender.get("/healthz")).rejects.toThrow(/ECONNRESET|socket hang up/);
+    await idleIsClosed;
+    expect((await extender.get("/healthz")).status).toBe(200);
+    busy.destroy();
+    agent.destroy();
   });
 });
 
@@ -247,7 +338,7 @@ describe("SIGTERM", () => {
     idle.end();
     await answerTo(idle);
     const underWay = begun(asked.slice(0, 10));
-    await holds(asked.length);
+    await holds(10);
     extender.terminate();
     await trial.until(async () =>
       extender.get("/healthz").then(
@@ -265,7 +356,7 @@ describe("SIGTERM", () => {
   it("nobody is waited for for ever", async () => {
     await start({}, { limits: { close: milliseconds(5000) } });
     const stuck = begun("{");
-    await holds(asked.length);
+    await holds(1);
     const gone = new Promise((resolve) => stuck.once("close", resolve));
     extender.terminate();
     await trial.pass(4);

@@ -63,7 +63,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   const { transport, clock, ioClock, random, log } = world;
   const settings = scoringSettingsOf(config);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
-  const budget = new ByteBudget(2 * maxBodyBytes, LONGEST_LINE);
+  const budget = new ByteBudget(2 * maxBodyBytes, LONGEST_LINE, ioClock);
   const metrics = new ProgramMetrics(ioClock);
   const figures = new Figures(metrics, ioClock, { silence: () => state.silence, budget });
   const state: ClusterState = new ClusterState({
