@@ -45,6 +45,11 @@ describe("a facility", () => {
     );
   });
 
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])("at no time (%d) is at midnight", (at) => {
+    expect(facilityAt(site, seconds(at), rated, rated)).toEqual(facilityAt(site, hour(0), rated, rated));
+    expect(facilityAt(site, seconds(1e308), rated, rated).pue).toBeGreaterThan(1);
+  });
+
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("without IT power (%d) has no PUE", (it) => {
     const reading = facilityAt(site, hour(3), watts(it), watts(it));
     expect(reading).toMatchObject({ it: 0, cooling: 0 });

@@ -28,9 +28,11 @@ export const defaultFacility = Object.fromEntries(
 
 const DAY = 24 * 3600;
 
-/** Outside air, day after day the same. Times are seconds since a midnight. */
-export const outsideAt = ({ outsideMean, outsideSwing, warmestAt }: FacilityModel, at: Seconds): Celsius =>
-  celsius(outsideMean + outsideSwing * Math.cos((2 * Math.PI * ((at - warmestAt) % DAY)) / DAY));
+/** Outside air, day after day the same. Times are seconds since a midnight; what is no time counts as one. */
+export function outsideAt({ outsideMean, outsideSwing, warmestAt }: FacilityModel, at: Seconds): Celsius {
+  const time = Number.isFinite(at) ? at : 0;
+  return celsius(outsideMean + outsideSwing * Math.cos((2 * Math.PI * ((time - warmestAt) % DAY)) / DAY));
+}
 
 const tooWarm = ({ freeCoolingBelow }: FacilityModel, outside: Celsius): number =>
   Math.max(0, outside - freeCoolingBelow);
