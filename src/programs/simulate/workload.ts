@@ -1,5 +1,5 @@
 import { jobsPerArrival, type Workload } from "./trace/generate.ts";
-import { type Arrivals, type JobClass, publishedArrivals, publishedMix } from "./trace/mix.ts";
+import { type Arrivals, type JobClass, PUBLISHED_NODES, publishedArrivals, publishedMix } from "./trace/mix.ts";
 
 /** What jobs share: cores are those of nodes without GPUs, for a job with GPUs brings its own node's cores along. */
 export interface Capacity {
@@ -7,8 +7,6 @@ export interface Capacity {
   readonly cores: number;
   readonly gpus: number;
 }
-
-const PUBLISHED_NODES = 2500;
 
 /** The published experiment's own rate, for as many nodes as there are. It is far more than the GPUs can take. */
 export const publishedWorkload = (nodes: number, hours: number): Workload => ({

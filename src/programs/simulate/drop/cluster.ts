@@ -1,4 +1,5 @@
 import { type Shape, shapeOf } from "../placement/shape.ts";
+import { PUBLISHED_NODES } from "../trace/mix.ts";
 
 /** Nodes by index, each of one shape. */
 export interface Cluster {
@@ -10,7 +11,7 @@ export interface Cluster {
 const BOARD_WATTS = 700;
 
 /** Four CPU nodes to one with eight GPUs, CPU nodes first: 2,000 and 500 in the published experiment. */
-export function exp04Cluster(nodes = 2500): Cluster {
+export function exp04Cluster(nodes = PUBLISHED_NODES): Cluster {
   const places = new Uint8Array(nodes);
   places.fill(1, Math.round(nodes * 0.8));
   return { shapes: [shapeOf(96, 700, 0, BOARD_WATTS), shapeOf(128, 500, 8, BOARD_WATTS)], shapeOf: places };

@@ -3,6 +3,7 @@ import type { Contender } from "../contenders.ts";
 import type { Experiment, ExperimentOptions } from "../experiment.ts";
 import type { Arm } from "../placement/arms.ts";
 import { expectedJobs, generateTrace } from "../trace/generate.ts";
+import { PUBLISHED_NODES } from "../trace/mix.ts";
 import type { Trace } from "../trace/trace.ts";
 import { publishedWorkload, workloadOfLoad } from "../workload.ts";
 import { exp04Cluster } from "./cluster.ts";
@@ -14,11 +15,14 @@ const DEFAULT_HOURS = 8;
 
 const stepsIn = (hours: number): number => Math.max(1, Math.ceil((hours * 3600) / STEP_SEC));
 
+/** Up to the step in whose minute the last job comes. It is looked at only if it comes on the minute: the rest are reported. */
+const stepsOf = ({ length, submitSec }: Trace): number => Math.floor((submitSec[length - 1] ?? 0) / STEP_SEC) + 1;
+
 /** The published experiment: nothing waits, and what finds no room is lost. */
-export function dropExperiment({ trace, nodes = 2500, hours, load }: ExperimentOptions): Experiment {
+export function dropExperiment({ trace, nodes = PUBLISHED_NODES, hours, load }: ExperimentOptions): Experiment {
   const cluster = exp04Cluster(nodes);
-  const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
-  const steps = stepsIn(lasts);
+  const steps = hours === undefined && trace !== undefined ? stepsOf(trace) : stepsIn(hours ?? DEFAULT_HOURS);
+  const lasts = hours ?? (steps * STEP_SEC) / 3600;
   const capacity = { nodes, ...capacityOf(cluster) };
   const workload = load === undefined ? publishedWorkload(nodes, lasts) : workloadOfLoad(load, capacity, lasts);
   return {
@@ -43,7 +47,3 @@ function capacityOf({ shapes, shapeOf }: ReturnType<typeof exp04Cluster>): { cor
   }
   return { cores, gpus };
 }
-
-/** Until the last job is submitted, in whole steps. */
-const lengthOf = ({ length, submitSec }: Trace): number =>
-  Math.ceil((submitSec[length - 1] ?? 0) / STEP_SEC) * STEP_SEC;

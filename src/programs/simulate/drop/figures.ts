@@ -1,3 +1,4 @@
+import { quantile } from "../report/quantile.ts";
 import type { Replay } from "./replay.ts";
 import { STEP_SEC } from "./step.ts";
 
@@ -30,13 +31,4 @@ function sampleDeviation(values: Float64Array): number {
   if (values.length < 2) return 0;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
-}
-
-/** Linear between ranks, as most statistics packages have it; 0 of nothing. */
-export function quantile(values: Float64Array, share: number): number {
-  const sorted = values.toSorted();
-  const rank = share * (sorted.length - 1);
-  const low = sorted[Math.floor(rank)] ?? 0;
-  const high = sorted[Math.ceil(rank)] ?? low;
-  return low + (high - low) * (rank - Math.floor(rank));
 }

@@ -1,6 +1,6 @@
-import { seededRandom } from "../../../platform/random/index.ts";
 import type { Contender } from "../contenders.ts";
 import type { Arm } from "../placement/arms.ts";
+import { lotteryRandom } from "../placement/lottery.ts";
 import { type Figure, known, per, type Run } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
@@ -11,6 +11,12 @@ import { STEP_SEC } from "./step.ts";
 export const dropFigures: readonly Figure[] = [
   { key: "dropped", title: "dropped", digits: 0 },
   { key: "accepted", title: "taken", digits: 0 },
+  {
+    key: "notSubmitted",
+    title: "too late",
+    digits: 0,
+    about: "jobs that came after the last step began: neither taken nor dropped",
+  },
   { key: "coreHours", title: "core-h", digits: 0 },
   { key: "gpuHours", title: "GPU-h", digits: 0 },
   { key: "itKWh", title: "IT kWh", digits: 1, compared: "same work" },
@@ -33,7 +39,7 @@ export function runDrop(
   contender: Contender & { readonly arm: Arm },
   onProgress: (share: number) => void,
 ): Run {
-  const random = seededRandom(seed);
+  const random = lotteryRandom(seed);
   const onStep = (step: number): void => onProgress((step + 1) / steps);
   const result = replay({ trace, cluster, arm: contender.arm, steps, random, onStep });
   const figures = figuresOf(result);
@@ -43,6 +49,7 @@ export function runDrop(
     seed,
     figures: known({
       submitted: result.submitted,
+      notSubmitted: trace.length - result.submitted,
       ...figures,
       ...work,
       kWhPerJob: per(figures.itKWh, figures.accepted),

@@ -1,7 +1,11 @@
 import type { RandomSource } from "../../../core/units/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
 import type { Field } from "./fields.ts";
 import type { Kind } from "./kinds.ts";
 import type { NodeFigures } from "./nodes.ts";
+
+/** A stream of its own: with that of the jobs, where a job goes would hang together with how large the next one is. */
+export const lotteryRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
 
 /** The nodes that fit one kind of job, in order, any of them as likely as the other. */
 export class Lottery implements Field {

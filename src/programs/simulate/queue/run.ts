@@ -1,9 +1,8 @@
-import { seededRandom } from "../../../platform/random/index.ts";
 import type { Contender } from "../contenders.ts";
 import { scoreParts } from "../placement/arms.ts";
 import { Fields } from "../placement/fields.ts";
 import { kindsOf } from "../placement/kinds.ts";
-import { Lottery } from "../placement/lottery.ts";
+import { Lottery, lotteryRandom } from "../placement/lottery.ts";
 import { Scoring } from "../placement/scoring.ts";
 import type { Run } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
@@ -72,14 +71,17 @@ class Simulation {
     this.#fitsSomewhere = kinds.map(({ cores, gpus }) =>
       machines.some(({ shape }) => shape.cores >= cores && shape.gpus >= gpus),
     );
-    // Joulie's scheduler is blind without twins; any other does without an operator.
-    const operator = arm === "joulie" || policy !== "none" ? new Operator(machines, site, policy) : undefined;
-    this.#operator = operator;
-    if (arm === "joulie" && operator !== undefined) {
+    if (arm === "joulie") {
+      // Blind without twins: it has an operator even where that caps nothing.
+      const operator = new Operator(machines, site, policy);
+      this.#operator = operator;
       const slots = Int32Array.from(machines, ({ name }) => operator.kernel.slotOf(name));
       this.#fields = new Fields(kinds, site.count, (kind) => new JoulieField(kind, site, operator.kernel, slots));
-    } else if (arm === "random" || arm === "joulie") {
-      const random = seededRandom(seed);
+      return;
+    }
+    this.#operator = policy === "none" ? undefined : new Operator(machines, site, policy);
+    if (arm === "random") {
+      const random = lotteryRandom(seed);
       this.#fields = new Fields(kinds, site.count, (kind) => new Lottery(kind, site, random));
     } else {
       const scoring = new Scoring(site, scoreParts[arm]);

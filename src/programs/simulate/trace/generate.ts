@@ -1,15 +1,12 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arrivals, JobClass } from "./mix.ts";
-import { type Job, type Trace, TraceBuilder } from "./trace.ts";
+import { type Job, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 export interface Workload {
   readonly mix: readonly JobClass[];
   readonly arrivals: Arrivals;
   readonly hours: number;
 }
-
-/** Hours times jobs an hour may ask for more than memory holds. */
-export const MOST_JOBS = 10_000_000;
 
 /** How many jobs it will be, give or take chance. */
 export const expectedJobs = ({ arrivals, hours }: Workload): number =>

@@ -1,3 +1,6 @@
+/** The nodes the published experiment's jobs are for. */
+export const PUBLISHED_NODES = 2500;
+
 /** The jobs of one purpose: every figure even between its bounds, every choice as likely as the other. */
 export interface JobClass {
   readonly about: string;

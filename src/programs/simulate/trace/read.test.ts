@@ -71,6 +71,8 @@ describe("readTrace", () => {
       ok: false,
       error: "line 4: more than 2 jobs",
     });
+    const blank = await readTrace(inPieces(`${HEADER}\n${"\n".repeat(1000)}`, 50), { mostJobs: 2 });
+    expect(blank).toEqual({ ok: false, error: "line 7: more lines than a trace can have" });
     await fc.assert(
       fc.asyncProperty(fc.string(), async (text) => {
         const result = await read(`${HEADER}\n${text}`);

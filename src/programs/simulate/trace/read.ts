@@ -1,8 +1,6 @@
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { type Job, type Trace, TraceBuilder } from "./trace.ts";
+import { type Job, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
-/** A trace above this is a mistake, or a bomb in a compressed file: 10 million jobs are 500 MB of columns. */
-const MOST_JOBS = 10_000_000;
 const LONGEST_LINE = 4096;
 
 interface Column {
@@ -76,6 +74,8 @@ class TraceReader {
   /** What is wrong with the line, if anything. */
   line(text: string): string | undefined {
     this.read++;
+    // Blank lines are no jobs, and a compressed file holds any number of them.
+    if (this.read > 2 * this.#mostJobs + 2) return this.#wrong("more lines than a trace can have");
     const line = text.trim();
     if (line === "") return undefined;
     if (line.length > LONGEST_LINE) return this.#wrong(`longer than ${LONGEST_LINE} characters`);

@@ -25,6 +25,9 @@ export interface Job {
   readonly durationSec: number;
 }
 
+/** A trace above this is a mistake, or a bomb in a compressed file: 10 million jobs are 500 MB of columns. */
+export const MOST_JOBS = 10_000_000;
+
 /** Collects jobs one by one and gives them as columns of just their number. */
 export class TraceBuilder {
   #room = 1024;
