@@ -19,7 +19,7 @@ export interface Figure {
   readonly besideOthers?: true;
   /** What it is, where its title does not tell. */
   readonly about?: string;
-  /** `always`: a rate or a share, whatever was done; `same work`: only between runs that did the same. */
+  /** `always`: a rate, such as energy for an hour of work, whatever was done; `same work`: only between runs that did the same. */
   readonly compared?: "always" | "same work";
 }
 

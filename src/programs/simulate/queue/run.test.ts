@@ -103,9 +103,28 @@ describe("a queue", () => {
     const { figures } = figuresOf(story);
     expect(figures["itKWh"]).toBeCloseTo(node.joules / 3.6e6, 12);
     expect(figures).toMatchObject({ completed: 2, waitMeanSec: 270, makespanHours: 0.25, emptyNodesPct: 0 });
+    expect(figures).not.toHaveProperty("performanceWaitMeanSec");
     expect(figures["slowdownMean"]).toBeCloseTo((1 + 840 / 300) / 2, 12);
     expect(figures["coreHours"]).toBeCloseTo((96 * 600 + 48 * 300) / 3600, 12);
     expect(figures["kWhPerCoreHour"]).toBeCloseTo(node.cpuJoules / 1000 / (96 * 600 + 48 * 300), 12);
+  });
+
+  it("counts what performance jobs wait for, and calls it a miss", () => {
+    const trace = traceOf([
+      job({ performance: true }),
+      job({ submitSec: 60, performance: true }),
+      job({ submitSec: 60, cores: 1 }),
+    ]);
+    const { figures } = figuresOf(simulateQueue({ trace, machines: machinesOf("exp04", 1), seed: 1 }, plain("least")));
+    expect(figures).toMatchObject({
+      waitMeanSec: (0 + 540 + 1140) / 3,
+      performanceWaitMeanSec: 270,
+      performanceWaitP95Sec: expect.closeTo(0.95 * 540, 9),
+      sloMisses: 1,
+      sloMissPct: 50,
+      slowedByCapsPct: 0,
+      ranLongerPct: 0,
+    });
   });
 
   it("lets a small job pass a large one that does not fit yet", () => {
@@ -148,9 +167,10 @@ describe("the production code in a queue", () => {
     const story = simulateQueue({ trace, machines, seed: 4 }, { arm: "joulie", policy: "static_partition" });
     const joulie = figuresOf(story);
     const blind = figuresOf(simulateQueue({ trace, machines, seed: 4 }, { arm: "least", policy: "static_partition" }));
-    expect(joulie.figures).toMatchObject({ unfinished: 0, sloMisses: 0 });
+    expect(joulie.figures).toMatchObject({ unfinished: 0, slowedByCaps: 0 });
     expect(blind.figures["unfinished"]).toBe(0);
-    expect(blind.figures["sloMisses"]).toBeGreaterThan(0);
+    expect(blind.figures["slowedByCaps"]).toBeGreaterThan(0);
+    expect(blind.figures["ranLongerPct"]).toBeGreaterThan(0.5);
   });
 
   it("pays for caps with the time of standard jobs, where nodes are so full that a cap is met at all", () => {

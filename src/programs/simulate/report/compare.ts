@@ -1,7 +1,7 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import { nameOf } from "../contenders.ts";
 import type { Figure, Run } from "../run.ts";
-import { type Estimate, estimateOf } from "./bootstrap.ts";
+import { type Estimate, estimateOf, methodOf } from "./interval.ts";
 
 interface ComparedArm {
   readonly arm: string;
@@ -13,16 +13,15 @@ interface ComparedArm {
 export interface Comparison {
   readonly baseline: string;
   readonly seeds: readonly number[];
-  /** Whether every arm did the same jobs on every seed. Energy is compared only then. */
+  /** Whether every arm did the same jobs on every seed. Totals are compared only then. */
   readonly sameWork: boolean;
   readonly note: string;
   readonly arms: readonly ComparedArm[];
 }
 
-const SAME =
-  "Every arm did the same jobs on every seed. Intervals: 95 %, bootstrap over the seeds; differences are of pairs, seed by seed.";
+const SAME = "Every arm did the same jobs on every seed.";
 const DIFFERENT =
-  "The arms did DIFFERENT WORK: not the same jobs were done. Energy is not compared, for doing less is no saving; energy for each job done is, but the jobs differ in size.";
+  "The arms did DIFFERENT WORK: not the same jobs were done. Totals are not compared, for doing less is no saving; energy for each unit of work is, but the work was not the same.";
 
 /** Runs of the same seeds, arm by arm. Seeded as the runs were: the same seeds give the same intervals. */
 export function compare(runs: readonly Run[], figures: readonly Figure[]): Comparison {
@@ -46,8 +45,12 @@ export function compare(runs: readonly Run[], figures: readonly Figure[]): Compa
     }
     return { arm, figures: shown, difference };
   });
-  return { baseline, seeds, sameWork, note: sameWork ? SAME : DIFFERENT, arms };
+  const note = `${sameWork ? SAME : DIFFERENT}${seeds.length > 1 ? ` ${aboutIntervals(seeds.length)}` : ""}`;
+  return { baseline, seeds, sameWork, note, arms };
 }
+
+const aboutIntervals = (seeds: number): string =>
+  `Intervals: 95 %, ${methodOf(seeds)} over the seeds; differences are of pairs, seed by seed.`;
 
 const sameJobs = (run: Run, other: Run | undefined): boolean =>
   other !== undefined &&

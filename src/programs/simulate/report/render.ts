@@ -1,7 +1,7 @@
 import { nameOf } from "../contenders.ts";
 import type { Figure, Run } from "../run.ts";
-import type { Estimate } from "./bootstrap.ts";
 import type { Comparison } from "./compare.ts";
+import type { Estimate } from "./interval.ts";
 import { shown, signed, table } from "./table.ts";
 
 /** One run for each line. */
