@@ -11,7 +11,7 @@ import {
   type Rule,
   text,
 } from "../../platform/config/index.ts";
-import { arms, CONTENDER, type Contender, contenderOf, nameOf, policies } from "./contenders.ts";
+import { arms, CONTENDER, type Contender, contenderOf, DEFAULT_POLICY, nameOf, policies } from "./contenders.ts";
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
@@ -34,8 +34,7 @@ const members = {
         "queue: jobs wait for room and all are finished; drop: a job that finds no room is lost, as in the published experiment.",
     }),
     POLICY: choice(policies, {
-      default: "queue_aware_v1",
-      about: "The operator's policy beside the arm joulie; others have no operator unless asked for.",
+      about: `The operator's policy beside an arm joulie that names none; unset = ${DEFAULT_POLICY}. Other arms have an operator only as ARM:POLICY.`,
     }),
   }),
   ...flagsOnly("Jobs and machines", {
@@ -53,7 +52,7 @@ const members = {
       above: 0,
       max: 10,
       about:
-        "Generated jobs: the share of all cores and GPUs they keep taken on average; unset = 0.6, in drop mode the published rate.",
+        "Generated jobs: the share they keep taken on average, of the GPUs and of the cores of nodes without GPUs; unset = 0.6, in drop mode the published rate.",
     }),
     HOURS: number({
       above: 0,
@@ -72,7 +71,7 @@ const members = {
       min: 1,
       max: MOST_SEEDS,
       default: "1",
-      about: "How many seeds are run, one after the other from the first; intervals are over them.",
+      about: "How many seeds jobs are generated of, one after the other from the first; intervals are over them.",
     }),
     JSON: flag({ default: "false", about: "Prints one JSON object instead of a table." }),
   }),
@@ -81,13 +80,30 @@ const members = {
 
 type Members = z.output<z.ZodObject<typeof members>>;
 
-/** The contenders of a list, in its order; undefined where one cannot be read or is there twice. */
-export function contendersOf(list: string, policyOfJoulie: Members["POLICY"]): readonly Contender[] | undefined {
-  const contenders = list.split(",").map((item) => contenderOf(item, policyOfJoulie));
+type Asked = Pick<Members, "ARM" | "COMPARE" | "MODE" | "POLICY">;
+
+/** What is run; undefined where one cannot be read or is there twice. */
+export const contendersIn = ({ ARM, COMPARE, MODE, POLICY }: Asked): readonly Contender[] | undefined =>
+  contendersOf(COMPARE ?? ARM ?? (MODE === "drop" ? "shipped" : "joulie"), POLICY);
+
+function contendersOf(list: string, policy: Members["POLICY"]): readonly Contender[] | undefined {
+  const contenders = list.split(",").map((item) => contenderOf(item, policy ?? DEFAULT_POLICY));
   const read = contenders.filter((contender) => contender !== undefined);
   const distinct = new Set(read.map(nameOf)).size === contenders.length;
   return distinct ? read : undefined;
 }
+
+const isReadable = (asked: Asked): boolean => contendersIn(asked) !== undefined;
+
+/** Whether another policy would make another contender of some arm. */
+const takesPolicy = (asked: Asked): boolean => {
+  const names = policies.map((POLICY) =>
+    contendersIn({ ...asked, POLICY })
+      ?.map(nameOf)
+      .join(","),
+  );
+  return new Set(names).size > 1;
+};
 
 const needsOperator = (list: string | undefined, policy: Members["POLICY"]): boolean =>
   (contendersOf(list ?? "", policy) ?? []).some(
@@ -117,6 +133,18 @@ export const simulateConfig = configOf(members, [
   droppable("ARM"),
   droppable("COMPARE"),
   {
+    reads: ["COMPARE", "POLICY"],
+    holds: ({ COMPARE, POLICY }) => COMPARE === undefined || (contendersOf(COMPARE, POLICY)?.length ?? 2) > 1,
+    problem: "names one arm, and so nothing to hold it against",
+    allowed: "two arms or more, or --arm",
+  },
+  {
+    reads: ["POLICY", "ARM", "COMPARE", "MODE"],
+    holds: (asked) => asked.POLICY === undefined || !isReadable(asked) || takesPolicy(asked),
+    problem: "is asked for where no arm takes it",
+    allowed: "an arm joulie without a policy of its own beside it, or ARM:POLICY instead",
+  },
+  {
     reads: ["ARM", "COMPARE"],
     holds: ({ ARM, COMPARE }) => ARM === undefined || COMPARE === undefined,
     problem: "is asked for beside {COMPARE}",
@@ -126,6 +154,13 @@ export const simulateConfig = configOf(members, [
     reads: ["LOAD", "TRACE"],
     holds: ({ LOAD, TRACE }) => LOAD === undefined || TRACE === undefined,
     problem: "is asked for beside {TRACE}, whose jobs are what they are",
+    allowed: "one of the two",
+  },
+  {
+    reads: ["SEEDS", "TRACE"],
+    holds: ({ SEEDS, TRACE }) => SEEDS === 1 || TRACE === undefined,
+    problem:
+      "is asked for beside {TRACE}, whose jobs are the same for every seed: an interval over them would say nothing",
     allowed: "one of the two",
   },
   {

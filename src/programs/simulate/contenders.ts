@@ -5,12 +5,15 @@ import { dropArms } from "./placement/arms.ts";
 export const arms = [...dropArms, "joulie"] as const;
 type ArmName = (typeof arms)[number];
 
-/** What the operator does meanwhile; `none` = there is no operator, and no node is capped. */
+/** What the operator does meanwhile; `none` = no node is ever capped. */
 export const policies = ["queue_aware_v1", "static_partition", "none"] as const satisfies readonly (
   | PolicyType
   | "none"
 )[];
 export type PolicyName = (typeof policies)[number];
+
+/** Beside the arm joulie, as in the demo. An operator that is installed without a word about it has static_partition. */
+export const DEFAULT_POLICY: PolicyName = "queue_aware_v1";
 
 /** What is run, and compared. */
 export interface Contender {
@@ -29,6 +32,6 @@ export function contenderOf(text: string, policyOfJoulie: PolicyName): Contender
   return arm === undefined || policy === undefined || rest.length > 0 ? undefined : { arm, policy };
 }
 
-/** As it is written: the policy where it is not the arm's own. */
+/** With the policy, but for arms without an operator. Joulie has one always: with the policy none it publishes twins and caps nothing. */
 export const nameOf = ({ arm, policy }: Contender): string =>
   policy === "none" && arm !== "joulie" ? arm : `${arm}:${policy}`;

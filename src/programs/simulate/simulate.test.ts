@@ -122,9 +122,22 @@ describe("joulie simulate in drop mode", () => {
     expect(err).toMatch(/^joulie simulate: about \d+ jobs are more than 10000000; ask for fewer --hours or --nodes\n$/);
   });
 
+  it("takes the last job of a trace if it comes on the minute, and says how many came too late", async () => {
+    const on = file("on.csv.gz", ["0,1,0,0,0.5,0,60", "120,1,0,0,0.5,0,60"]);
+    expect(await json({ TRACE: on, MODE: "drop", NODES: "5" })).toMatchObject({ accepted: 2, notSubmitted: 0 });
+    const after = file("after.csv.gz", ["0,1,0,0,0.5,0,60", "121,1,0,0,0.5,0,60", "130,1,0,0,0.5,0,60"]);
+    const flags = { TRACE: after, MODE: "drop", NODES: "5" };
+    expect(await json(flags)).toMatchObject({ accepted: 1, dropped: 0, notSubmitted: 2, hours: 0.05 });
+    const { out } = await run(flags);
+    expect(out).toMatch(/^arm +seed +dropped +taken +too late/m);
+    expect(out).toContain("too late: jobs that came after the last step began");
+    expect(await json({ ...flags, HOURS: "0.1" })).toMatchObject({ accepted: 3, notSubmitted: 0 });
+  });
+
   it("runs a trace of no jobs at all", async () => {
     const report = await json({ TRACE: file("none.csv.gz", []), MODE: "drop", NODES: "1" });
     expect(report).toMatchObject({ submitted: 0, accepted: 0, dropped: 0, hours: 1 / 60 });
+    expect((await run({ TRACE: file("none.csv.gz", []), MODE: "drop", NODES: "1" })).out).toContain("hours 0.0166667,");
     expect(report).not.toHaveProperty("kWhPerJob");
     expect((await run({ TRACE: file("none.csv.gz", []), NODES: "1" })).out).toMatch(/^joulie:queue_aware_v1 .* – /m);
   });
@@ -162,7 +175,10 @@ describe("joulie simulate in queue mode", () => {
     const first = await run(flags);
     expect(await run(flags)).toEqual(first);
     expect(first.out).toContain("mode queue, cluster exp04, nodes 20, hours 2, load 0.5\n");
-    expect(first.out).toContain("SLO miss %: performance jobs that ran more than 5 % longer than at full speed\n");
+    expect(first.out).toContain(
+      "SLO miss %: performance jobs with a slowdown above 1.05: they waited, or ran slower\n",
+    );
+    expect(first.out).toContain("slowed %: performance jobs that ran more than 5 % longer than at full speed,");
     expect(first.out).toContain("Every arm did the same jobs on every seed.");
     expect(first.out).toContain("(seeds 7–9)");
     // Alone a run has nobody to be held against.
@@ -189,7 +205,12 @@ describe("what the flags of joulie simulate have to agree on", () => {
     [{ COMPARE: "least,least:none" }, "names something that is no arm, or one twice"],
     [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" has not'],
     [{ COMPARE: "most,least:static_partition", MODE: "drop" }, "needs nodes with caps and twins"],
-    [{ ARM: "least", COMPARE: "most" }, '--arm="least" is asked for beside --compare="most"'],
+    [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is asked for beside --compare="most,least"'],
+    [{ COMPARE: "least" }, '--compare="least" names one arm, and so nothing to hold it against'],
+    [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is asked for beside --trace="x.csv", whose jobs are the same'],
+    [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is asked for where no arm takes it'],
+    [{ MODE: "drop", POLICY: "none" }, "is asked for where no arm takes it"],
+    [{ COMPARE: "least,joulie:none", POLICY: "static_partition" }, "is asked for where no arm takes it"],
     [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are what they are"],
     [{ CLUSTER: "mixed", MODE: "drop" }, 'is not known to --mode="drop"'],
     [{ SEEDS: "0" }, "--seeds"],
@@ -202,6 +223,9 @@ describe("what the flags of joulie simulate have to agree on", () => {
   it.each<Texts>([
     { ARM: "least:static_partition" },
     { COMPARE: "least,joulie,joulie:none" },
+    { POLICY: "static_partition" },
+    { COMPARE: "least,joulie", POLICY: "none" },
+    { SEEDS: "1", TRACE: "x.csv" },
     { MODE: "drop", ARM: "shipped" },
   ])("takes %j", (flags) => {
     expect(problemsOf(flags)).toEqual([]);

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Clock } from "../../platform/clock/index.ts";
-import { contendersOf, type SimulateConfig } from "./config.ts";
-import { type Contender, nameOf } from "./contenders.ts";
+import { contendersIn, type SimulateConfig } from "./config.ts";
+import { nameOf } from "./contenders.ts";
 import { dropExperiment } from "./drop/experiment.ts";
 import type { Experiment } from "./experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
@@ -9,9 +9,8 @@ import { compare } from "./report/compare.ts";
 import { Progress } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { Run } from "./run.ts";
-import { MOST_JOBS } from "./trace/generate.ts";
 import { openTrace } from "./trace/open.ts";
-import type { Trace } from "./trace/trace.ts";
+import { MOST_JOBS, type Trace } from "./trace/trace.ts";
 
 /** What a simulation is told of the world. */
 export interface SimulateWorld {
@@ -61,7 +60,7 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
     );
     return 0;
   }
-  const facts = Object.entries(conditions).map(([name, value]) => `${name} ${value}`);
+  const facts = Object.entries(conditions).map(([name, value]) => `${name} ${legible(value)}`);
   world.out(`${facts.join(", ")}\n\n`);
   world.out(
     comparison === undefined ? renderRuns(runs, experiment.figures) : renderComparison(comparison, experiment.figures),
@@ -70,13 +69,9 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
   return 0;
 }
 
-function contendersIn({ COMPARE, ARM, MODE, POLICY }: SimulateConfig): readonly Contender[] {
-  return contendersOf(COMPARE ?? ARM ?? (MODE === "drop" ? "shipped" : "joulie"), POLICY) ?? [];
-}
-
 /** Seed by seed, so that an arm's run and the one it is held against follow each other. */
 function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly Run[] {
-  const contenders = contendersIn(config);
+  const contenders = contendersIn(config) ?? [];
   const runs: Run[] = [];
   const all = contenders.length * config.SEEDS;
   for (let index = 0; index < config.SEEDS; index++) {
@@ -90,6 +85,10 @@ function runAll(config: SimulateConfig, experiment: Experiment, progress: Progre
   progress.end();
   return experiment.settle(runs);
 }
+
+/** An hour of a trace is seldom a round number. */
+const legible = (value: string | number): string =>
+  typeof value === "number" ? String(Number(value.toPrecision(6))) : value;
 
 /** One run is told flat; several as a list. */
 function reported(runs: readonly Run[], compared: boolean): object {
