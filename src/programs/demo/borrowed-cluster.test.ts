@@ -70,6 +70,6 @@ describe("a borrowed cluster", () => {
     const labels = { "joulie.io/managed": "true", "joulie.io/simulated": "true" };
     await client.create(resources.nodes, { metadata: { name: "sim-000", labels } });
     await client.apply(resources.nodeTwins, { name: "sim-000" }, { spec: { nodeName: "sim-000", profile: "eco" } });
-    await (await borrowCluster(client, "joulie-demo", systemClock, never))(never);
+    await expect(borrowCluster(client, "joulie-demo", systemClock, never)).resolves.toBeTypeOf("function");
   });
 });

@@ -71,7 +71,7 @@ interface CapTime {
 const TOLERANCE = 0.5;
 
 /** How the caps in force on a node differ from those that are published for it; undefined where they do not. */
-export function capDifference(published: NodeTwinSpec, { spec, physics }: CappedMachine): string | undefined {
+function capDifference(published: NodeTwinSpec, { spec, physics }: CappedMachine): string | undefined {
   const { cpu, gpu } = spec.hardware;
   const { cpuPct, gpuPct } = effectiveCaps(published, spec.hardware);
   const { cpuWattsPerPackage, gpuWattsPerBoard, throttlePct = 0 } = physics.caps;

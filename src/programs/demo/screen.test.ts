@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { Screen } from "./screen.ts";
 
+const ESC = String.fromCodePoint(27);
+/** Where text ends and something else begins, which is kept. */
+const PIECES = new RegExp(`(${ESC}\\[[?]?\\d*[A-Za-z]|\\n|\\r)`, "g");
+
 /** A terminal as far as a screen uses one: what stands where after all that was written. */
 class Paper {
   readonly columns = 80;
@@ -16,18 +20,18 @@ class Paper {
 
   write(text: string): void {
     this.writes++;
-    for (const [piece] of text.matchAll(/\x1b\[\??\d*[A-Za-z]|\n|\r|[^\x1b\n\r]+/g)) {
-      const up = /^\x1b\[(\d+)A$/.exec(piece);
-      if (up) this.#row -= Number(up[1]);
-      else if (piece === "\x1b[J") this.lines.splice(this.#row, this.lines.length, this.#written);
-      else if (piece === "\x1b[K") this.lines[this.#row] = this.#written;
-      else if (piece === "\x1b[?25l" || piece === "\x1b[?25h") this.cursorShown = piece.endsWith("h");
+    for (const piece of text.split(PIECES)) {
+      const up = piece.startsWith(ESC) && piece.endsWith("A") ? Number(piece.slice(2, -1)) : 0;
+      this.#row -= up;
+      if (piece === `${ESC}[J`) this.lines.splice(this.#row, this.lines.length, this.#written);
+      else if (piece === `${ESC}[K`) this.lines[this.#row] = this.#written;
+      else if (piece === `${ESC}[?25l` || piece === `${ESC}[?25h`) this.cursorShown = piece.endsWith("h");
       else if (piece === "\n") {
         this.#row++;
         this.lines[this.#row] ??= "";
         this.#written = "";
       } else if (piece === "\r") this.#written = "";
-      else if (!piece.startsWith("\x1b")) {
+      else if (!piece.startsWith(ESC)) {
         this.#written += piece;
         const under = this.lines[this.#row] ?? "";
         this.lines[this.#row] = this.#written + under.slice(this.#written.length);

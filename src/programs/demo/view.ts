@@ -120,7 +120,7 @@ const paints: Readonly<Record<Style, (color: Ansis) => (text: string) => string>
 const painted = (text: string, style: Style | undefined, color: Ansis): string =>
   style === undefined ? text : paints[style](color)(text);
 
-export const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
+const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
 
 const speedText = (speed: number): string =>
   speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;

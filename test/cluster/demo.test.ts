@@ -1,0 +1,169 @@
+// The demo as a person starts it: a process of its own, on the embedded cluster and on a real one.
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Summary } from "../../src/programs/demo/summary.ts";
+import { buildControlPlane } from "../controlplane/build.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import { runKubectl } from "../controlplane/kubectl.ts";
+
+const joulie = join(import.meta.dirname, "../../bin/joulie.mjs");
+/** Longer than any of this takes on a machine that does nothing else. */
+const PATIENCE_MS = 100_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A running demo, whose words can be waited for. */
+class Demo {
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcess;
+  #stderr = "";
+  #waiting: { readonly pattern: RegExp; readonly resolve: (found: RegExpExecArray) => void } | undefined;
+
+  constructor(...args: readonly string[]) {
+    const child = spawn(process.execPath, [joulie, "demo", "--json", ...args], {
+      env: { ...process.env, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child = child;
+    let stdout = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#stderr += chunk.toString();
+      this.#look();
+    });
+    this.ended = new Promise((resolve) => {
+      child.on("close", (code) => resolve({ code, stdout, stderr: this.#stderr }));
+    });
+  }
+
+  /** What it says; rejects when it ends without having said it. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    const said = new Promise<RegExpExecArray>((resolve) => {
+      this.#waiting = { pattern, resolve };
+      this.#look();
+    });
+    const over = this.ended.then(({ stderr }): never => {
+      throw new Error(`it never said ${pattern}: ${stderr}`);
+    });
+    return Promise.race([said, over]);
+  }
+
+  interrupt(): void {
+    this.#child.kill("SIGINT");
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+
+  #look(): void {
+    const found = this.#waiting?.pattern.exec(this.#stderr) ?? undefined;
+    if (found !== undefined) this.#waiting?.resolve(found);
+  }
+}
+
+/** The one line on standard output. */
+function summaryOf({ stdout }: Ended): Summary {
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0] ?? "") as Summary;
+}
+const failed = ({ checks }: Summary) => checks.filter(({ ok }) => !ok);
+
+describe("the demo", () => {
+  let demo: Demo | undefined;
+  afterEach(async () => demo?.kill());
+
+  it(
+    "SCH-58 X-22 drains nodes, and keeps performance pods and caps apart, with all programs over HTTP",
+    async () => {
+      const binary = await buildControlPlane();
+      if (!binary.available) throw new Error(binary.reason);
+      demo = new Demo();
+      const [, kubeconfig = ""] = await demo.says(/KUBECONFIG=(\S+) kubectl get nodetwins/);
+      await demo.says(/drains \d+ deferred, [1-9]\d* completed/);
+      const folder = join(kubeconfig, "..");
+      const { stdout: table } = await runKubectl(binary.path, { folder, kubeconfig }, ["get", "nodetwins"]);
+      expect(table.trimEnd().split("\n")).toHaveLength(41);
+      expect(table).toMatch(/^sim-000 +sim-000 +(performance|eco) +(performance|eco|draining) /m);
+      demo.interrupt();
+      const ended = await demo.ended;
+      const summary = summaryOf(ended);
+      expect(failed(summary)).toEqual([]);
+      expect(summary.drains.deferred).toBeGreaterThanOrEqual(summary.drains.completed);
+      expect(summary.drains.completed).toBeGreaterThan(0);
+      expect(summary.energy.joules).toBeGreaterThan(0);
+      expect(ended.code).toBe(0);
+      expect(ended.stderr).toContain("ok     every node has a fresh twin");
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "ends by itself when its time is over, and its exit code says whether its checks held",
+    async () => {
+      demo = new Demo("--duration", "4s", "--nodes", "3");
+      const ended = await demo.ended;
+      const summary = summaryOf(ended);
+      expect(summary.seconds).toBeGreaterThanOrEqual(4);
+      expect(summary.nodes).toBe(3);
+      expect(ended.code).toBe(summary.ok ? 0 : 1);
+    },
+    PATIENCE_MS,
+  );
+
+  describe("on a real cluster", () => {
+    let plane: ControlPlane;
+    beforeAll(async () => {
+      plane = await startControlPlane({ crds: false, controllerManager: true });
+    });
+    afterAll(async () => plane.stop());
+
+    const names = async (path: string) => {
+      const { items } = await plane.api.get<{ items: { metadata: { name: string; deletionTimestamp?: string } }[] }>(
+        path,
+      );
+      return items
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => metadata.name);
+    };
+
+    it(
+      "runs there, beside nodes that are not its own, and takes away what it brought",
+      async () => {
+        await plane.createNodes(["worker"]);
+        demo = new Demo("--nodes", "6", "--kubeconfig", plane.admin.kubeconfig);
+        await demo.says(/\d+ performance, \d+ eco.*pods [1-9]\d* running/);
+        expect(await names("/api/v1/nodes")).toHaveLength(7);
+        demo.interrupt();
+        const ended = await demo.ended;
+        expect(summaryOf(ended).nodes).toBe(6);
+        expect(ended.code).toBe(0);
+        expect(await names("/api/v1/nodes")).toEqual(["worker"]);
+        expect(await names("/api/v1/pods")).toEqual([]);
+        expect(await names("/api/v1/namespaces")).not.toContain("joulie-demo");
+        expect(await names("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")).toEqual([]);
+      },
+      PATIENCE_MS,
+    );
+
+    it(
+      "refuses one that Joulie manages, and changes nothing there",
+      async () => {
+        await plane.createNodes(["managed"], { labels: { "joulie.io/managed": "true" } });
+        demo = new Demo("--nodes", "6", "--kubeconfig", plane.admin.kubeconfig);
+        const { code, stdout, stderr } = await demo.ended;
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+        expect(stderr).toContain("the managed Node managed");
+        expect((await names("/api/v1/nodes")).toSorted()).toEqual(["managed", "worker"]);
+      },
+      PATIENCE_MS,
+    );
+  });
+});
