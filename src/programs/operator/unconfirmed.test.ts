@@ -181,6 +181,28 @@ describe("what was sent and not confirmed", () => {
     expect((await trial.events()).map(({ reason }) => reason)).toContain("PerformancePodOnEco");
   });
 
+  it.each([
+    ["once", 1, []],
+    ["again and again", 20, ["WriteFailed"]],
+  ] as const)(
+    "X-22 X-55 eco caps that others overtake %s by a write of their own come later",
+    async (_, times, told) => {
+      let overtaken = 0;
+      trial.between(async (request, go) => {
+        // Before the watch can tell.
+        if (isLowering(request) && overtaken < times) await trial.observed("n", 100 + overtaken++);
+        return go();
+      });
+      trial.start({ STATIC_HP_FRAC: "0" });
+      await trial.pass(900);
+      expect(overtaken).toBe(times);
+      expect(await trial.shown("n")).toEqual(eco);
+      expect((await trial.events()).map(({ reason }) => reason).filter((reason) => reason === "WriteFailed")).toEqual(
+        told,
+      );
+    },
+  );
+
   it("OPR-29 a node that goes up while its eco caps are taken back is told of", async () => {
     let isLost = false;
     trial.between(async (request, go) => {
