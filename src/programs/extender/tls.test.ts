@@ -91,6 +91,29 @@ describe("TLS", () => {
   });
 
   it.each([
+    ["EXTENDER_TLS_CLIENT_CA_FILE", "ca.crt", ""],
+    ["EXTENDER_TLS_CLIENT_CA_FILE", "ca.crt", "nothing"],
+    ["EXTENDER_TLS_CERT_FILE", "server.crt", ""],
+  ])("there is no start with a %s that holds no certificate: %s is %j", async (variable, file, content) => {
+    writeFileSync(join(folder, file), content);
+    const clientCa = { EXTENDER_TLS_CLIENT_CA_FILE: join(folder, "ca.crt") };
+    const extender = await trial.start({ ...variables(), ...clientCa }, { synced: false });
+    await expect(extender.done).rejects.toThrow(`cannot use ${variable} ${join(folder, file)} for TLS`);
+  });
+
+  it("an authority that is emptied while it runs does not let everybody in", async () => {
+    const clientCa = { EXTENDER_TLS_CLIENT_CA_FILE: join(folder, "ca.crt") };
+    const extender = await trial.start({ ...variables(), ...clientCa }, { synced: false });
+    await trial.pass(1);
+    writeFileSync(clientCa.EXTENDER_TLS_CLIENT_CA_FILE, "");
+    await trial.until(async () => {
+      await trial.pass(30);
+      return extender.logs.some(({ level, msg }) => level === "warn" && msg.includes("last ones stay"));
+    });
+    expect((await ask(extender, person)).scores).toEqual(answer);
+  });
+
+  it.each([
     ["no such file", (file: string) => rmSync(file), /cannot read EXTENDER_TLS_KEY_FILE .*server\.key/],
     ["no key", (file: string) => writeFileSync(file, "nothing"), /cannot use .*server\.key for TLS/],
   ])("there is no start with %s", async (_, spoil, message) => {

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
@@ -23,12 +24,12 @@ export function tlsFilesOf(config: ExtenderConfig): TlsFiles | undefined {
   return cert === undefined || key === undefined ? undefined : { cert, key, clientCa };
 }
 
-/** Rejects where a server could not use it: with a file that is missing, or a key of another certificate. */
+/** Rejects where a server could not use it: with a file that is missing or empty, or a key of another certificate. */
 export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<TlsMaterial> {
   const material = {
-    cert: await textOf("EXTENDER_TLS_CERT_FILE", cert),
+    cert: await certificatesIn("EXTENDER_TLS_CERT_FILE", cert),
     key: await textOf("EXTENDER_TLS_KEY_FILE", key),
-    ...(clientCa !== undefined && { ca: await textOf("EXTENDER_TLS_CLIENT_CA_FILE", clientCa) }),
+    ...(clientCa !== undefined && { ca: await certificatesIn("EXTENDER_TLS_CLIENT_CA_FILE", clientCa) }),
   };
   try {
     createSecureContext(material);
@@ -80,6 +81,17 @@ export function followTls({ files, first, renew, clock, log }: RenewalOptions): 
       timer?.cancel();
     },
   };
+}
+
+/** To Node an empty text is none, and without an authority every public one may vouch for clients. */
+async function certificatesIn(variable: string, file: string): Promise<string> {
+  const text = await textOf(variable, file);
+  try {
+    new X509Certificate(text);
+  } catch (cause) {
+    throw new Error(`cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, { cause });
+  }
+  return text;
 }
 
 async function textOf(variable: string, file: string): Promise<string> {
