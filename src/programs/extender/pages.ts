@@ -1,6 +1,6 @@
 import type { ScoringSettings } from "../../core/scoring/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { healthReply, type Reply } from "../../platform/serve/index.ts";
+import { type Checks, healthReply, type Reply } from "../../platform/serve/index.ts";
 import type { Decisions } from "./decisions.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { nodePage, scoringPage } from "./scoring-page.ts";
@@ -14,17 +14,17 @@ export interface PagesOptions {
   /** The time that twins are judged by. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly unready: () => string | undefined;
+  readonly ready: Checks;
 }
 
 type Page = (query: URLSearchParams) => Reply | undefined;
 
 /** What can be read beside the port for metrics. Nothing here names a secret: nodes, pods and figures. */
-export function pagesOf({ state, decisions, settings, clock, ioClock, unready }: PagesOptions): Record<string, Page> {
+export function pagesOf({ state, decisions, settings, clock, ioClock, ready }: PagesOptions): Record<string, Page> {
   const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
   return {
     "/healthz": () => healthReply("live", {}),
-    "/readyz": () => healthReply("ready", { synced: unready }),
+    "/readyz": () => healthReply("ready", ready),
     "/debug/scoring": (query) => {
       const name = query.get("node");
       if (name === null) return json(inTurns(scoringPage(state, clock.now(), settings), ioClock));

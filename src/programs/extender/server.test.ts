@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
@@ -59,7 +59,7 @@ describe("pages", () => {
   it("SCH-51 /healthz answers, and /readyz says what was read", async () => {
     await start();
     expect(await extender.get("/healthz")).toMatchObject({ status: 200, text: "live\n" });
-    expect(await extender.get("/readyz")).toMatchObject({ status: 200, text: "[+] synced\nready\n" });
+    expect(await extender.get("/readyz")).toMatchObject({ status: 200, text: "[+] synced\n[+] staying\nready\n" });
     for (const page of ["/livez", "/readyz", "/metrics"]) {
       expect((await fetch(`${extender.metricsUrl}${page}`)).status).toBe(200);
     }
@@ -353,6 +353,36 @@ describe("SIGTERM", () => {
     agent.destroy();
   });
 
+  it("first it says that it is not ready and goes on answering, until nobody is sent to it any more", async () => {
+    await start({}, { farewell: milliseconds(5000) });
+    const agent = new Agent({ keepAlive: true });
+    extender.terminate();
+    const readiness = async () => [
+      await extender.get("/readyz").then(({ status, text }) => ({ status, text })),
+      await fetch(`${extender.metricsUrl}/readyz`).then(async (page) => ({
+        status: page.status,
+        text: await page.text(),
+      })),
+    ];
+    for (const seconds of [0, 4]) {
+      await trial.pass(seconds);
+      for (const { status, text } of await readiness()) {
+        expect(status).toBe(503);
+        expect(text).toContain("[-] staying: the extender stops");
+      }
+      const one = begun(asked, { agent });
+      one.end();
+      const answered = await answerTo<HostScores>(one);
+      expect(answered.body).toEqual(answer);
+      expect(answered.headers.connection).toBe("close");
+    }
+    expect(extender.ended).toBe(false);
+    await trial.pass(2);
+    await extender.done;
+    await expect(extender.get("/healthz")).rejects.toThrow("ECONNREFUSED");
+    agent.destroy();
+  });
+
   it("nobody is waited for for ever", async () => {
     await start({}, { limits: { close: milliseconds(5000) } });
     const stuck = begun("{");
@@ -370,8 +400,13 @@ describe("SIGTERM", () => {
 it("an address that is taken ends it with one clear line, and leaves no page open", async () => {
   await start();
   const { port } = new URL(String(extender.url));
-  const second = await trial.start({ EXTENDER_ADDR: `127.0.0.1:${port}` }, { synced: false });
+  const free = createServer().listen(0, "127.0.0.1");
+  await once(free, "listening");
+  const metrics = `127.0.0.1:${(free.address() as AddressInfo).port}`;
+  await new Promise((resolve) => free.close(resolve));
+  const second = await trial.start({ EXTENDER_ADDR: `127.0.0.1:${port}`, METRICS_ADDR: metrics }, { synced: false });
   await expect(second.done).rejects.toThrow(
     `cannot listen on EXTENDER_ADDR 127.0.0.1:${port}: another program listens`,
   );
+  await expect(fetch(`http://${metrics}/livez`)).rejects.toThrow("fetch failed");
 });

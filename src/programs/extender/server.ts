@@ -39,6 +39,8 @@ const usualLimits: SchedulerServerLimits = {
 export interface SchedulerServer {
   /** How to reach it from this machine. */
   readonly url: string;
+  /** Goes on answering, and has clients come back over a new connection: which leads to another extender where there is one. */
+  sendAway(): void;
   /** Takes no more connections, answers what is under way for as long as the limit says, and frees the port. */
   close(): Promise<void>;
 }
@@ -47,8 +49,10 @@ export interface SchedulerServer {
 export async function serveScheduler(options: SchedulerServerOptions): Promise<SchedulerServer> {
   const { address, clock, log, tls } = options;
   const limits = { ...usualLimits, ...options.limits };
+  let leaving = false;
   let closing: Promise<void> | undefined;
   const listener: RequestListener = (request, response) => {
+    if (leaving) response.shouldKeepAlive = false;
     const late = clock.after(limits.response, () => response.destroy(), { background: true });
     response.once("close", () => {
       late.cancel();
@@ -77,6 +81,9 @@ export async function serveScheduler(options: SchedulerServerOptions): Promise<S
     });
   return {
     url: urlOf(tls === undefined ? "http" : "https", server.address() as AddressInfo),
+    sendAway: () => {
+      leaving = true;
+    },
     close: async () => {
       renewal?.stop();
       return (closing ??= drained(server, limits.close, clock, log));

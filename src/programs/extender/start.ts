@@ -1,5 +1,5 @@
 import process from "node:process";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
@@ -31,12 +31,16 @@ export interface ExtenderWorld {
   readonly log: Logger;
   /** For tests; the server's own otherwise. */
   readonly limits?: Partial<SchedulerServerLimits>;
+  /** How long it goes on answering once it is to end, and says that it is not ready; not at all where nobody is to be told. */
+  readonly farewell?: Milliseconds;
 }
 
 /** Enough to look back over a burst of pods; 6 bytes for each candidate of each. */
 const DECISIONS_KEPT = 100;
 /** Requests that may wait for room in memory; kube-scheduler asks about one pod at a time. */
 const LONGEST_LINE = 64;
+/** Until kube-proxy and load balancers send kube-scheduler elsewhere; a refused connection lets performance pods onto eco nodes. */
+const FAREWELL = milliseconds(5000);
 
 /** `joulie extender`, until a signal ends it. Gives the exit code. */
 export async function start(config: ExtenderConfig): Promise<number> {
@@ -47,7 +51,8 @@ export async function start(config: ExtenderConfig): Promise<number> {
   try {
     const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
     transport = new HttpTransport({ identity });
-    await runExtender(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
+    const world = { transport, clock, ioClock: clock, random: systemRandom, log, farewell: FAREWELL };
+    await runExtender(config, world, stop.signal);
     return 0;
   } catch (err) {
     log.fatal({ err }, "the extender cannot go on");
@@ -87,6 +92,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
   // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
   const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);
+  const ready = { synced: unready, staying: () => (signal.aborted ? "the extender stops" : undefined) };
   const eventLoop = eventLoopDelay(milliseconds(20));
   measureProcess(metrics, { process, clock: ioClock, eventLoop });
   let served: Served | undefined;
@@ -100,7 +106,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       },
       log,
       clock: ioClock,
-      ready: { synced: unready },
+      ready,
     });
     asked = await serveScheduler({
       address: config.EXTENDER_ADDR,
@@ -110,7 +116,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       buffers: new BodyBuffers(),
       decide: async (verb, body) => decider[verb](await reader.read(body)),
       unready,
-      pages: pagesOf({ state, decisions, settings, clock, ioClock, unready }),
+      pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
       figures,
       log,
       clock: ioClock,
@@ -119,6 +125,8 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     log.info({ url: asked.url, metrics: served.url }, "answering kube-scheduler at /filter and /prioritize");
     state.start();
     await until(signal);
+    asked.sendAway();
+    await ioClock.sleep(world.farewell ?? milliseconds(0));
   } finally {
     // First the answers under way, for which the state is still needed.
     await asked?.close();

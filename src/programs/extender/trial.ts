@@ -1,7 +1,7 @@
 // A whole extender on an API in memory, asked over real HTTP, for tests. Twins age and watches wait on virtual time.
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { crdOf, kinds } from "../../core/api/index.ts";
-import { instant, milliseconds } from "../../core/units/index.ts";
+import { instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { type Clock, VirtualClock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
@@ -114,6 +114,7 @@ export class Trial {
 export interface ExtenderOptions {
   readonly synced?: boolean;
   readonly limits?: Partial<SchedulerServerLimits>;
+  readonly farewell?: Milliseconds;
   readonly transport?: Transport;
   /** Real time where a test is about waiting for clients. */
   readonly ioClock?: Clock;
@@ -141,6 +142,7 @@ export class Extender {
       random: seededRandom(3),
       log: createLogger({ level: "info", program: "extender", destination }),
       ...(options.limits && { limits: options.limits }),
+      ...(options.farewell && { farewell: options.farewell }),
     };
     this.done = runExtender(parsed.value.values, world, this.#stop.signal).finally(() => (this.ended = true));
     // Who awaits it hears of it; until then it is no unhandled rejection.
