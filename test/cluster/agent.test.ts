@@ -150,6 +150,7 @@ describe("the agent on a real control plane", () => {
     }
     await scene.target("frozen-a", {});
     await machine.comesToHave(ORIGINAL);
+    expect((await scene.comesToTell("frozen-a", "gpu", "amdgpu none")).status?.schedulableClass).toBe("eco");
   });
 
   it("AGT-12 AGT-13 X-10 X-49 a route that changes while it runs takes the old one's caps back: host, http, none", async () => {
