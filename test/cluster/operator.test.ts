@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
+import type { ApiResponse, Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -60,14 +61,17 @@ describe("the operator on a real control plane", () => {
     }
   });
 
-  function start(variables: Readonly<Record<string, string>> = {}) {
+  function start(
+    variables: Readonly<Record<string, string>> = {},
+    network: (inner: Transport) => Transport = (inner) => inner,
+  ) {
     const env = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", POD_NAME: "operator-0", ...variables };
     const machine = { isTerminal: false, exists: () => false };
     const parsed = parseConfig(operatorConfig, { env, flags: {}, machine });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
     const logs: string[] = [];
     const log = createLogger({ level: "info", program: "operator", destination: { write: (line) => logs.push(line) } });
-    const transport = reach(identity.server, identity.token, identity.ca);
+    const transport = network(reach(identity.server, identity.token, identity.ca));
     const stop = new AbortController();
     const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
     const done = runOperator(parsed.value.values, world, stop.signal);
@@ -124,6 +128,29 @@ describe("the operator on a real control plane", () => {
     const events = await plane.api.get<Listed>("/apis/events.k8s.io/v1/namespaces/default/events");
     const reasons = events.items.filter(({ regarding }) => regarding?.name === "fsm-b").map(({ reason }) => reason);
     expect(new Set(reasons)).toEqual(new Set(["DowngradeDeferred", "ProfilePerformance", "ProfileEco"]));
+  });
+
+  it("X-22 eco caps that got no answer are refused when they come late to a node that has a pod by then", async () => {
+    await plane.createNodes(["late"], { labels: managed });
+    let sendLate: (() => Promise<ApiResponse>) | undefined;
+    start({ STATIC_HP_FRAC: "0" }, (inner) => ({
+      request: async (request) => {
+        const isLowering =
+          /nodetwins\/late\?/.test(request.path) && request.body?.includes('"packagePowerCapPctOfMax":60') === true;
+        if (!isLowering || sendLate !== undefined) return inner.request(request);
+        sendLate = async () => inner.request({ ...request, signal: AbortSignal.timeout(10_000) });
+        await plane.createPods(["first"], { ...performancePod, phase: "Running", spec: { nodeName: "late" } });
+        throw new Error("no answer");
+      },
+      close: async () => inner.close(),
+    }));
+    // The pod is seen: the twin says what the node may draw under performance caps again.
+    await vi.waitFor(async () => {
+      expect(sendLate).toBeDefined();
+      expect((await twin("late")).status?.effectiveCapState?.cpuPct).toBe(100);
+    }, soon);
+    expect((await sendLate?.())?.status).toBe(409);
+    expect(await shown("late")).toEqual({ ...eco, cap: 100 });
   });
 
   it("X-06 respects a pin, which stays as the person wrote it", async () => {
