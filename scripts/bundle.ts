@@ -1,12 +1,26 @@
-import { statSync } from "node:fs";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
 import { build } from "esbuild";
 
-/** Bundles the whole program with its packages into one file and returns its size in bytes. */
+/** Where the parts lie beside the file that loads them. */
+const PARTS = "parts";
+
+/**
+ * Bundles the whole program with its packages and returns the bytes of all files. It is one file to start and a folder of parts
+ * that it loads as they are needed: one file for all would have every agent hold the operator's and the simulator's code.
+ */
 export async function bundle(outfile: string, entry = join(import.meta.dirname, "../src/main.ts")): Promise<number> {
-  await build({
-    entryPoints: [entry],
-    outfile,
+  const outdir = dirname(outfile);
+  // Parts have names by their content: those of an earlier build would stay for ever.
+  rmSync(join(outdir, PARTS), { recursive: true, force: true });
+  const extension = extname(outfile);
+  const { metafile } = await build({
+    entryPoints: [{ in: entry, out: basename(outfile, extension) }],
+    outdir,
+    outExtension: { ".js": extension },
+    splitting: true,
+    chunkNames: `${PARTS}/[name]-[hash]`,
+    metafile: true,
     bundle: true,
     platform: "node",
     format: "esm",
@@ -15,7 +29,7 @@ export async function bundle(outfile: string, entry = join(import.meta.dirname, 
     // Minified, yet a stack trace names functions.
     keepNames: true,
     legalComments: "linked",
-    // Native code does not fit into the file: koffi is installed beside it, and where it is not NVML alone is missing.
+    // Native code does not fit into a bundle: koffi is installed beside it, and where it is not NVML alone is missing.
     external: ["koffi"],
     logLevel: "warning",
     // Some packages are CommonJS and ask for `require`, which an ES module does not have.
@@ -23,5 +37,5 @@ export async function bundle(outfile: string, entry = join(import.meta.dirname, 
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },
   });
-  return statSync(outfile).size;
+  return Object.values(metafile.outputs).reduce((sum, { bytes }) => sum + bytes, 0);
 }
