@@ -36,7 +36,9 @@ describe("the operator of a simulation", () => {
     expect([...machines.keys()].map(classOf)).toEqual([0, 0, 0, 1, 1, 1, 1, 2, 0, 0]);
     // Published first, capped in a later pass: somebody may have placed a job meanwhile.
     const first = enforcedBy(operator);
-    expect([...first.values()].every((caps) => caps.cpuWattsPerPackage === undefined)).toBe(true);
+    expect([...first.values()].map(({ cpuWattsPerPackage }) => cpuWattsPerPackage)).toEqual(
+      machines.map(() => undefined),
+    );
     operator.pass(60, 0);
     const second = enforcedBy(operator);
     expect([...second.keys()]).toEqual([3, 4, 5, 6]);
@@ -49,12 +51,45 @@ describe("the operator of a simulation", () => {
     expect(enforcedBy(operator).size).toBe(0);
   });
 
+  /** How many nodes of each GPU are capped, and at how many watts a board. */
+  function boardCaps(
+    cluster: "exp04" | "mixed",
+    policy: "static_partition" | "queue_aware_v1",
+  ): Record<string, number[]> {
+    const machines = machinesOf(cluster, 250);
+    const operator = new Operator(machines, new Site(machines), policy);
+    operator.pass(0, 0);
+    enforcedBy(operator);
+    operator.pass(60, 0);
+    const found: Record<string, number[]> = {};
+    for (const [index, { gpuWattsPerBoard }] of enforcedBy(operator)) {
+      const model = machines[index]?.hardware.gpu?.model ?? "";
+      if (gpuWattsPerBoard !== undefined) (found[model] ??= []).push(gpuWattsPerBoard);
+    }
+    return found;
+  }
+
+  it("caps the boards of GPU nodes that are not among the denser half", () => {
+    // 60 % of 400 and of 350 W.
+    expect(boardCaps("mixed", "static_partition")).toEqual({
+      "NVIDIA A100-SXM4-80GB": [240],
+      "NVIDIA L40S": Array.from({ length: 14 }, () => 210),
+    });
+  });
+
+  it("caps no board of exp04, nor with the share queue_aware_v1 begins with, as the guide says", () => {
+    expect(boardCaps("exp04", "static_partition")).toEqual({});
+    expect(boardCaps("exp04", "queue_aware_v1")).toEqual({});
+    expect(boardCaps("mixed", "queue_aware_v1")).toEqual({});
+  });
+
   it("leaves every node at performance without a policy, and yet publishes twins", () => {
     const machines = machinesOf("exp04", 5);
     const operator = new Operator(machines, new Site(machines), "none");
     operator.pass(0, 100);
     operator.pass(60, 100);
-    expect([...enforcedBy(operator).values()].every((caps) => caps.cpuWattsPerPackage === undefined)).toBe(true);
+    const uncapped = { cpuWattsPerPackage: undefined, gpuWattsPerBoard: undefined };
+    expect([...enforcedBy(operator).values()]).toEqual(machines.map(() => uncapped));
     const demand = { cpuCores: 1, gpus: new Map<string, number>(), unreadable: [] };
     // An idle node scores far above the neutral 50 of a node without a twin.
     expect(operator.kernel.score(operator.kernel.slotOf("node-00000"), demand, "standard")).toBeGreaterThan(60);
