@@ -8,56 +8,50 @@ export interface Estimate {
   readonly high?: number;
 }
 
-/** Enough for the second digit of an interval's ends. */
 const RESAMPLES = 10_000;
-/** Of fewer values too many resamples have no spread. */
-const FEWEST_TO_RESAMPLE = 5;
-/** Student's t for 95 %, of two, three and four values. */
-const STUDENT: Readonly<Record<number, number>> = { 2: 12.706, 3: 4.303, 4: 3.182 };
-
-export const methodOf = (values: number): string =>
-  values < FEWEST_TO_RESAMPLE ? "Student's t" : "studentised bootstrap";
+const TAIL = 0.025;
+/** How many standard errors 95 % lie within: of a normal mean, and of one whose spread is guessed from two, three or four values. */
+const NORMAL = 1.959964;
+const STUDENT: Readonly<Record<number, number>> = { 2: 12.7062, 3: 4.3027, 4: 3.1824 };
 
 /**
- * How far off a mean of so few values may be depends on their own spread, which is as uncertain: so it is the mean's error in
- * units of that spread that is resampled (the studentised bootstrap). The plain percentile bootstrap calls 81 % what it says is
- * 95 % with five values.
+ * The percentile bootstrap of a mean, widened by what few values cannot show of their own spread: as it is, it holds the true
+ * mean in 50 of 100 cases with two values and in 81 with five. (The studentised bootstrap would do without a factor, but of
+ * five values two that are nearly equal blow it up beyond all measure.)
  */
 export function estimateOf(values: readonly number[], random: RandomSource): Estimate {
-  const { mean, error } = momentsOf(values);
+  const mean = meanOf(values);
   if (values.length < 2) return { mean };
-  const [low, high] = errorsOf(values, random);
-  return { mean, low: mean - high * error, high: mean - low * error };
-}
-
-interface Moments {
-  readonly mean: number;
-  /** Of the mean. */
-  readonly error: number;
-}
-
-/** Between which the mean's error lies, in units of what it is estimated at. */
-function errorsOf(values: readonly number[], random: RandomSource): readonly [number, number] {
-  const ofStudent = STUDENT[values.length];
-  if (ofStudent !== undefined) return [-ofStudent, ofStudent];
-  const { mean } = momentsOf(values);
-  const errors: number[] = [];
-  const resample = [...values];
-  for (let sample = 0; sample < RESAMPLES; sample++) {
-    for (let i = 0; i < values.length; i++) resample[i] = values[Math.floor(random.next() * values.length)] as number;
-    const own = momentsOf(resample);
-    // The same value again and again says nothing of the spread.
-    if (own.error > 0) errors.push((own.mean - mean) / own.error);
-  }
-  const sorted = Float64Array.from(errors);
-  return [quantile(sorted, 0.025), quantile(sorted, 0.975)];
-}
-
-function momentsOf(values: readonly number[]): Moments {
   const count = values.length;
+  const fromMean = Float64Array.from(values, (value) => value - mean);
+  const off = new Float64Array(RESAMPLES);
+  for (let sample = 0; sample < RESAMPLES; sample++) {
+    let sum = 0;
+    for (let i = 0; i < count; i++) sum += fromMean[Math.floor(random.next() * count)] as number;
+    off[sample] = sum / count;
+  }
+  const wider = widening(count);
+  return { mean, low: mean + wider * quantile(off, TAIL), high: mean + wider * quantile(off, 1 - TAIL) };
+}
+
+/** Student's t against the normal, and n − 1 for n: a sample's own spread is the smaller, the fewer it is of. */
+function widening(count: number): number {
+  return (Math.sqrt(count / (count - 1)) * (STUDENT[count] ?? studentOf(count - 1))) / NORMAL;
+}
+
+/** By the series of Cornish and Fisher, good to three in a thousand from four degrees of freedom on. */
+function studentOf(freedom: number): number {
+  const z = NORMAL;
+  return (
+    z +
+    (z ** 3 + z) / (4 * freedom) +
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * freedom ** 2) +
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * freedom ** 3)
+  );
+}
+
+/** From the first on, or equal values would differ from their own mean by its last bit. */
+function meanOf(values: readonly number[]): number {
   const first = values[0] ?? 0;
-  // From the first on, or equal values would differ from their own mean by its last bit.
-  const mean = first + values.reduce((sum, value) => sum + (value - first), 0) / Math.max(1, count);
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, error: Math.sqrt(squares / Math.max(1, count - 1) / Math.max(1, count)) };
+  return first + values.reduce((sum, value) => sum + (value - first), 0) / Math.max(1, values.length);
 }
