@@ -1,10 +1,10 @@
 import type { Contender } from "./contenders.ts";
-import type { Figure, Run } from "./run.ts";
+import type { ReportFigure, Run } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
 
 /** One mode on one cluster: what to run each arm and seed with. */
 export interface Experiment {
-  readonly figures: readonly Figure[];
+  readonly figures: readonly ReportFigure[];
   /** What every output says of the conditions. */
   readonly conditions: Readonly<Record<string, string | number>>;
   /** Of one seed. */

@@ -11,7 +11,7 @@ export interface Run {
 }
 
 /** How a figure is shown, and whether a difference in it means something. */
-export interface Figure {
+export interface ReportFigure {
   readonly key: string;
   readonly title: string;
   readonly digits: number;
@@ -24,7 +24,7 @@ export interface Figure {
 }
 
 /** The figures that are known. */
-export function known(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
+export function onlyKnown(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
   const own: Record<string, number> = {};
   for (const [key, value] of Object.entries(figures)) if (value !== undefined) own[key] = value;
   return own;

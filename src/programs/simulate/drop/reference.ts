@@ -51,7 +51,7 @@ export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOp
     totals.push(nodes.reduce((sum, { power }) => sum + power, 0));
     const clusterTrend = slope(totals.slice(-HISTORY));
     for (; next < trace.length && (trace.submitSec[next] as number) <= step * STEP_SEC; next++) {
-      const job = jobAt(trace, next);
+      const job = runningJobAt(trace, next);
       const chosen = choose(nodes, job, arm, clusterTrend, random);
       if (chosen === -1) continue;
       placedOn[next] = chosen;
@@ -67,7 +67,7 @@ export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOp
   return { submitted: next, placedOn, watts };
 }
 
-function jobAt(trace: Trace, index: number): RunningJob {
+function runningJobAt(trace: Trace, index: number): RunningJob {
   return {
     cores: trace.cores[index] as number,
     gpus: trace.gpus[index] as number,

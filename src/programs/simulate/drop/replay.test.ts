@@ -5,7 +5,7 @@ import { dropArms } from "../placement/arms.ts";
 import { shapeOf as shape } from "../placement/shape.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { type Arrivals, publishedArrivals, publishedMix } from "../trace/mix.ts";
-import { type Job, type Trace, TraceBuilder } from "../trace/trace.ts";
+import { type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
 import { publishedWorkload } from "../workload.ts";
 import { type Cluster, exp04Cluster } from "./cluster.ts";
 import { referenceReplay } from "./reference.ts";
@@ -23,7 +23,7 @@ function difference(options: Omit<ReplayOptions, "random">, seed: number): strin
   return fast.submitted === plain.submitted ? undefined : `${fast.submitted} jobs, not ${plain.submitted}`;
 }
 
-const traceOf = (jobs: readonly Job[]): Trace => {
+const traceOf = (jobs: readonly JobRow[]): Trace => {
   const builder = new TraceBuilder();
   for (const job of jobs) builder.add(job);
   return builder.build();
@@ -99,7 +99,7 @@ describe("the published comparison", () => {
 
 describe("the fast replay", () => {
   it("keeps to its memory when a trace has more kinds of jobs than it keeps fields", () => {
-    const jobs = Array.from({ length: 1500 }, (_, index): Job => {
+    const jobs = Array.from({ length: 1500 }, (_, index): JobRow => {
       const cores = ((index * 7919) % 1200) / 100;
       return { submitSec: index, cores, gpus: 0, performance: false, cpuUtil: 0.5, gpuUtil: 0, durationSec: 90 };
     });

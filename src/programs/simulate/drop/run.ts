@@ -1,14 +1,14 @@
 import type { Contender } from "../contenders.ts";
 import type { Arm } from "../placement/arms.ts";
 import { lotteryRandom } from "../placement/lottery.ts";
-import { type Figure, known, per, type Run } from "../run.ts";
+import { onlyKnown, per, type ReportFigure, type Run } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
 import { figuresOf } from "./figures.ts";
 import { type Replay, replay } from "./replay.ts";
 import { STEP_SEC } from "./step.ts";
 
-export const dropFigures: readonly Figure[] = [
+export const dropFigures: readonly ReportFigure[] = [
   { key: "dropped", title: "dropped", digits: 0 },
   { key: "accepted", title: "taken", digits: 0 },
   {
@@ -47,7 +47,7 @@ export function runDrop(
   return {
     contender,
     seed,
-    figures: known({
+    figures: onlyKnown({
       submitted: result.submitted,
       notSubmitted: trace.length - result.submitted,
       ...figures,

@@ -1,5 +1,5 @@
 import { quantile } from "../report/quantile.ts";
-import { type Figure, known, per } from "../run.ts";
+import { onlyKnown, per, type ReportFigure } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 
 /** All that a run leaves behind. */
@@ -25,7 +25,7 @@ const SLO_SLOWDOWN = 1.05;
 const SHORTEST_SEC = 10;
 const KWH = 3.6e6;
 
-export const queueFigures: readonly Figure[] = [
+export const queueFigures: readonly ReportFigure[] = [
   { key: "completed", title: "done", digits: 0 },
   { key: "unfinished", title: "not done", digits: 0 },
   { key: "itKWh", title: "IT kWh", digits: 1, compared: "same work" },
@@ -108,7 +108,7 @@ export function figuresOf(story: Story): { figures: Record<string, number>; done
   const joules = energy.cpu + energy.gpu;
   return {
     done,
-    figures: known({
+    figures: onlyKnown({
       jobs: trace.length,
       completed: waits.length,
       unfinished: trace.length - waits.length,

@@ -14,7 +14,7 @@ export interface TraceJob extends Job {
 const LARGE_CORES = 16;
 
 /** Which clock a job waits for, no trace says: it is assumed from its size and class. How busy it is, the trace knows. */
-function kindOf(gpus: number, performance: boolean, cores: number): WorkKind {
+function workKindOf(gpus: number, performance: boolean, cores: number): WorkKind {
   if (gpus > 0) return performance ? WORK_KINDS.training : WORK_KINDS.decode;
   if (performance) return WORK_KINDS.compute;
   return cores >= LARGE_CORES ? WORK_KINDS.analytics : WORK_KINDS.service;
@@ -24,7 +24,7 @@ export function jobAt(trace: Trace, index: number): TraceJob {
   const cores = trace.cores[index] as number;
   const gpus = trace.gpus[index] as number;
   const performance = trace.performance[index] === 1;
-  const kind = kindOf(gpus, performance, cores);
+  const kind = workKindOf(gpus, performance, cores);
   return {
     id: String(index),
     index,

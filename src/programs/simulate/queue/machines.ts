@@ -48,13 +48,13 @@ export function machinesOf(cluster: keyof typeof groups, count: number): Machine
   for (const [index, group] of groups[cluster].entries()) {
     share += group.share;
     const end = index === groups[cluster].length - 1 ? count : Math.round(count * share);
-    const kind = kindOf(group);
+    const kind = machineKindOf(group);
     while (machines.length < end) machines.push(machineOf(kind, machines.length));
   }
   return machines;
 }
 
-function kindOf({ cpu, gpu }: Group): MachineKind {
+function machineKindOf({ cpu, gpu }: Group): MachineKind {
   const discovered: NodeHardwareStatus = {
     cpu: { rawModel: cpu, sockets: 2 },
     ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),

@@ -5,7 +5,7 @@ import { seconds } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { arms, type Contender } from "../contenders.ts";
 import { generateTrace } from "../trace/generate.ts";
-import { type Job, type Trace, TraceBuilder } from "../trace/trace.ts";
+import { type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
 import { figuresOf, type Story } from "./figures.ts";
 import { jobAt } from "./jobs.ts";
@@ -13,12 +13,12 @@ import { type Machine, machinesOf } from "./machines.ts";
 import { simulateQueue } from "./run.ts";
 
 const plain = (arm: Contender["arm"]): Contender => ({ arm, policy: "none" });
-const traceOf = (jobs: readonly Job[]): Trace => {
+const traceOf = (jobs: readonly JobRow[]): Trace => {
   const builder = new TraceBuilder();
   for (const job of jobs) builder.add(job);
   return builder.build();
 };
-const job = (fields: Partial<Job> = {}): Job => ({
+const job = (fields: Partial<JobRow> = {}): JobRow => ({
   submitSec: 0,
   cores: 96,
   gpus: 0,

@@ -1,7 +1,7 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import { nameOf } from "../contenders.ts";
-import type { Figure, Run } from "../run.ts";
-import { type Estimate, estimateOf, methodOf } from "./interval.ts";
+import type { ReportFigure, Run } from "../run.ts";
+import { type Estimate, estimateOf } from "./interval.ts";
 
 interface ComparedArm {
   readonly arm: string;
@@ -23,8 +23,11 @@ const SAME = "Every arm did the same jobs on every seed.";
 const DIFFERENT =
   "The arms did DIFFERENT WORK: not the same jobs were done. Totals are not compared, for doing less is no saving; energy for each unit of work is, but the work was not the same.";
 
+const INTERVALS =
+  "Intervals: 95 %, bootstrap over the seeds, widened as Student's t is for so few; differences are of pairs, seed by seed.";
+
 /** Runs of the same seeds, arm by arm. Seeded as the runs were: the same seeds give the same intervals. */
-export function compare(runs: readonly Run[], figures: readonly Figure[]): Comparison {
+export function compare(runs: readonly Run[], figures: readonly ReportFigure[]): Comparison {
   const byArm = new Map<string, Run[]>();
   for (const run of runs) byArm.set(nameOf(run.contender), [...(byArm.get(nameOf(run.contender)) ?? []), run]);
   const [first] = byArm;
@@ -45,12 +48,9 @@ export function compare(runs: readonly Run[], figures: readonly Figure[]): Compa
     }
     return { arm, figures: shown, difference };
   });
-  const note = `${sameWork ? SAME : DIFFERENT}${seeds.length > 1 ? ` ${aboutIntervals(seeds.length)}` : ""}`;
+  const note = `${sameWork ? SAME : DIFFERENT}${seeds.length > 1 ? ` ${INTERVALS}` : ""}`;
   return { baseline, seeds, sameWork, note, arms };
 }
-
-const aboutIntervals = (seeds: number): string =>
-  `Intervals: 95 %, ${methodOf(seeds)} over the seeds; differences are of pairs, seed by seed.`;
 
 const sameJobs = (run: Run, other: Run | undefined): boolean =>
   other !== undefined &&

@@ -1,11 +1,11 @@
 import { nameOf } from "../contenders.ts";
-import type { Figure, Run } from "../run.ts";
+import type { ReportFigure, Run } from "../run.ts";
 import type { Comparison } from "./compare.ts";
 import type { Estimate } from "./interval.ts";
 import { shown, signed, table } from "./table.ts";
 
 /** One run for each line. */
-export function renderRuns(runs: readonly Run[], all: readonly Figure[]): string {
+export function renderRuns(runs: readonly Run[], all: readonly ReportFigure[]): string {
   const figures = all.filter(({ besideOthers }) => besideOthers !== true);
   const head = ["arm", "seed", ...figures.map(({ title }) => title)];
   const rows = runs.map((run) => [
@@ -19,13 +19,13 @@ export function renderRuns(runs: readonly Run[], all: readonly Figure[]): string
 const cell = (value: number | undefined, digits: number): string => (value === undefined ? "–" : shown(value, digits));
 
 /** Titles that need a word. */
-function legend(figures: readonly Figure[]): string {
+function legend(figures: readonly ReportFigure[]): string {
   const told = figures.flatMap(({ title, about }) => (about === undefined ? [] : `${title}: ${about}\n`));
   return told.length === 0 ? "" : `\n${told.join("")}`;
 }
 
 /** Means over the seeds, then differences with their intervals, then in words what they may be taken for. */
-export function renderComparison(comparison: Comparison, figures: readonly Figure[]): string {
+export function renderComparison(comparison: Comparison, figures: readonly ReportFigure[]): string {
   const { baseline, seeds, sameWork, note, arms } = comparison;
   const means = table([
     ["arm", ...figures.map(({ title }) => title)],

@@ -1,6 +1,6 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arrivals, JobClass } from "./mix.ts";
-import { type Job, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { type JobRow, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 export interface Workload {
   readonly mix: readonly JobClass[];
@@ -45,7 +45,7 @@ function chosen(mix: readonly JobClass[], random: RandomSource): JobClass {
   return found;
 }
 
-function jobOf(jobClass: JobClass, submitSec: number, random: RandomSource): Job {
+function jobOf(jobClass: JobClass, submitSec: number, random: RandomSource): JobRow {
   return {
     submitSec,
     cores: oneOf(jobClass.cores, random),

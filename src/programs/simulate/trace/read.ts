@@ -1,10 +1,10 @@
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { type Job, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { type JobRow, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 const LONGEST_LINE = 4096;
 
 interface Column {
-  readonly name: keyof Job;
+  readonly name: keyof JobRow;
   readonly allowed: string;
   readonly holds: (value: number) => boolean;
 }

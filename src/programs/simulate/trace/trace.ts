@@ -15,7 +15,7 @@ export interface Trace {
   readonly durationSec: Float64Array;
 }
 
-export interface Job {
+export interface JobRow {
   readonly submitSec: number;
   readonly cores: number;
   readonly gpus: number;
@@ -38,7 +38,7 @@ export class TraceBuilder {
     return this.#length;
   }
 
-  add(job: Job): void {
+  add(job: JobRow): void {
     if (this.#length === this.#room) {
       this.#room *= 2;
       this.#columns = copied(this.#columns, this.#length, this.#room);
