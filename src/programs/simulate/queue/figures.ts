@@ -43,9 +43,9 @@ export const queueFigures: readonly ReportFigure[] = [
   { key: "peakKW", title: "peak kW", digits: 1, compared: "same work" },
   { key: "p99RampKW", title: "p99 ramp kW", digits: 1 },
   { key: "waitMeanSec", title: "wait s", digits: 0 },
-  { key: "waitP95Sec", title: "p95", digits: 0 },
+  { key: "waitP95Sec", title: "wait p95", digits: 0 },
   { key: "performanceWaitMeanSec", title: "perf. wait s", digits: 0, about: "of performance jobs alone" },
-  { key: "performanceWaitP95Sec", title: "p95", digits: 0 },
+  { key: "performanceWaitP95Sec", title: "perf. p95", digits: 0 },
   {
     key: "slowdownMean",
     title: "slowdown",
