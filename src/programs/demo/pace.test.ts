@@ -23,7 +23,7 @@ describe("the pace of the demo", () => {
     ]) {
       pace.observe(strain);
     }
-    pace.observe({ delay: undefined, unseen: 0, lateness: undefined });
+    pace.observe({ delay: 0, unseen: 0, lateness: undefined });
     expect([clock.speed, said]).toEqual([60, []]);
   });
 

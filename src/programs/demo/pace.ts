@@ -3,7 +3,7 @@ import type { ScaledClock } from "../../platform/clock/index.ts";
 /** How the process fared over the last second or so. */
 export interface Strain {
   /** How late the event loop was for half of those who waited, in milliseconds. */
-  readonly delay: number | undefined;
+  readonly delay: number;
   /** For how long, in real seconds, the job has waited that the scheduler has not looked at for longest. */
   readonly unseen: number;
   /** The age of the oldest NodeTwin in units of the time after which it is refreshed; undefined where there is none. */
@@ -35,7 +35,7 @@ export class Pace {
     this.asked = clock.speed;
   }
 
-  observe({ delay = 0, unseen, lateness = 0 }: Strain): void {
+  observe({ delay, unseen, lateness = 0 }: Strain): void {
     const why = [
       lateness > TOO_LATE && `twins are refreshed late, by ${lateness.toFixed(1)} times their interval`,
       unseen > TOO_LONG_UNSEEN && `jobs wait for ${Math.round(unseen)} s until the scheduler looks at them`,

@@ -36,7 +36,7 @@ const LONGEST_GAP = 1;
 const LOOK = milliseconds(1000);
 /** Simulated seconds in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
 const LONG = 1800;
-/** The jobs that are there at the start come all at once, and how long they wait says nothing; not for ever, though. */
+/** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for ever, though. */
 const FIRST_JOBS = { least: milliseconds(60_000), perNode: milliseconds(50) };
 const NEWS = 8;
 /** Ticks of the agent in which a new cap is surely in force. */
@@ -176,13 +176,17 @@ export class Stage {
   }
 
   #observePace(): void {
-    const { heartbeat } = this.#options.intervals;
-    const { oldest } = this.observer.twins;
     const delay = this.#eventLoop.read();
     this.#eventLoop.reset();
-    if (delay !== undefined) this.#delays.push(delay);
-    const unseen = this.#firstJobsPlaced() ? inSeconds(this.observer.unseen) : 0;
-    this.#pace.observe({ delay: delay?.p50, unseen, lateness: oldest === undefined ? undefined : oldest / heartbeat });
+    if (delay === undefined || !this.#firstJobsPlaced()) return;
+    this.#delays.push(delay);
+    const { oldest } = this.observer.twins;
+    const { heartbeat } = this.#options.intervals;
+    this.#pace.observe({
+      delay: delay.p50,
+      unseen: inSeconds(this.observer.unseen),
+      lateness: oldest === undefined ? undefined : oldest / heartbeat,
+    });
   }
 }
 
