@@ -14,8 +14,8 @@ const CPU = "devices/system/cpu";
 const ENERGY_RANGE = 262143328850;
 
 /** No two boards have the same limit, so that one restored to another's shows. */
-export const packageLimit = (index: number): number => 350_000_000 - index * 10_000_000;
-export const gpuLimit = (index: number): number => 750_000_000 - index * 10_000_000;
+const packageLimit = (index: number): number => 350_000_000 - index * 10_000_000;
+const gpuLimit = (index: number): number => 750_000_000 - index * 10_000_000;
 
 export const limitFile = (index: number): string =>
   `devices/virtual/powercap/intel-rapl/intel-rapl:${index}/constraint_0_power_limit_uw`;
