@@ -6,12 +6,12 @@ import { referenceReplay } from "../src/programs/simulate/drop/reference.ts";
 import { type Replay, type ReplayOptions, replay } from "../src/programs/simulate/drop/replay.ts";
 import { dropArms } from "../src/programs/simulate/placement/arms.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
+import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/open.ts";
 import type { Trace } from "../src/programs/simulate/trace/trace.ts";
 import { publishedWorkload } from "../src/programs/simulate/workload.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
-const NODES = 2500;
 const HOURS = 8;
 const STEPS = HOURS * 60;
 const SEED = 42;
@@ -21,7 +21,9 @@ const publishedSeconds = { most: 7, shipped: 11, legacy: 15 };
 /** The published trace where JOULIE_TRACES_DIR has it, else one of the same mix: 147,069 jobs, or about as many. */
 const file = join(process.env["JOULIE_TRACES_DIR"] ?? "", "exp04-seed42-8h.csv.gz");
 const published = existsSync(file);
-const trace = published ? await readPublished() : generateTrace(publishedWorkload(NODES, HOURS), seededRandom(SEED));
+const trace = published
+  ? await readPublished()
+  : generateTrace(publishedWorkload(PUBLISHED_NODES, HOURS), seededRandom(SEED));
 
 async function readPublished(): Promise<Trace> {
   const opened = await openTrace(file);
@@ -42,14 +44,14 @@ const same = (one: Replay, other: Replay): boolean =>
   one.watts.every((power, step) => power === other.watts[step]);
 
 export const scenario: Scenario = {
-  about: `Replay of ${HOURS} h of the ${published ? "published" : "generated"} trace, ${trace.length} jobs on ${NODES} nodes, against looking at every node for every job; reading the trace is not counted.`,
+  about: `Replay of ${HOURS} h of the ${published ? "published" : "generated"} trace, ${trace.length} jobs on ${PUBLISHED_NODES} nodes, against looking at every node for every job; reading the trace is not counted.`,
   repeats: 1,
   measure: () => {
     const figures: Record<string, Figure> = {};
     for (const arm of dropArms) {
       const options = (): ReplayOptions => ({
         trace,
-        cluster: exp04Cluster(NODES),
+        cluster: exp04Cluster(PUBLISHED_NODES),
         arm,
         steps: STEPS,
         random: seededRandom(SEED),
