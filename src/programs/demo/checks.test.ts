@@ -4,7 +4,7 @@ import { checksOf, type Findings } from "./checks.ts";
 import { type Summary, summaryText } from "./summary.ts";
 
 const good: Findings = {
-  expected: { drains: true, caps: true },
+  expected: { drains: true, figures: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
   placements: { performancePods: 50, onEcoOrDraining: 0, crossed: 1, examples: [] },
@@ -53,10 +53,13 @@ describe("the demo's own checks", () => {
     expect(failedOf(change)).toEqual([name]);
   });
 
-  it("ask for drains and compared caps only of a run that was long enough", () => {
-    const short = { expected: { drains: false, caps: false }, drains: { deferred: 0, completed: 0, takenBack: 0 } };
+  it("ask for what takes its time only of a run that was long enough, and say so", () => {
+    const short = { expected: { drains: false, figures: false }, drains: { deferred: 0, completed: 0, takenBack: 0 } };
     expect(failedOf({ ...short, caps: { compared: 0, different: 0, examples: [] } })).toEqual([]);
     expect(failedOf({ ...short, caps: { compared: 1, different: 1, examples: ["a"] } })).toHaveLength(1);
+    const [, drains] = checksOf({ ...good, ...short });
+    expect(drains).toMatchObject({ ok: true, note: "it did not happen, and the run was too short to ask for it" });
+    expect(checksOf(good).filter(({ note }) => note !== undefined)).toEqual([]);
   });
 });
 
@@ -87,6 +90,16 @@ describe("the summary", () => {
     expect(text).toContain("this machine does not hold speed 60; going on at 30");
     expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5}');
     expect(text).toContain("ok     every node has a fresh twin\n");
+  });
+
+  it("does not praise what did not happen", () => {
+    const [short] = checksOf({ ...good, expected: { drains: false, figures: false } }).map((check) => ({
+      ...check,
+      note: "no",
+    }));
+    expect(summaryText({ ...summary, checks: short === undefined ? [] : [short] })).toContain(
+      "-      every node has a fresh twin (no)\n",
+    );
   });
 
   it("counts hours where they are many", () => {

@@ -9,12 +9,14 @@ import type { PlacementFigures } from "./placements.ts";
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
+  /** Why it says less than it might. */
+  readonly note?: string;
   readonly figures: Readonly<Record<string, unknown>>;
 }
 
 export interface Findings {
   /** What cannot be missing after so long, in simulated time, under this policy. Before that its absence is no failure. */
-  readonly expected: { readonly drains: boolean; readonly caps: boolean };
+  readonly expected: { readonly drains: boolean; readonly figures: boolean };
   readonly twins: TwinFigures;
   readonly drains: ClassHistory["drains"];
   readonly placements: PlacementFigures;
@@ -34,35 +36,50 @@ const METER_TOLERANCE = 0.01;
 
 export const checksOf = (found: Findings): readonly Check[] => [
   check("every node has a fresh twin", found.twins.fresh === found.twins.nodes, found.twins),
-  check(
-    "a drain was deferred and later completed",
-    !found.expected.drains || (found.drains.deferred > 0 && found.drains.completed > 0),
-    { expected: found.expected.drains, ...found.drains },
-  ),
+  check("a drain was deferred and later completed", true, found.drains, {
+    happened: found.drains.deferred > 0 && found.drains.completed > 0,
+    expected: found.expected.drains,
+  }),
   check(
     "no performance pod was placed on a node published as eco or draining",
-    found.placements.performancePods > 0 && found.placements.onEcoOrDraining === 0,
+    found.placements.onEcoOrDraining === 0,
     found.placements,
+    { happened: found.placements.performancePods > 0, expected: found.expected.figures },
   ),
   check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences),
-  check(
-    "caps in force are the published ones",
-    found.caps.different === 0 && (!found.expected.caps || found.caps.compared > 0),
-    found.caps,
-  ),
-  energyCheck(found.energy),
+  check("caps in force are the published ones", found.caps.different === 0, found.caps, {
+    happened: found.caps.compared > 0,
+    expected: found.expected.figures,
+  }),
+  energyCheck(found),
 ];
 
-const check = (name: string, ok: boolean, figures: object): Check => ({ name, ok, figures: { ...figures } });
+/** Whether there was anything to look at, and whether there had to be. */
+interface Occasion {
+  readonly happened: boolean;
+  readonly expected: boolean;
+}
 
-function energyCheck({ integralJoules, sampledJoules, meter }: Findings["energy"]): Check {
+function check(name: string, holds: boolean, figures: object, occasion?: Occasion): Check {
+  const { happened, expected } = occasion ?? { happened: true, expected: true };
+  return {
+    name,
+    ok: holds && (happened || !expected),
+    ...(!happened && {
+      note: expected ? "it never happened" : "it did not happen, and the run was too short to ask for it",
+    }),
+    figures: { ...figures },
+  };
+}
+
+function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: Findings): Check {
   const difference = deviation(sampledJoules, integralJoules);
-  const meterDifference = deviation(meter.meteredJoules, meter.integralJoules);
-  const ok =
-    difference !== undefined &&
-    difference <= ENERGY_TOLERANCE &&
-    meterDifference !== undefined &&
-    meterDifference <= METER_TOLERANCE;
-  const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: meterDifference } };
-  return check("energy agrees with power samples within 0.1 %", ok, figures);
+  const metered = deviation(meter.meteredJoules, meter.integralJoules);
+  const holds = (difference ?? 0) <= ENERGY_TOLERANCE && (metered ?? 0) <= METER_TOLERANCE;
+  const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: metered } };
+  const happened = difference !== undefined && metered !== undefined;
+  return check("energy agrees with power samples within 0.1 %", holds, figures, {
+    happened,
+    expected: expected.figures,
+  });
 }

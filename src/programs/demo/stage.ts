@@ -138,7 +138,7 @@ export class Stage {
     const { capped, uncapped } = observer.budget;
     const long = simulatedSeconds >= LONG;
     const checks = checksOf({
-      expected: { drains: long && config.POLICY === "queue_aware_v1", caps: long },
+      expected: { drains: long && config.POLICY === "queue_aware_v1", figures: long },
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,

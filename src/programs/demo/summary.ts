@@ -34,12 +34,15 @@ export function summaryText(summary: Summary): string {
     `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished, ${kilowattHours(energy.joules)}`,
     `${drains.deferred} drains deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
     ...summary.notices,
-    ...checks.map(
-      ({ name, ok, figures }) => `${ok ? "ok    " : "FAILED"} ${name}${ok ? "" : `: ${JSON.stringify(figures)}`}`,
-    ),
+    ...checks.map(checkText),
   ];
   return `${lines.join("\n")}\n`;
 }
 
 const hours = (seconds: Seconds): string =>
   seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
+
+function checkText({ name, ok, note, figures }: Check): string {
+  const verdict = ok ? (note === undefined ? "ok    " : "-     ") : "FAILED";
+  return `${verdict} ${name}${note === undefined ? "" : ` (${note})`}${ok ? "" : `: ${JSON.stringify(figures)}`}`;
+}
