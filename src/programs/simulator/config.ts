@@ -16,7 +16,10 @@ import {
 
 export const workloads = ["day", "none"] as const;
 
-export const simulatorConfig = configOf({
+/** A node's name is a label too, which has 63 characters, five of them for a dash and a number. */
+const LONGEST_PREFIX = 58;
+
+const settings = {
   ...group("The simulator", {
     SIMULATOR_ADDR: address({
       default: "127.0.0.1:9878",
@@ -39,7 +42,7 @@ export const simulatorConfig = configOf({
       default: "true",
       about: "Taints the nodes with joulie.io/simulated, so that no real pod is placed where nothing runs.",
     }),
-    HEARTBEAT_INTERVAL: duration({ default: "30s", about: "How often each node's Lease is renewed, in real time." }),
+    HEARTBEAT_INTERVAL: duration({ default: "10s", about: "How often each node's Lease is renewed, in real time." }),
     KEEP_OBJECTS: flag({ default: "false", about: "Leaves nodes and pods in the cluster at the end." }),
   }),
   ...flagsOnly("Workload", {
@@ -87,6 +90,15 @@ export const simulatorConfig = configOf({
     }),
   }),
   ...everyProgram,
-});
+};
+
+export const simulatorConfig = configOf(settings, [
+  {
+    reads: ["NODE_PREFIX"],
+    holds: ({ NODE_PREFIX }) => NODE_PREFIX.length <= LONGEST_PREFIX,
+    problem: "is too long for the names of nodes",
+    allowed: `at most ${LONGEST_PREFIX} characters`,
+  },
+]);
 
 export type SimulatorConfig = z.output<typeof simulatorConfig>;

@@ -2,7 +2,9 @@ import type { FacilityReading } from "../../core/physics/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
 import type { Datacenter, Offences, Totals } from "./datacenter.ts";
 import { facilityOf } from "./facility.ts";
+import type { PodWrite } from "./kubelet.ts";
 import { definitions } from "./metrics.ts";
+import type { Written } from "./refusals.ts";
 
 export interface SimulatorFacts {
   readonly datacenter: Datacenter;
@@ -88,11 +90,11 @@ export class Figures {
     return this.#metrics.text();
   }
 
-  wrote(what: "running" | "succeeded" | "deleted"): void {
+  wrote(what: PodWrite): void {
     this.#podWrites.inc({ what });
   }
 
-  failed(kind: "pod" | "node" | "job"): void {
+  failed(kind: Written): void {
     this.#writeErrors.inc({ kind });
   }
 }

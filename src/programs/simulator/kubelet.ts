@@ -1,4 +1,10 @@
-import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import {
+  type Instant,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type RandomSource,
+} from "../../core/units/index.ts";
 import type { Clock, Timer } from "../../platform/clock/index.ts";
 import {
   type Change,
@@ -13,7 +19,7 @@ import type { Datacenter } from "./datacenter.ts";
 import type { Machine } from "./machine.ts";
 import { jobOf, type PodJob, type PodView } from "./pod-job.ts";
 import { type PodTimes, podStatus } from "./pod-status.ts";
-import { confirmEnd } from "./removal.ts";
+import { confirmEnd, isOfAnother } from "./removal.ts";
 
 export interface KubeletOptions {
   readonly client: KubeClient;
@@ -26,21 +32,27 @@ export interface KubeletOptions {
   readonly datacenter: Datacenter;
   /** The pod as the API has it. */
   readonly pod: (key: string) => PodView | undefined;
-  readonly onWritten?: (what: "running" | "succeeded" | "deleted") => void;
-  readonly onFailed?: () => void;
+  /** Whether a node of that name is ours now. */
+  readonly owns: (node: string) => boolean;
+  readonly onWritten?: (what: PodWrite) => void;
+  readonly onFailed?: (error: unknown) => void;
 }
+
+/** What the API is told of a pod. */
+export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
 
 /** A pod on a node of ours. */
 interface Stay extends PodTimes {
   readonly uid: string;
   readonly machine: Machine;
   readonly job: PodJob;
-  finishedAt?: PodTimes["finishedAt"];
+  end?: PodTimes["end"];
   /** What the API has been told. */
-  told?: "Running" | "Succeeded";
+  told?: "Running" | "Succeeded" | "Failed";
   /** Told to end: the moment it does. */
-  ending?: Timer;
-  ended?: boolean;
+  ending?: { readonly due: MonotonicInstant; readonly timer: Timer };
+  /** It was told to end, and has. */
+  over?: boolean;
 }
 
 const WRITES_AT_ONCE = 64;
@@ -86,13 +98,13 @@ export class Kubelet {
   finished({ key, id }: PodJob, at: Instant): void {
     const stay = this.#stays.get(key);
     if (stay?.uid !== id) return;
-    stay.finishedAt = at;
+    stay.end = { phase: "Succeeded", at };
     this.#queue.add(key);
   }
 
   /** Tells nobody anything any more. */
   async stop(): Promise<void> {
-    for (const { ending } of this.#stays.values()) ending?.cancel();
+    for (const { ending } of this.#stays.values()) ending?.timer.cancel();
     await this.#queue.stop();
   }
 
@@ -101,44 +113,56 @@ export class Kubelet {
     const machine = node === undefined ? undefined : this.#options.datacenter.machine(node);
     if (machine === undefined) return;
     if (this.#stays.has(key) && this.#stays.get(key)?.uid !== uid) this.#leave(key);
-    if (TERMINAL.has(phase)) {
+    const terminal = TERMINAL.has(phase);
+    if (terminal && grace === undefined) {
       this.#leave(key);
       return;
     }
     const stay = this.#stays.get(key) ?? this.#admit(pod, machine);
-    if (grace !== undefined) this.#end(pod, stay);
+    // One whose end was told before it was deleted, or while it was ending, has nothing left to wait for.
+    if (terminal) stay.told = phase as "Succeeded" | "Failed";
+    if (terminal) this.#over(key, stay);
+    else if (grace !== undefined) this.#end(pod, stay);
     else if (stay.told === undefined) this.#queue.add(key);
   }
 
   #admit(pod: PodView, machine: Machine): Stay {
     const { clock, datacenter } = this.#options;
     const job = jobOf(pod, machine.spec);
-    const stay: Stay = { uid: pod.uid, machine, job, startedAt: clock.now() };
+    const now = clock.now();
+    // One that another run began keeps its beginning, unless that run's time was ahead of ours. Its work begins anew.
+    const startedAt = pod.startTime !== undefined && pod.startTime <= now ? pod.startTime : now;
+    const stay: Stay = { uid: pod.uid, machine, job, startedAt };
     this.#stays.set(pod.key, stay);
     // One that is already told to end does not begin.
     if (pod.grace === undefined) datacenter.change(machine, () => machine.start(job));
     return stay;
   }
 
-  /** It works on until it has had the time to end, and at most for its grace. */
+  /** It works on until it has had the time to end, and at most for its grace. Being told again makes that no later. */
   #end({ key, grace, work }: PodView, stay: Stay): void {
-    if (stay.ended === true) {
-      this.#queue.add(key);
-      return;
-    }
-    stay.ending?.cancel();
-    const rest = isRunning(stay) ? Math.min(grace ?? 0, work.stopSeconds) : 0;
-    stay.ending = this.#options.clock.after(lengthOf(rest), () => {
-      this.#halt(stay);
-      stay.ended = true;
-      this.#queue.add(key);
-    });
+    if (stay.over === true) return;
+    const { clock } = this.#options;
+    const rest = milliseconds(stay.machine.works(stay.job) ? 1000 * Math.min(grace ?? 0, work.stopSeconds) : 0);
+    const due = monotonicInstant(clock.monotonic() + rest);
+    if (stay.ending !== undefined && stay.ending.due <= due) return;
+    stay.ending?.timer.cancel();
+    stay.ending = { due, timer: clock.after(rest, () => this.#over(key, stay)) };
+  }
+
+  #over(key: string, stay: Stay): void {
+    if (stay.over === true) return;
+    stay.ending?.timer.cancel();
+    this.#halt(stay);
+    stay.over = true;
+    stay.end ??= { phase: "Failed", at: this.#options.clock.now() };
+    this.#queue.add(key);
   }
 
   #leave(key: string, uid?: string): void {
     const stay = this.#stays.get(key);
     if (stay === undefined || (uid !== undefined && uid !== stay.uid)) return;
-    stay.ending?.cancel();
+    stay.ending?.timer.cancel();
     this.#halt(stay);
     this.#stays.delete(key);
     this.#queue.forget(key);
@@ -152,19 +176,23 @@ export class Kubelet {
     const stay = this.#stays.get(key);
     const pod = this.#options.pod(key);
     if (stay === undefined || pod === undefined || pod.uid !== stay.uid) return;
+    const { transport, ioClock: clock, owns, onWritten, onFailed } = this.#options;
+    const { name: node } = stay.machine.spec;
+    // What is on a node that is being registered anew can wait; if the name is another's by now, it is not ours to tell.
+    if (!owns(node)) throw new Error(`the Node ${node} is not there now`);
     try {
-      if (stay.ended === true) {
-        await confirmEnd({ transport: this.#options.transport, clock: this.#options.ioClock }, pod, signal);
-        this.#options.onWritten?.("deleted");
-      } else await this.#writeStatus(pod, stay, signal);
+      await this.#writeStatus(pod, stay, signal);
+      if (stay.over !== true) return;
+      await confirmEnd({ transport, clock }, pod, signal);
+      onWritten?.("deleted");
     } catch (error) {
-      if (!signal.aborted) this.#options.onFailed?.();
+      if (!signal.aborted) onFailed?.(error);
       throw error;
     }
   }
 
   async #writeStatus(pod: PodView, stay: Stay, signal: AbortSignal): Promise<void> {
-    const phase = stay.finishedAt === undefined ? "Running" : "Succeeded";
+    const phase = stay.end?.phase ?? "Running";
     if (stay.told === phase) return;
     const { client, onWritten } = this.#options;
     const { name, namespace, uid } = pod;
@@ -177,14 +205,12 @@ export class Kubelet {
       });
     } catch (error) {
       // Gone, or another of its name: a watch will say so.
-      if (isApiError(error, "notFound", "conflict")) return;
+      if (isApiError(error, "notFound") || isOfAnother(error)) return;
       throw error;
     }
     stay.told = phase;
-    onWritten?.(phase === "Running" ? "running" : "succeeded");
+    onWritten?.(WRITES[phase]);
   }
 }
 
-const isRunning = ({ finishedAt }: Stay): boolean => finishedAt === undefined;
-
-const lengthOf = (rest: number): Milliseconds => milliseconds(1000 * rest);
+const WRITES = { Running: "running", Succeeded: "succeeded", Failed: "failed" } as const;

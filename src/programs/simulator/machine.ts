@@ -84,6 +84,10 @@ export class Machine {
     return started;
   }
 
+  works(job: PodJob): boolean {
+    return this.#physics.rateOf(job.id) !== undefined;
+  }
+
   /** Whether it worked here. */
   stop(job: PodJob): boolean {
     if (this.#physics.stop(job.id) === undefined) return false;

@@ -54,13 +54,13 @@ export const definitions = {
   behind: gauge("joulie_simulator_pods_to_report", "Pods whose state the API server has not been told yet.", []),
   podWrites: metric({
     name: "joulie_simulator_pod_writes_total",
-    help: "What was told of pods: that they run, that they succeeded, that they have ended.",
+    help: "What was told of pods: that they run, that they succeeded, that they failed because they were told to end, that they are gone.",
     type: "counter",
     labels: ["what"],
   }),
   writeErrors: metric({
     name: "joulie_simulator_write_errors_total",
-    help: "Writes that failed, by what was to be written; all but heartbeats are tried again.",
+    help: "Writes that failed, by what was to be written; they are tried again.",
     type: "counter",
     labels: ["kind"],
   }),

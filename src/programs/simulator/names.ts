@@ -1,5 +1,9 @@
-/** What tells the simulator's nodes and pods from everybody else's: only those are ever changed or deleted. */
-export const labels = { simulated: "joulie.io/simulated" } as const;
+/** What tells simulators' nodes and pods from everybody else's, and the pods of one from those of another. */
+export const labels = {
+  simulated: "joulie.io/simulated",
+  /** The node prefix of the simulator that submitted a pod: only that one clears it away. */
+  submitter: "sim.joulie.io/submitter",
+} as const;
 export const SIMULATED = `${labels.simulated}=true`;
 
 /** How a pod says what it would do if it ran. */

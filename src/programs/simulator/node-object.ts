@@ -1,4 +1,5 @@
 import type { Instant } from "../../core/units/index.ts";
+import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./fleet.ts";
 import { labels } from "./names.ts";
 
@@ -16,7 +17,8 @@ const CONDITIONS = [
   ["Ready", "True", "KubeletReady"],
 ] as const;
 
-export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant) {
+/** What a kubelet says of its node; `since` when it has been so. */
+export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at) {
   const capacity = {
     cpu: String(cores),
     memory: `${memoryGi}Gi`,
@@ -32,7 +34,7 @@ export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Ins
       status,
       reason,
       lastHeartbeatTime: stamp(at),
-      lastTransitionTime: stamp(at),
+      lastTransitionTime: stamp(since),
     })),
     nodeInfo: {
       architecture: "amd64",
@@ -49,8 +51,22 @@ export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Ins
   };
 }
 
-export const taintsOf = (tainted: boolean) =>
-  tainted ? [{ key: labels.simulated, value: "true", effect: "NoSchedule" }] : [];
+interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+/** A Node that was there already. */
+export interface Known extends KubeObject {
+  readonly spec?: { readonly taints?: readonly Taint[] };
+}
+
+/** Ours, and those of others beside it. */
+export const taintsOf = (tainted: boolean, found: readonly Taint[] = []): readonly Taint[] => [
+  ...found.filter(({ key }) => key !== labels.simulated),
+  ...(tainted ? [{ key: labels.simulated, value: "true", effect: "NoSchedule" }] : []),
+];
 
 export const nodeManifest = (spec: MachineSpec, at: Instant, tainted: boolean) => ({
   metadata: { name: spec.name, labels: spec.labels },

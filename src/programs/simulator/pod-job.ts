@@ -2,7 +2,7 @@ import type { Labels, Pod } from "../../core/api/index.ts";
 import { demandOf, gpuBoardsOn, type WorkloadClass, workloadClassOf } from "../../core/demand/index.ts";
 import type { GpuView } from "../../core/inventory/index.ts";
 import { type Job, WORK_KINDS } from "../../core/physics/index.ts";
-import { parseNumber, type Seconds, seconds } from "../../core/units/index.ts";
+import { type Instant, instant, parseNumber, type Seconds, seconds } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./fleet.ts";
 import { annotations } from "./names.ts";
@@ -15,6 +15,10 @@ export interface PodView {
   readonly namespace: string;
   readonly node: string | undefined;
   readonly phase: string;
+  /** When a kubelet first saw it, if one did. */
+  readonly startTime: Instant | undefined;
+  /** As others and we have said them. */
+  readonly conditions: readonly PodCondition[];
   /** Whether it is one of our own. */
   readonly own: boolean;
   /** Seconds it has to end, once its deletion was asked for. */
@@ -22,6 +26,11 @@ export interface PodView {
   readonly containers: readonly { readonly name: string; readonly image: string }[];
   readonly workloadClass: WorkloadClass;
   readonly work: PodWork;
+}
+
+interface PodCondition {
+  readonly type: string;
+  readonly [field: string]: unknown;
 }
 
 /** What it does while it runs. */
@@ -42,7 +51,12 @@ export interface PodJob extends Job {
   readonly performance: boolean;
 }
 
-interface FullPod extends Omit<Pod, "spec"> {
+interface FullPod extends Omit<Pod, "spec" | "status"> {
+  readonly status?: {
+    readonly phase?: string;
+    readonly startTime?: string;
+    readonly conditions?: readonly PodCondition[];
+  };
   readonly metadata: Pod["metadata"] & { readonly deletionGracePeriodSeconds?: number };
   readonly spec: Omit<Pod["spec"], "containers"> & {
     readonly restartPolicy?: string;
@@ -64,6 +78,8 @@ export function podViewOf(object: KubeObject, own: boolean): PodView {
     namespace,
     node: pod.spec.nodeName,
     phase: pod.status?.phase ?? "Pending",
+    conditions: pod.status?.conditions ?? [],
+    startTime: instantIn(pod.status?.startTime),
     own,
     grace: deletionTimestamp === undefined ? undefined : seconds(deletionGracePeriodSeconds),
     containers: (pod.spec.containers ?? []).map((one) => ({ name: one.name, image: one.image ?? "" })),
@@ -92,6 +108,11 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
 
 const kindOf = (text: string | undefined): keyof typeof WORK_KINDS | undefined =>
   (Object.keys(WORK_KINDS) as (keyof typeof WORK_KINDS)[]).find((kind) => kind === text);
+
+function instantIn(text: string | undefined): Instant | undefined {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : instant(at);
+}
 
 /** What is no number of zero or more says nothing. */
 function numberIn(text: string | undefined): number | undefined {

@@ -10,6 +10,8 @@ export interface PodWatchOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
+  /** The node prefix, by which our own pods are known. */
+  readonly prefix: string;
   /** Whether a node is one of ours. */
   readonly isOurs: (node: string) => boolean;
   readonly onChange: (change: Change<PodView>) => void;
@@ -19,12 +21,12 @@ export interface PodWatchOptions {
 export class PodWatch {
   readonly #reflector: Reflector<PodView>;
 
-  constructor({ isOurs, onChange, ...io }: PodWatchOptions) {
+  constructor({ prefix, isOurs, onChange, ...io }: PodWatchOptions) {
     this.#reflector = new Reflector({
       ...io,
       resource: resources.pods,
       project: (object) => {
-        const own = object.metadata.labels?.[labels.simulated] === "true";
+        const own = object.metadata.labels?.[labels.submitter] === prefix;
         const { nodeName } = (object as { spec?: { nodeName?: string } }).spec ?? {};
         return own || (nodeName !== undefined && isOurs(nodeName)) ? podViewOf(object, own) : undefined;
       },

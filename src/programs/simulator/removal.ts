@@ -1,6 +1,7 @@
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
+  ApiError,
   isApiError,
   type KubeClient,
   type ObjectName,
@@ -12,6 +13,10 @@ import {
 
 /** Longer than any API server takes for one delete. */
 const TIMEOUT = milliseconds(10_000);
+
+/** A patch that names a uid met another object of that name: the server takes it for an attempt to change the uid. */
+export const isOfAnother = (error: unknown): boolean =>
+  isApiError(error, "invalid") && error.message.includes("metadata.uid");
 
 /** Takes an object away if it is still this one; that it is gone, or another by now, is as good. */
 export async function remove(
@@ -55,7 +60,7 @@ export async function confirmEnd(
     // To the end, or the connection is not free for the next call.
     for await (const _ of body);
     if (status >= 300 && status !== 404 && status !== 409)
-      throw new Error(`deleting pod ${namespace}/${name}: ${status}`);
+      throw new ApiError(status === 403 ? "forbidden" : "internal", `deleting pod ${namespace}/${name}: ${status}`);
   } finally {
     timer.cancel();
   }

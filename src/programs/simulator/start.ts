@@ -1,21 +1,22 @@
 import process from "node:process";
 import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
+import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
-import { arrivals } from "./arrivals.ts";
+import { type Arrival, arrivals } from "./arrivals.ts";
+import { clearAway } from "./clearing.ts";
 import type { SimulatorConfig } from "./config.ts";
 import { Datacenter } from "./datacenter.ts";
 import { Figures } from "./figures.ts";
-import { fleetOf } from "./fleet.ts";
+import { fleetOf, type MachineSpec } from "./fleet.ts";
 import { Kubelet } from "./kubelet.ts";
-import { FIELD_MANAGER, SIMULATED } from "./names.ts";
+import { FIELD_MANAGER } from "./names.ts";
 import { PodWatch } from "./pod-watch.ts";
-import { eachOf, Registrar } from "./registrar.ts";
-import { confirmEnd } from "./removal.ts";
+import { Refusals, type Written } from "./refusals.ts";
+import { Registrar } from "./registrar.ts";
 import { NodeRoutes } from "./routes.ts";
 import { type NodeServer, serveNodes } from "./server.ts";
 import { Submitter } from "./submitter.ts";
@@ -50,9 +51,6 @@ export interface RunningSimulator {
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** A large cluster's jobs all come at once at the start; schedulers place some hundreds a second. */
 const SUBMISSIONS = { perSecond: 200, burst: 200, queue: 1000 };
-/** What is not cleared away by then is left: somebody waits for the program to end. */
-const CLEANUP = milliseconds(20_000);
-const REMOVALS_AT_ONCE = 32;
 const DAY = 24 * 3600;
 
 /** `joulie simulator`, until a signal ends it. Gives the exit code. */
@@ -83,7 +81,13 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
   const clientOf = (limit: typeof CALLS) => new KubeClient({ transport, clock: ioClock, random, ...names, limit });
   const client = clientOf(CALLS);
   const io = { client, clock, ioClock, random, log };
-  const fleet = fleetOf(config.NODES, config.NODE_PREFIX, seededRandom(config.SEED));
+  const prefix = config.NODE_PREFIX;
+  const refusals = new Refusals(log);
+  const onFailed = (written: Written) => (error: unknown) => {
+    figures.failed(written);
+    refusals.hear(written, error);
+  };
+  const fleet = fleetOf(config.NODES, prefix, seededRandom(config.SEED));
   const datacenter: Datacenter = new Datacenter({
     fleet,
     clock,
@@ -95,23 +99,26 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     transport,
     datacenter,
     pod: (key) => watch.get(key),
+    owns: (node) => registrar.owns(node),
     onWritten: (what) => figures.wrote(what),
-    onFailed: () => figures.failed("pod"),
+    onFailed: onFailed("pod"),
   });
   const submitter = new Submitter({
     ...io,
     client: clientOf(SUBMISSIONS),
     namespace: config.WORKLOAD_NAMESPACE,
+    prefix,
     scheduler: config.SCHEDULER_NAME,
     mostPods: config.MAX_PODS,
     finishedKept: config.FINISHED_PODS_KEPT,
-    onFailed: () => figures.failed("job"),
+    onFailed: onFailed("job"),
   });
   const watch: PodWatch = new PodWatch({
     client,
     clock: ioClock,
     random,
     log,
+    prefix,
     isOurs: (node) => datacenter.has(node),
     onChange: (change) => {
       kubelet.observe(change);
@@ -123,7 +130,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     fleet,
     tainted: config.TAINT_NODES,
     heartbeat: config.HEARTBEAT_INTERVAL,
-    onFailed: () => figures.failed("node"),
+    onFailed: onFailed("node"),
   });
   const metrics = new ProgramMetrics(ioClock);
   const figures: Figures = new Figures(metrics, {
@@ -141,8 +148,17 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
       registrar.registered < fleet.length ? `${registrar.registered} of ${fleet.length} nodes are there` : undefined,
     pods: () => (watch.hasSynced ? undefined : "pods were not read yet"),
   };
+  const work = async (registered: Promise<void>): Promise<void> => {
+    await registered;
+    // Not before: until then a pod may be on somebody else's node of that name.
+    watch.start();
+    await watch.synced(running);
+    log.info({ nodes: fleet.length }, "all simulated nodes are in the cluster");
+    await submitter.run(jobsOf(config, fleet, clock), running);
+  };
   let nodes: NodeServer | undefined;
   let pages: Served | undefined;
+  let entered = false;
   const ended = new AbortController();
   const running = AbortSignal.any([signal, ended.signal]);
   try {
@@ -151,33 +167,33 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     pages = await serve({ address: config.METRICS_ADDR, metrics: figures, ready, log, clock: ioClock });
     log.info({ url: nodes.url, metrics: pages.url, nodes: fleet.length, seed: config.SEED }, "serving simulated nodes");
     datacenter.start();
-    watch.start();
+    entered = true;
     const registered = registrar.register(running);
     world.onServing?.({ url: nodes.url, metricsUrl: pages.url, datacenter, registered, jobs: submitter });
-    await Promise.all([registered, watch.synced(running)]);
-    log.info({ nodes: fleet.length }, "all simulated nodes are in the cluster");
-    const jobs =
-      config.WORKLOAD === "none"
-        ? []
-        : arrivals({
-            fleet,
-            load: config.LOAD,
-            performanceShare: config.PERFORMANCE_SHARE,
-            timeOfDay: seconds((clock.now() / 1000) % DAY),
-            random: seededRandom(config.SEED + 1),
-          });
-    await Promise.all([registrar.beat(running), submitter.run(jobs, running)]);
+    await Promise.all([registrar.beat(running), work(registered)]);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     ended.abort(new Error("the simulator has ended"));
     eventLoop.stop();
     await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
-    if (!config.KEEP_OBJECTS) await cleanUp({ client, registrar, transport, ioClock, log });
+    // One that never began has nothing in the cluster; what is there under its name is another's.
+    if (entered && !config.KEEP_OBJECTS) await clearAway({ ...io, registrar, transport, prefix });
     tellSummary(datacenter, log);
     datacenter.stop();
     await Promise.all([nodes?.close(), pages?.close(), watch.stop()]);
   }
+}
+
+function jobsOf(config: SimulatorConfig, fleet: readonly MachineSpec[], clock: Clock): Iterable<Arrival> {
+  if (config.WORKLOAD === "none") return [];
+  return arrivals({
+    fleet,
+    load: config.LOAD,
+    performanceShare: config.PERFORMANCE_SHARE,
+    timeOfDay: seconds((clock.now() / 1000) % DAY),
+    random: seededRandom(config.SEED + 1),
+  });
 }
 
 function tellSummary({ totals, offences }: Datacenter, log: Logger): void {
@@ -188,36 +204,4 @@ function tellSummary({ totals, offences }: Datacenter, log: Logger): void {
     performancePodsHeld: offences.pods,
   };
   log.info(figures, "what was simulated");
-}
-
-interface Remains {
-  readonly client: KubeClient;
-  readonly registrar: Registrar;
-  readonly transport: Transport;
-  readonly ioClock: Clock;
-  readonly log: Logger;
-}
-
-/** Its own pods and nodes, and nobody else's. */
-async function cleanUp({ client, registrar, transport, ioClock, log }: Remains): Promise<void> {
-  const late = new AbortController();
-  const timer = ioClock.after(CLEANUP, () => late.abort(new Error("clearing away took too long")), {
-    background: true,
-  });
-  try {
-    // Asked for, not remembered: the last ones may not have come by the watch yet.
-    const { items } = await client.listAll(
-      resources.pods,
-      { labelSelector: SIMULATED },
-      { signal: late.signal, lean: true },
-    );
-    await eachOf(items, REMOVALS_AT_ONCE, async ({ metadata: { name, namespace = "", uid = "" } }) =>
-      confirmEnd({ transport, clock: ioClock }, { name, namespace, uid }, late.signal),
-    );
-    await registrar.removeAll(late.signal);
-  } catch (err) {
-    log.warn({ err }, "some simulated nodes or pods are left; a run with the same --node-prefix takes them over");
-  } finally {
-    timer.cancel();
-  }
 }

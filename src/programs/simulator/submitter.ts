@@ -23,11 +23,13 @@ export interface SubmitterOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly namespace: string;
+  /** The node prefix, by which our own pods are known. */
+  readonly prefix: string;
   readonly scheduler: string;
   readonly mostPods: number;
   /** How long a finished pod is left to be seen. */
   readonly finishedKept: Milliseconds;
-  readonly onFailed?: () => void;
+  readonly onFailed?: (error: unknown) => void;
 }
 
 const WRITES_AT_ONCE = 16;
@@ -110,7 +112,7 @@ export class Submitter {
     }
     const name = `${job.kind}-${this.#run}-${++this.#submitted}`;
     this.#present.add(`${namespace}/${name}`);
-    this.#waiting.set(name, podManifest(name, job, this.#options.scheduler));
+    this.#waiting.set(name, podManifest(name, job, this.#options));
     this.#creations.add(name);
   }
 
@@ -123,7 +125,7 @@ export class Submitter {
     } catch (error) {
       // The answer to an earlier try was lost.
       if (!isApiError(error, "alreadyExists")) {
-        if (!signal.aborted) onFailed?.();
+        if (!signal.aborted) onFailed?.(error);
         throw error;
       }
     }
@@ -139,12 +141,16 @@ export class Submitter {
 }
 
 /** A pod that says what it would do. It goes to simulated nodes only: anywhere else it would have to run. */
-function podManifest(name: string, { kind, cores, gpus, work, performance }: Arrival, schedulerName: string): Manifest {
+function podManifest(
+  name: string,
+  { kind, cores, gpus, work, performance }: Arrival,
+  { scheduler: schedulerName, prefix }: SubmitterOptions,
+): Manifest {
   const asked = { cpu: String(cores), memory: `${2 * cores}Gi`, ...(gpus && { [gpus.resource]: String(gpus.count) }) };
   return {
     metadata: {
       name,
-      labels: { [labels.simulated]: "true" },
+      labels: { [labels.simulated]: "true", [labels.submitter]: prefix },
       annotations: {
         [joulie.workloadClass]: performance ? "performance" : "standard",
         [annotations.kind]: kind,

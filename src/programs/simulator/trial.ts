@@ -19,19 +19,34 @@ export type LiveNode = KubeObject & {
 };
 
 export class Trial {
-  readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, 10)));
-  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1) });
-  readonly hand = new KubeClient({
-    transport: this.api.transport(),
-    clock: this.clock,
-    random: seededRandom(2),
-    fieldManager: "a-person",
-    limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
-  });
+  /** The simulated time. */
+  readonly clock: VirtualClock;
+  /** What would be real time: of calls, leases, and the API itself. It passes as fast, years before. */
+  readonly ioClock: VirtualClock;
+  readonly api: EmbeddedApi;
+  readonly hand: KubeClient;
+  readonly #seed: number;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
   #simulator: RunningSimulator | undefined;
   log = "";
+
+  /** In a cluster of its own, or in that of another. */
+  constructor(beside?: Trial) {
+    this.#seed = beside === undefined ? 3 : 4;
+    this.clock = beside?.clock ?? new VirtualClock(instant(Date.UTC(2030, 0, 1, 10)));
+    this.ioClock = beside?.ioClock ?? new VirtualClock(instant(Date.UTC(2026, 5, 1)));
+    this.api = beside?.api ?? new EmbeddedApi({ clock: this.ioClock, random: seededRandom(1) });
+    this.hand =
+      beside?.hand ??
+      new KubeClient({
+        transport: this.api.transport(),
+        clock: this.ioClock,
+        random: seededRandom(2),
+        fieldManager: "a-person",
+        limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
+      });
+  }
 
   /** Starts it and waits until its nodes are there. */
   static async begin(
@@ -49,7 +64,12 @@ export class Trial {
     return this.#simulator;
   }
 
-  async start(flags: Readonly<Record<string, string>>): Promise<void> {
+  get running(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
+  /** Starts it and waits until it serves. */
+  async serve(flags: Readonly<Record<string, string>>): Promise<void> {
     this.#stop = new AbortController();
     const serving = Promise.withResolvers<RunningSimulator>();
     const config = configOf({
@@ -68,8 +88,8 @@ export class Trial {
         },
       },
     });
-    const { api, clock } = this;
-    const world = { transport: api.transport(), clock, ioClock: clock, random: seededRandom(3), log };
+    const { api, clock, ioClock } = this;
+    const world = { transport: api.transport(), clock, ioClock, random: seededRandom(this.#seed), log };
     this.#running = runSimulator(config, { ...world, onServing: serving.resolve }, this.#stop.signal);
     this.#simulator = await Promise.race([
       serving.promise,
@@ -77,6 +97,11 @@ export class Trial {
         throw new Error("it has ended");
       }),
     ]);
+  }
+
+  /** Starts it and waits until its nodes are there, or cannot be. */
+  async start(flags: Readonly<Record<string, string>>): Promise<void> {
+    await this.serve(flags);
     let there = false;
     void this.simulator.registered.then(
       () => {
@@ -93,7 +118,7 @@ export class Trial {
   async end(): Promise<void> {
     this.#stop.abort(new Error("the test is over"));
     let over = false;
-    const running = (this.#running ?? Promise.resolve()).finally(() => {
+    const running = this.running.finally(() => {
       over = true;
     });
     running.catch(() => undefined);
@@ -103,18 +128,23 @@ export class Trial {
 
   async pass(seconds: number): Promise<void> {
     const step = Math.min(seconds, 1);
-    for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
-    for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
+    for (let passed = 0; passed < seconds; passed += step) await this.#advance(step * 1000);
+    for (let turn = 0; turn < 20; turn++) await this.#advance(0);
   }
 
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
     for (let turn = 0; turn < 5000; turn++) {
       if (await holds()) return;
-      await this.clock.advanceAsync(milliseconds(10));
+      await this.#advance(10);
       // Sockets take real time.
       if (turn % 10 === 9) await systemClock.sleep(milliseconds(1));
     }
     throw new Error("it never came to hold");
+  }
+
+  async #advance(length: number): Promise<void> {
+    await this.ioClock.advanceAsync(milliseconds(length));
+    await this.clock.advanceAsync(milliseconds(length));
   }
 
   async nodes(): Promise<readonly LiveNode[]> {
@@ -136,13 +166,14 @@ export class Trial {
       annotations = {},
       spec = {},
       cpu = "32",
-    }: { annotations?: Record<string, string>; spec?: object; cpu?: string } = {},
+      finalizers = [],
+    }: { annotations?: Record<string, string>; spec?: object; cpu?: string; finalizers?: readonly string[] } = {},
   ): Promise<void> {
     const containers = [{ name: "main", image: "none", resources: { requests: { cpu } } }];
     await this.hand.create(
       resources.pods,
       {
-        metadata: { name, annotations },
+        metadata: { name, annotations, finalizers },
         spec: { containers, restartPolicy: "Never", ...(nodeName !== undefined && { nodeName }), ...spec },
       },
       { namespace: "default" },

@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type ApiRequest, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { Trial } from "./trial.ts";
+
+let trial: Trial;
+afterEach(async () => {
+  trial.api.faults.clear();
+  await trial.end();
+});
+
+interface NodeLease extends KubeObject {
+  readonly spec: { readonly renewTime: string; readonly leaseDurationSeconds: number };
+}
+
+const LEASES = "kube-node-lease";
+const lease = async (name: string) => trial.hand.get<NodeLease>(resources.leases, { name, namespace: LEASES });
+/** Seconds of real time since a node's last heartbeat. */
+const age = async (name: string) => (trial.ioClock.now() - Date.parse((await lease(name)).spec.renewTime)) / 1000;
+const conditions = async (name: string) =>
+  (await trial.nodes()).find(({ metadata }) => metadata.name === name)?.status?.["conditions"] as {
+    readonly type: string;
+    readonly status: string;
+  }[];
+const isReady = async (name: string) => (await conditions(name)).find(({ type }) => type === "Ready")?.status;
+/** As the node controller does when it has not heard of it for long. */
+const giveUp = async (name: string) => {
+  const lost = (await conditions(name)).map((one) => (one.type === "Ready" ? { ...one, status: "Unknown" } : one));
+  await trial.hand.mergePatch(
+    resources.nodes,
+    { name },
+    { status: { conditions: lost } },
+    {
+      subresource: "status",
+    },
+  );
+};
+const names = (name: string, method: string) => (request: ApiRequest) =>
+  request.method === method && `${request.path} ${request.body ?? ""}`.includes(name);
+
+describe("heartbeats", () => {
+  it("go by real time, several within what a node controller waits for", async () => {
+    trial = await Trial.begin();
+    await trial.pass(120);
+    for (const { metadata } of await trial.nodes()) expect(await age(metadata.name)).toBeLessThan(15);
+    expect((await lease("sim-000")).spec.leaseDurationSeconds).toBe(40);
+  });
+
+  it("begin with the first node, however long the last one takes", async () => {
+    trial = new Trial();
+    trial.api.faults.add({ when: names("sim-007", "POST"), fault: { kind: "status", code: 500 } });
+    await trial.serve({});
+    await trial.pass(120);
+    expect(await trial.nodes()).toHaveLength(19);
+    expect(await age("sim-001")).toBeLessThan(15);
+    trial.api.faults.clear();
+    await trial.until(async () => (await trial.nodes()).length === 20);
+  });
+
+  it("make a node ready again that was given up", async () => {
+    trial = await Trial.begin();
+    const since = await conditions("sim-002");
+    await trial.pass(15);
+    await giveUp("sim-002");
+    await trial.pass(75);
+    expect(await isReady("sim-002")).toBe("True");
+    const transition = (of: readonly object[]) =>
+      of.map((one) => (one as Record<string, string>)["lastTransitionTime"]);
+    expect(transition(await conditions("sim-002"))).toEqual(transition(since));
+  });
+
+  it("that failed are made up for at once, and the node is told ready", async () => {
+    trial = await Trial.begin();
+    await trial.pass(15);
+    await giveUp("sim-002");
+    trial.api.faults.add({
+      when: (request) => request.path.includes("/leases/") && names("sim-002", "PATCH")(request),
+      fault: { kind: "status", code: 500 },
+      times: 1,
+    });
+    await trial.pass(14);
+    expect(await isReady("sim-002")).toBe("True");
+    expect(await age("sim-002")).toBeLessThan(15);
+  });
+});
+
+describe("a name that is somebody else's", () => {
+  it("from the beginning: pods there are theirs", async () => {
+    trial = new Trial();
+    await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
+    await trial.createPod("theirs", "sim-007");
+    await trial.start({});
+    await trial.pass(30);
+    await expect(trial.end()).rejects.toThrow("there is a Node sim-007 already that no simulator made");
+    expect((await trial.pod("theirs"))?.status?.phase).toBe("Pending");
+    trial = new Trial();
+  });
+
+  it("later on: its heartbeat is left alone, and the program ends", async () => {
+    trial = await Trial.begin();
+    await trial.hand.delete(resources.nodes, { name: "sim-004" });
+    await trial.until(async () =>
+      lease("sim-004").then(
+        () => false,
+        () => true,
+      ),
+    );
+    const made = await trial.hand.create(resources.nodes, { metadata: { name: "sim-004" } });
+    const renewTime = "2026-01-01T00:00:00.000000Z";
+    const theirs = { metadata: { name: "sim-004" }, spec: { holderIdentity: "sim-004", renewTime } };
+    await trial.hand.create(resources.leases, theirs, { namespace: LEASES });
+    let ended = false;
+    void trial.running.catch(() => (ended = true));
+    await trial.until(() => ended);
+    await expect(trial.end()).rejects.toThrow("there is a Node sim-004 already");
+    expect((await trial.nodes()).map(({ metadata }) => metadata.uid)).toEqual([made.metadata.uid]);
+    expect((await lease("sim-004")).spec.renewTime).toBe(renewTime);
+    trial = new Trial();
+  });
+});
+
+describe("nodes", () => {
+  it("are counted while they are there", async () => {
+    trial = await Trial.begin();
+    trial.api.faults.add({ when: names("sim-004", "POST"), fault: { kind: "status", code: 500 } });
+    await trial.hand.delete(resources.nodes, { name: "sim-004" });
+    await trial.pass(30);
+    const metrics = await (await fetch(`${trial.simulator.url}/metrics`)).text();
+    expect(metrics).toContain("joulie_simulator_nodes_registered 19");
+    expect((await fetch(`${trial.simulator.url}/readyz`)).status).toBe(503);
+  });
+
+  it("that are taken over keep the taints of others", async () => {
+    trial = await Trial.begin({ KEEP_OBJECTS: "true" });
+    await trial.end();
+    const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+    const patch = { spec: { unschedulable: true, taints: [taint] } };
+    await trial.hand.mergePatch(resources.nodes, { name: "sim-000" }, patch);
+    await trial.start({});
+    const [node] = await trial.nodes();
+    expect(node?.spec).toMatchObject({ unschedulable: true, taints: [taint, { key: "joulie.io/simulated" }] });
+  });
+
+  it("that are refused for good are said once", async () => {
+    trial = new Trial();
+    trial.api.faults.add({ when: names("/leases", "POST"), fault: { kind: "status", code: 403 } });
+    await trial.serve({});
+    await trial.pass(30);
+    expect(trial.log.match(/the API server refuses/g)).toHaveLength(1);
+    expect(trial.log).toMatch(/"level":"warn"[^\n]*"written":"node"[^\n]*leases/);
+  });
+
+  it("have names that fit into a label", async () => {
+    trial = new Trial();
+    await expect(trial.serve({ NODE_PREFIX: "x".repeat(59) })).rejects.toThrow(/NODE_PREFIX|node-prefix/);
+    await trial.start({ NODE_PREFIX: "x".repeat(58), NODES: "1" });
+    expect(await trial.nodes()).toHaveLength(1);
+  });
+});
