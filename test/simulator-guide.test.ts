@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, expect, it } from "vitest";
 import type { Figure, Source } from "../src/core/inventory/index.ts";
 import {
@@ -10,6 +11,10 @@ import {
   THERMAL_FIGURES,
   WORK_KINDS,
 } from "../src/core/physics/index.ts";
+import { VirtualClock } from "../src/platform/clock/index.ts";
+import { parseConfig } from "../src/platform/config/index.ts";
+import { simulateConfig } from "../src/programs/simulate/config.ts";
+import { simulate } from "../src/programs/simulate/simulate.ts";
 
 const guide = readFileSync(join(import.meta.dirname, "../docs/guides/simulator.md"), "utf8");
 
@@ -93,5 +98,64 @@ describe("docs/guides/simulator.md", () => {
   it("says of every figure how it is known", () => {
     expect(tables().match(/undefined|\[0\]/)).toBeNull();
     for (const word of ["measured", "vendor", "assumed"]) expect(guide).toContain(`**${word}**`);
+  });
+});
+
+interface Result {
+  readonly command: string;
+  readonly shown: string;
+}
+
+/** Each command of the guide that stands alone above a table. */
+const results: readonly Result[] = Array.from(
+  guide.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
+  ([, command = "", shown = ""]) => ({ command, shown }),
+);
+
+async function printedBy(command: string): Promise<string> {
+  const flags = Object.fromEntries(
+    Array.from(command.matchAll(/--(\S+) (\S+)/g), ([, name = "", value = ""]) => [name.toUpperCase(), value]),
+  );
+  const config = parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+  if (!config.ok) throw new Error(JSON.stringify(config.error));
+  let printed = "";
+  const out = (text: string): void => void (printed += text);
+  await simulate(config.value.values, { clock: new VirtualClock(), out, err: out });
+  return printed;
+}
+
+/** The guide's choice of columns, as they were printed: its own header says which. */
+function chosenFrom(printed: string, header: string): string {
+  const [, means = [], differences = []] = printed
+    .split("\n\n")
+    .map((part) => part.split("\n").map((line) => line.split(/ {2,}/)));
+  const titles = header
+    .split("|")
+    .slice(1, -1)
+    .map((title) => title.trim());
+  const rows = means.slice(1).map((row) =>
+    titles.map((title) => {
+      const [, compared] = /^(.*) \(% against .*\)$/.exec(title) ?? [];
+      if (compared === undefined) return row[means[0]?.indexOf(title) ?? -1];
+      const other = differences.find(([arm]) => arm === row[0]);
+      return other === undefined ? "" : other[differences[0]?.indexOf(compared) ?? -1];
+    }),
+  );
+  return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+describe("the results in docs/guides/simulator.md", () => {
+  const isSmall = ({ command }: Result): boolean => command.includes("--nodes");
+  // Some minutes for all of them: JOULIE_GUIDE_RESULTS=1 asks for that. A change that moves the small one moves the others.
+  const isWanted = (result: Result): boolean => isSmall(result) || process.env["JOULIE_GUIDE_RESULTS"] !== undefined;
+
+  it.each(results.filter(isWanted))("are what $command prints", { timeout: 600_000 }, async ({ command, shown }) => {
+    const [header = ""] = shown.split("\n");
+    expect(shown).toBe(chosenFrom(await printedBy(command), header));
+  });
+
+  it("have a command each, one of them small enough to run every time", () => {
+    expect(results.length).toBeGreaterThanOrEqual(6);
+    expect(results.filter(isSmall)).toHaveLength(1);
   });
 });
