@@ -143,6 +143,30 @@ describe("nvidia-smi", () => {
     expect(tool.writes()).toBe(2);
   });
 
+  it("quirk 12: a restore goes by the board's own limit, whatever the BMC enforces: our cap does not come back", async () => {
+    boards(1);
+    const backend = smi();
+    expect(await backend.cap(uuid(0), watts(400))).toEqual({ result: "applied" });
+    tool.set(0, "oob", "500.00");
+    expect(await backend.restore(uuid(0), "700")).toEqual({ result: "applied" });
+    expect(tool.get(0, "power.limit")).toBe("700.00");
+    expect(tool.writes()).toBe(2);
+  });
+
+  it("a restore that the board does not take is an error, and is not followed by our cap", async () => {
+    boards(1);
+    const backend = smi();
+    await backend.cap(uuid(0), watts(400));
+    tool.set(0, "ignore", "");
+    expect(await backend.restore(uuid(0), "700")).toMatchObject({ result: "error" });
+    expect(tool.writes()).toBe(2);
+    tool.unset(0, "ignore");
+    tool.set(0, "lost", "");
+    await backend.look();
+    expect(await backend.restore(uuid(0), "700")).toMatchObject({ result: "error" });
+    expect(tool.writes()).toBe(2);
+  });
+
   it("a refusal says its range, or its permission", async () => {
     boards(1);
     const backend = smi();

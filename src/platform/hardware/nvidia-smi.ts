@@ -12,6 +12,7 @@ import {
   missingSince,
   originalText,
   parseOriginal,
+  type ReadBack,
   restored,
   takenBack,
   unwritable,
@@ -83,8 +84,14 @@ export class NvidiaSmi implements GpuBackend {
     if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
     const row = await this.#row(id, signal);
     if (typeof row === "string") return { result: "error", message: row };
+    if (row.board.lost !== undefined) return { result: "error", message: row.board.lost };
     const possible = intoRange(limit, row.board.device);
-    return restored(limit, possible, await this.#set(id, possible, signal));
+    const written = await this.#write(id, possible, signal);
+    if (written.result !== "applied") return written;
+    // Only by its own limit, and never taken back: what the BMC enforces is its own to lift, and what was before is our cap.
+    const now = await this.#reread(id, possible, signal);
+    const outcome = typeof now === "string" ? failed(now) : judgeReadBack({ asked: possible, limit: now.limit });
+    return restored(limit, possible, outcome);
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
@@ -101,9 +108,11 @@ export class NvidiaSmi implements GpuBackend {
     if (typeof known === "string") return { result: "error", message: known };
     if (known.board.lost !== undefined) return { result: "error", message: known.board.lost };
     const written = await this.#write(id, limit, signal);
-    const outcome = written.result === "applied" ? await this.#readBack(id, limit, signal) : written;
+    if (written.result !== "applied") return written;
+    const now = await this.#reread(id, limit, signal);
+    const outcome = typeof now === "string" ? failed(now) : judgeReadBack({ asked: limit, ...now });
     const before = known.limit;
-    if (outcome.result === "applied" || written.result !== "applied" || before === undefined) return outcome;
+    if (outcome.result === "applied" || before === undefined) return outcome;
     // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
     return takenBack(outcome, async () => {
       const { result, message } = await this.#write(id, before, signal);
@@ -126,15 +135,19 @@ export class NvidiaSmi implements GpuBackend {
       : { result: "error", message: `nvidia-smi: ${lastWords(answer)} (exit ${answer.status})` };
   }
 
-  async #readBack(id: string, asked: Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
+  /** The board's limits after a write, or why they cannot be read. */
+  async #reread(
+    id: string,
+    written: Watts,
+    signal: AbortSignal | undefined,
+  ): Promise<Pick<ReadBack, "limit" | "enforced"> | string> {
     try {
       const [row] = (await this.#ask(["-i", id], signal)).rows;
-      if (row?.limit === undefined)
-        return { result: "error", message: `${asked} W was written and does not read back` };
+      if (row?.limit === undefined) return `${written} W was written and does not read back`;
       this.#rows.set(id, row);
-      return judgeReadBack({ asked, limit: row.limit, enforced: row.enforced });
+      return { limit: row.limit, enforced: row.enforced };
     } catch (error) {
-      return { result: "error", message: errorWords(error) };
+      return errorWords(error);
     }
   }
 
@@ -200,6 +213,8 @@ export class NvidiaSmi implements GpuBackend {
     }
   }
 }
+
+const failed = (message: string): WriteOutcome => ({ result: "error", message });
 
 /** As many as a machine has, where none has told its UUID yet. */
 const unnamedBoards: readonly GpuCapBoard[] = Array.from({ length: 16 }, (_, index) => ({
