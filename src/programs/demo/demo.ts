@@ -32,7 +32,7 @@ const LOOK = milliseconds(100);
 /** Jobs that are there at the start are placed by then. */
 const SETTLING = milliseconds(2000);
 /** Somebody waits for the prompt; an embedded cluster needs no farewell. */
-const FAREWELL = milliseconds(1000);
+const FAREWELL = milliseconds(500);
 /** Simulated nodes and pods are taken out of a real one. */
 const CLEANUP = milliseconds(30_000);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
@@ -94,8 +94,8 @@ async function planeOf(
 /** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan. */
 async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, signal: AbortSignal): Promise<void> {
   try {
-    await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     stage.start();
+    await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     await until(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
     await cast.schedule(ports, signal);
     await systemClock.sleep(SETTLING, signal);

@@ -13,7 +13,7 @@ import { runDemo } from "./demo.ts";
 import { summaryText } from "./summary.ts";
 
 /** What still runs when all has been said is nobody's loss. */
-const LINGERING = milliseconds(500);
+const LINGERING = milliseconds(300);
 
 /** `joulie demo`, until its time is over or a signal ends it. Gives the exit code. */
 export async function start(config: DemoConfig): Promise<number> {
