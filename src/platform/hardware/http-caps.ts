@@ -37,7 +37,7 @@ const wayBack = z.object({
 
 /**
  * Caps by a control service: one board stands for all packages, or all GPUs, of a node. A service has no notion of an original
- * limit, so what it goes back to is the most that is known: of the device, or of what telemetry reported before.
+ * limit, so what it goes back to is the most that is known: of the device, or what limits none, or more where telemetry says so.
  */
 export class HttpCaps implements PowerCapBackend {
   readonly name = "http";
@@ -79,8 +79,8 @@ export class HttpCaps implements PowerCapBackend {
   async original(id: string): Promise<OriginalReading> {
     if (!this.#has(id)) return { unreadable: this.#unknown(id) };
     const { most, seen } = this.#options.devices();
-    const known = [most, seen?.cap].filter(isPositive);
-    const watts = known.length === 0 ? NO_LIMIT[this.kind] : Math.max(...known);
+    // What telemetry reports may be a cap of ours from before the journal was lost: alone it is never what to go back to.
+    const watts = Math.max(isPositive(most) ? most : NO_LIMIT[this.kind], isPositive(seen?.cap) ? seen.cap : 0);
     return { original: JSON.stringify({ ...wayTo(this.#options.control.endpoint), watts }) };
   }
 

@@ -167,7 +167,7 @@ describe("a control service", () => {
     });
   });
 
-  it("goes back to the most that is known: the device's, what was seen before, or what limits nothing", async () => {
+  it("goes back to the device's most or to what limits nothing, and to more if seen: a cap that is seen may be ours", async () => {
     const service = new Service();
     const wattsOf = async (
       devices: Omit<ReturnType<ConstructorParameters<typeof HttpCaps>[0]["devices"]>, "device" | "count">,
@@ -182,7 +182,9 @@ describe("a control service", () => {
     };
     expect(await wattsOf({ most: watts(350), seen: { cap: watts(120) } })).toBe(350);
     expect(await wattsOf({ most: watts(350), seen: { cap: watts(400) } })).toBe(400);
-    expect(await wattsOf({ seen: { cap: watts(120) } })).toBe(120);
+    expect(await wattsOf({ seen: { cap: watts(120) } })).toBe(1000);
+    expect(await wattsOf({ seen: { cap: watts(1200) } })).toBe(1200);
+    for (const cap of [0, -5, Number.NaN]) expect(await wattsOf({ seen: { cap: watts(cap) } })).toBe(1000);
     expect(await wattsOf({})).toBe(1000);
   });
 
