@@ -1,6 +1,6 @@
 import type { Pod } from "../../core/api/index.ts";
 import { demandOf, type WorkloadClass, workloadClassOf } from "../../core/demand/index.ts";
-import { filterNode, rejections, type ScoredPod } from "../../core/scoring/index.ts";
+import { rejectionCode, rejections, type ScoredPod } from "../../core/scoring/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Decision, type Decisions, podName } from "./decisions.ts";
 import type { Figures, Verb } from "./figures.ts";
@@ -78,7 +78,7 @@ export class Decider {
   #rejectionOf(candidates: Candidates, i: number, slot: number): number {
     const { state } = this.#options;
     if (candidates.kind === "names") return state.rejection(slot);
-    return rejections.indexOf(filterNode("performance", state.at(slot)?.twin, candidates.powerProfile(i)));
+    return rejectionCode("performance", state.at(slot)?.twin?.schedulableClass, candidates.powerProfile(i));
   }
 
   #best(slots: Int32Array, scores: Int16Array): Decision["best"] {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds, monotonicInstant } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
 import { resources, type Transport } from "../../platform/kube/index.ts";
 import { extenderPermissions } from "./permissions.ts";
-import { calm, pod, Trial } from "./trial.ts";
+import { calm, type FilterResult, pod, Trial } from "./trial.ts";
 
 const standard = pod("standard");
 let trial: Trial;
@@ -25,8 +27,57 @@ describe("what is known", () => {
     await trial.hardware("n", {
       cpu: { totalCores: 4, capRange: { type: "watts", maxWattsPerSocket: 600 }, sockets: 1 },
     });
-    const before = await extender.scores(pod("standard", { cpu: "2" }), ["n"]);
-    expect(before["n"]).toBeLessThan(eco - 30);
+    // 0.7 × 2 of 4 cores × 600 W of a budget of 600 W: 35 % of headroom, of which 0.7 counts.
+    const asking = pod("standard", { cpu: "2" });
+    await trial.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 35));
+    await trial.hardware("n", {
+      cpu: { totalCores: 8, capRange: { type: "watts", maxWattsPerSocket: 600 }, sockets: 1 },
+    });
+    await trial.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 17.5));
+    // Without a class of its twin the label decides, and the label is followed.
+    await trial.twin("n", { ...calm, schedulableClass: "unknown" });
+    const passes = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames?.length === 1;
+    await trial.until(passes);
+    const label = async (profile: string) =>
+      trial.hand.apply(
+        resources.nodes,
+        { name: "n" },
+        { metadata: { labels: { "joulie.io/power-profile": profile } } },
+      );
+    await label("eco");
+    await trial.until(async () => !(await passes()));
+    await label("performance");
+    await trial.until(passes);
+  });
+
+  it("it is not ready before all that was listed is taken over, however many turns that takes", async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
+    for (const name of names) {
+      await trial.createNode(name);
+      await trial.twin(name, { ...calm, schedulableClass: "eco" });
+    }
+    const { clock } = trial;
+    let looks = 0;
+    // Each look at the time finds that a turn is over, and the next turn does not come at once.
+    const ioClock: Clock = {
+      now: () => clock.now(),
+      monotonic: () => monotonicInstant(clock.monotonic() + ++looks),
+      after: (length, callback) => clock.after(length, callback),
+      sleep: async (length, signal) => clock.sleep(milliseconds(Math.max(5, length)), signal),
+    };
+    const extender = await trial.start({}, { ioClock, synced: false });
+    const answers = new Set<string>();
+    await trial.until(async () => {
+      const { status, body } = await extender.post<FilterResult>("/filter", {
+        Pod: pod("performance"),
+        NodeNames: names,
+      });
+      answers.add(
+        status === 200 ? `${status} ${body.NodeNames?.length}` : (body as unknown as { error: string }).error,
+      );
+      return status === 200;
+    });
+    expect([...answers].slice(-2)).toEqual(["not read yet: the rest of the lists", "200 0"]);
   });
 
   it("SCH-10 a watch that died unnoticed is found out within CACHE_TTL", async () => {

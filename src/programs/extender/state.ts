@@ -9,9 +9,8 @@ import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import {
   type CandidateNode,
-  filterNode,
   readTwin,
-  rejections,
+  rejectionCode,
   ScoringKernel,
   type ScoringSettings,
   type TwinState,
@@ -20,6 +19,7 @@ import { type Milliseconds, milliseconds, type RandomSource } from "../../core/u
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
+import { Backlog } from "./backlog.ts";
 import { type WatchedNode, type WatchedTwin, watchedHardware, watchedNode, watchedTwin } from "./projection.ts";
 import { NameIndex } from "./wire/index.ts";
 
@@ -59,6 +59,8 @@ export class ClusterState {
   readonly #known: (KnownNode | undefined)[] = [];
   /** Why each slot's node is refused to performance pods, by its twin or else by the label in the cache: 0 where it is not. */
   #rejections = new Uint8Array(64);
+  readonly #backlog: Backlog;
+  #wasWhole = false;
   readonly #onLeave: ClusterStateOptions["onLeave"];
   readonly #reflected: {
     readonly nodes: Reflector<WatchedNode>;
@@ -71,25 +73,26 @@ export class ClusterState {
   constructor({ client, clock, random, log, settings, cacheTtl, onLeave }: ClusterStateOptions) {
     this.kernel = new ScoringKernel(settings);
     this.#onLeave = onLeave;
+    this.#backlog = new Backlog(clock, (err) => log.error({ err }, "a change could not be taken over"));
     const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
     this.#reflected = {
       nodes: new Reflector({
         ...base,
         resource: resources.nodes,
         project: watchedNode,
-        onChange: (changes) => changes.forEach((change) => this.#nodeChanged(change)),
+        onChange: (changes) => this.#take(changes, (change) => this.#nodeChanged(change)),
       }),
       twins: new Reflector({
         ...base,
         resource: resources.nodeTwins,
         project: watchedTwin,
-        onChange: (changes) => changes.forEach(({ key }) => this.#update(key, (node) => this.#twinPart(node))),
+        onChange: (changes) => this.#take(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node))),
       }),
       hardware: new Reflector({
         ...base,
         resource: resources.nodeHardwares,
         project: watchedHardware,
-        onChange: (changes) => changes.forEach(({ key }) => this.#update(key, (node) => this.#hardwarePart(node))),
+        onChange: (changes) => this.#take(changes, ({ key }) => this.#update(key, (node) => this.#hardwarePart(node))),
       }),
     };
   }
@@ -100,13 +103,15 @@ export class ClusterState {
 
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.#reflected).map(async (reflector) => reflector.stop()));
+    this.#backlog.drop();
   }
 
   /** What was never read yet; nothing once all was read, whatever becomes of the API. */
   get missing(): readonly string[] {
-    return Object.entries(this.#reflected)
-      .filter(([, reflector]) => !reflector.hasSynced)
-      .map(([name]) => name);
+    if (this.#wasWhole) return [];
+    const unread = Object.entries(this.#reflected).flatMap(([name, { hasSynced }]) => (hasSynced ? [] : name));
+    this.#wasWhole = unread.length === 0 && this.#backlog.isDone;
+    return unread.length > 0 || this.#wasWhole ? unread : ["the rest of the lists"];
   }
 
   /** Since when the API has said nothing about the kind it has been silent about for longest. */
@@ -133,6 +138,11 @@ export class ClusterState {
   keepNames(): readonly (string | undefined)[] {
     this.#namesAreKept = true;
     return this.#names;
+  }
+
+  /** In order. A twin may so be looked at later than the store shows it, and never earlier. */
+  #take<Value>(changes: readonly Change<Value>[], act: (change: Change<Value>) => void): void {
+    this.#backlog.add(changes.map((change) => () => act(change)));
   }
 
   #nodeChanged(change: Change<WatchedNode>): void {
@@ -173,8 +183,11 @@ export class ClusterState {
       longer.set(this.#rejections);
       this.#rejections = longer;
     }
-    const reason = node && filterNode("performance", node.twin, node.labels[labelNames.powerProfile]);
-    this.#rejections[slot] = rejections.indexOf(reason);
+    this.#rejections[slot] = rejectionCode(
+      "performance",
+      node?.twin?.schedulableClass,
+      node?.labels[labelNames.powerProfile],
+    );
   }
 
   #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {

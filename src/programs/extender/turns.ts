@@ -14,9 +14,13 @@ export class Turns {
     this.#end = clock.monotonic() + TURN;
   }
 
+  get isOver(): boolean {
+    return this.#clock.monotonic() >= this.#end;
+  }
+
   /** Waits for the next turn when this one is over. */
   async next(): Promise<void> {
-    if (this.#clock.monotonic() < this.#end) return;
+    if (!this.isOver) return;
     await this.#clock.sleep(milliseconds(0));
     this.#end = this.#clock.monotonic() + TURN;
   }
