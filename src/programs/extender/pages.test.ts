@@ -112,6 +112,9 @@ describe("/debug/decisions", () => {
     await trial.createNode("heir");
     await trial.until(async () => (await extender.get("/debug/scoring?node=heir")).status === 200);
 
+    // Nor whose slot it was: the heir has it by now.
+    const [first] = decisions.of((await extender.get(`${decisions.path}?pod=first`)).body);
+    expect(first?.["nodes"]).toMatchObject([{ node: "fast" }, { node: "eco" }, { node: null }]);
     const all = decisions.of((await extender.get(decisions.path)).body);
     expect(all.at(-1)).toMatchObject({
       verb: "filter",

@@ -32,12 +32,13 @@ export function* scoringPage(
   yield `{"coefficients":${JSON.stringify(debugReport([], now, settings).coefficients)},"nodes":[`;
   let comma = "";
   for (let from = 0; from < cluster.kernel.end; from += NODES_PER_PIECE) {
-    const rows: DebugRow[] = [];
+    const nodes: KnownNode[] = [];
     for (let slot = from; slot < from + NODES_PER_PIECE; slot++) {
       const node = cluster.at(slot);
-      if (node !== undefined) rows.push(...rowsOf([node], now, settings));
+      if (node !== undefined) nodes.push(node);
     }
-    if (rows.length === 0) continue;
+    if (nodes.length === 0) continue;
+    const rows = rowsOf(nodes, now, settings);
     yield comma + rows.map((row) => JSON.stringify(row)).join(",");
     comma = ",";
   }
