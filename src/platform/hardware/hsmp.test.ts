@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Watts, watts } from "../../core/units/index.ts";
 import { type CapScene, powerCapCases } from "./contract.ts";
-import { FakeHost } from "./fake-host.ts";
+import { FakeHost, type HostTree } from "./fake-host.ts";
 import { HostDirectory } from "./host-files.ts";
 import { HsmpBackend } from "./hsmp.ts";
 import { scratchTree } from "./scratch-tree.ts";
@@ -121,6 +121,41 @@ describe("HSMP", () => {
     expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
     await backend.cap("package-0", watts(200));
     expect(host.writes[0]?.path).toBe("devices/platform/amd_hsmp/hwmon/hwmon9/power1_cap");
+  });
+
+  it.each([
+    { numbers: "all new", after: [11, 12] },
+    { numbers: "moved up by one", after: [10, 11] },
+    { numbers: "lower", after: [3, 9] },
+  ])("the older driver loaded anew has the same sockets by the same names: numbers $numbers", async ({ after }) => {
+    const before = { hwmons: [9, 10], acpi: false };
+    const { host, backend } = trial(hsmpTree(before));
+    await backend.look();
+    await backend.cap("package-1", watts(200));
+    const place = (tree: HostTree): void => {
+      for (const [path, target] of Object.entries(tree.links ?? {})) host.link(path, target);
+      for (const [path, text] of Object.entries(tree.files)) host.set(path, text);
+    };
+    for (const hwmon of before.hwmons) host.remove(`class/hwmon/hwmon${hwmon}`);
+    host.remove("devices/platform/amd_hsmp");
+    expect((await backend.look()).absent).toBeDefined();
+    const wiring = { hwmons: after, acpi: false };
+    // Sensors come one by one; the firmware has kept the cap.
+    place(hsmpTree({ hwmons: after.slice(0, 1), acpi: false }));
+    expect((await backend.look()).boards).toMatchObject([
+      { id: "package-0" },
+      { id: "package-1", lost: expect.stringMatching(/no HSMP files/) },
+    ]);
+    place(hsmpTree(wiring));
+    host.set(`${folderOf("package-1", wiring)}/power1_cap`, "200000000");
+    expect((await backend.look()).boards?.map(({ id, lost }) => [id, lost])).toEqual([
+      ["package-0", undefined],
+      ["package-1", undefined],
+    ]);
+    expect(await backend.limit("package-0")).toEqual({ limit: 400 });
+    expect(await backend.limit("package-1")).toEqual({ limit: 200 });
+    expect(await backend.restore("package-1", "400000000")).toEqual({ result: "applied" });
+    expect(host.get(`${folderOf("package-1", wiring)}/power1_cap`)).toBe("400000000");
   });
 
   it("a firmware ceiling that means nothing is bounded by the catalogue, and told", async () => {

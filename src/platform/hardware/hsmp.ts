@@ -35,7 +35,8 @@ export class HsmpBackend implements PowerCapBackend {
   readonly #clock: Clock;
   readonly #mostPower: () => Watts | undefined;
   readonly #known = new Set<string>();
-  readonly #order = new Map<string, number>();
+  /** The older driver's hwmons in the order of sockets, as when most of them were there. */
+  #ranked: readonly string[] = [];
 
   constructor({ files, clock, mostPower = () => undefined }: HsmpOptions) {
     this.#files = files;
@@ -150,19 +151,35 @@ export class HsmpBackend implements PowerCapBackend {
 
   /**
    * By the device each belongs to, not by the hwmon's number: that is another one after each boot. ACPI has a device for each
-   * socket, numbered as they are (`AMDI0097:01`). The older driver has one for all, with sensors in the order of sockets;
-   * there a socket keeps the name it had, so that one that goes does not give its name to the next.
+   * socket, numbered as they are (`AMDI0097:01`). The older driver has one for all, with sensors in the order of sockets.
    */
   #sockets(): ReadonlyMap<string, string> {
     const paths = hwmonsNamed(this.#files, "amd_hsmp_hwmon").filter((path) => this.#files.exists(`${path}/power1_cap`));
+    const unitOf = (path: string): string | undefined => /AMDI\d+:([\da-f]+)\//i.exec(path)?.[1];
     const sockets = new Map<string, string>();
-    for (const path of paths.toSorted((a, b) => hwmonNumber(a) - hwmonNumber(b))) {
-      const unit = /AMDI\d+:([\da-f]+)\//i.exec(path)?.[1];
-      const order = this.#order.get(path) ?? this.#order.size;
-      if (unit === undefined) this.#order.set(path, order);
-      sockets.set(`package-${unit === undefined ? order : Number.parseInt(unit, 16)}`, path);
+    for (const path of paths) {
+      const unit = unitOf(path);
+      if (unit !== undefined) sockets.set(`package-${Number.parseInt(unit, 16)}`, path);
     }
+    const unnumbered = paths.filter((path) => unitOf(path) === undefined);
+    for (const [rank, path] of this.#ranks(unnumbered)) sockets.set(`package-${rank}`, path);
     return sockets;
+  }
+
+  /**
+   * The older driver registers all its sensors at once: as long as none is missing their order is that of sockets, whatever
+   * numbers a reload gave them. Where one is missing the others keep their names, so that it does not give its own to the next.
+   */
+  #ranks(paths: readonly string[]): readonly (readonly [number, string])[] {
+    const inOrder = paths.toSorted((a, b) => hwmonNumber(a) - hwmonNumber(b));
+    if (inOrder.length >= this.#ranked.length) this.#ranked = inOrder;
+    // The driver was unloaded: how many there are stays known, what they are called does not.
+    if (inOrder.length === 0) this.#ranked = this.#ranked.map(() => "");
+    const vacant = [...this.#ranked.keys()].filter((rank) => !paths.includes(this.#ranked[rank] ?? ""));
+    return inOrder.map((path) => {
+      const rank = this.#ranked.indexOf(path);
+      return [rank === -1 ? (vacant.shift() ?? 0) : rank, path] as const;
+    });
   }
 }
 
