@@ -167,6 +167,22 @@ describe("HSMP", () => {
     expect((await trial().backend.look()).boards?.[0]?.warnings).toEqual([]);
   });
 
+  it("an original above today's ceiling goes to the ceiling, and one above the catalogue's goes back as it was", async () => {
+    const lowered = trial(hsmpTree({ capMax: 320_000_000 }));
+    emulateHsmp(lowered.host, (asked) => Math.min(asked, 320_000));
+    await lowered.backend.cap("package-0", watts(200));
+    expect(await lowered.backend.restore("package-0", "400000000")).toEqual({
+      result: "applied",
+      message: "400 W is out of range by now: restored to 320 W",
+    });
+    const mere = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
+    await mere.backend.cap("package-0", watts(200));
+    expect(await mere.backend.restore("package-0", "2000000000")).toEqual({ result: "applied" });
+    expect(mere.host.get(`${folderOf("package-0", ACPI)}/power1_cap`)).toBe("2000000000");
+    mere.host.set(`${folderOf("package-0", ACPI)}/power1_cap_max`, "0");
+    expect(await mere.backend.restore("package-0", "500000000")).toEqual({ result: "applied" });
+  });
+
   it("firmware that settles elsewhere is told with both figures", async () => {
     const { host, backend } = trial();
     emulateHsmp(host, (asked) => Math.max(asked, 225_000));

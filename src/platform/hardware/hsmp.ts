@@ -1,6 +1,7 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { isPositive, type Watts, watts, wattsFromMicrowatts } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
+import { restored } from "./gpu-board.ts";
 import { errorWords } from "./host-error.ts";
 import { numberAt, wholeNumber } from "./host-values.ts";
 import { hwmonsNamed } from "./hwmon.ts";
@@ -86,7 +87,12 @@ export class HsmpBackend implements PowerCapBackend {
     const microwatts = wholeNumber(original);
     if (microwatts === undefined) return { result: "error", message: `${id}: no limit is in ${original.slice(0, 80)}` };
     try {
-      return await this.#write(id, this.#socket(id), microwatts, signal);
+      const path = this.#socket(id);
+      // Only the firmware's own ceiling counts: an original above the catalogue's is still what it was.
+      const ceiling = numberAt(this.#files, `${path}/power1_cap_max`);
+      const possible = isPositive(ceiling) ? Math.min(microwatts, ceiling) : microwatts;
+      const outcome = await this.#write(id, path, possible, signal);
+      return restored(wattsFromMicrowatts(microwatts), wattsFromMicrowatts(possible), outcome);
     } catch (error) {
       return refusal(error, id);
     }
