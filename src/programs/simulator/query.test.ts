@@ -40,6 +40,10 @@ describe("queries", () => {
     ["(power) or heat", [1, 2, 3, 20]],
     ['power{node="a"} or power', [1, 2, 3]],
     ["toString", []],
+    ['power{constructor=""}', [1, 2, 3]],
+    ['power{node="b",rack="r2"}', [2]],
+    ['power{node="b",rack="r1"}', []],
+    ['{__name__="power",node="a"}', [1]],
     ["unknown", []],
   ])("%s", (query, expected) => {
     expect(values(query)).toEqual(expected);
@@ -116,5 +120,24 @@ describe("queries", () => {
     "x".repeat(300_000),
   ])("refuse what is more than they know", (query) => {
     expect(() => select(query, families)).toThrow(QueryError);
+  });
+
+  describe("on a large cluster", () => {
+    const large: Families = {
+      power: () => Array.from({ length: 10_000 }, (_, node) => ({ labels: { node: `n${node}` }, value: node })),
+    };
+
+    it("find each of a thousand nodes without looking at all of them", () => {
+      const union = Array.from({ length: 1000 }, (_, node) => `power{node="n${node}"}`).join(" or ");
+      expect(select(union, large)).toHaveLength(1000);
+    });
+
+    it.each([
+      ["a metric again and again", Array.from({ length: 20_000 }, () => "power").join(" or ")],
+      ["what never fits", Array.from({ length: 5000 }, () => 'power{node!~"",x!=""}').join(" or ")],
+      ["many labels of one metric", Array.from({ length: 9000 }, (_, n) => `power{x${n}="y"}`).join(" or ")],
+    ])("are refused when they look at %s", (_, query) => {
+      expect(() => select(query, large)).toThrow(/more than 200000 series/);
+    });
   });
 });

@@ -18,6 +18,8 @@ const TOKEN =
   /\s*(?:#[^\n]*(?:\n|$)\s*)*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|=|[(){},])|(\S)|$)/suy;
 const LONGEST = 200_000;
 const DEEPEST = 8;
+/** Series that one query may look at, each as often as it does: the event loop waits for it. */
+const MOST_LOOKS = 200_000;
 
 interface Token {
   readonly kind: "text" | "word" | "sign" | "end";
@@ -59,7 +61,9 @@ class Parser {
   readonly #tokens: readonly Token[];
   readonly #families: Families;
   readonly #made = new Map<string, readonly Series[]>();
+  readonly #indexes = new Map<string, ReadonlyMap<string, readonly Series[]>>();
   #at = 0;
+  #looks = 0;
 
   constructor(found: readonly Token[], families: Families) {
     this.#tokens = found;
@@ -77,12 +81,26 @@ class Parser {
     const first = this.#term(depth);
     if (!this.#isOr()) return first;
     // What the left side has, the right side does not add.
-    const all = new Map(first.map((one) => [identity(one), one]));
+    const all = new Map<string, Selected>();
+    const add = (more: readonly Selected[]): void => {
+      this.#look(more.length);
+      for (const one of more) {
+        const id = identity(one);
+        if (!all.has(id)) all.set(id, one);
+      }
+    };
+    add(first);
     while (this.#isOr()) {
       this.#at++;
-      for (const one of this.#term(depth)) if (!all.has(identity(one))) all.set(identity(one), one);
+      add(this.#term(depth));
     }
     return [...all.values()];
+  }
+
+  #look(times: number): void {
+    this.#looks += times;
+    if (this.#looks > MOST_LOOKS)
+      throw new QueryError(`the query looks at more than ${MOST_LOOKS} series; ask for fewer at a time`);
   }
 
   #isOr(): boolean {
@@ -109,6 +127,7 @@ class Parser {
     const [label, value, source, pattern] = [this.#argument(), this.#argument(), this.#argument(), this.#argument()];
     this.#expect(")");
     if (source !== "" || pattern !== "") throw new QueryError("label_replace only sets a constant here");
+    this.#look(inner.length);
     return inner.map((one) => ({ ...one, labels: { ...one.labels, [label]: value } }));
   }
 
@@ -126,12 +145,28 @@ class Parser {
     const found: Selected[] = [];
     for (const name of names) {
       if (!Object.hasOwn(this.#families, name)) continue;
-      for (const { labels, value } of this.#series(name)) {
-        const all = { ...labels, __name__: name };
-        if (matches.every((match) => match(all))) found.push({ name, labels, value });
-      }
+      const candidates = this.#candidates(name, matches);
+      this.#look(1 + candidates.length);
+      for (const { labels, value } of candidates)
+        if (matches.every((match) => match.fits(labelOf(name, labels, match.label))))
+          found.push({ name, labels, value });
     }
     return found;
+  }
+
+  /** Those that can fit. A union for a hundred racks asks for one at a time: each is found by its name. */
+  #candidates(name: string, matches: readonly Matcher[]): readonly Series[] {
+    const exact = matches.find(({ label, equals }) => equals !== undefined && label !== "__name__");
+    if (exact?.equals === undefined) return this.#series(name);
+    const key = `${name} ${exact.label}`;
+    let index = this.#indexes.get(key);
+    if (index === undefined) {
+      const all = this.#series(name);
+      this.#look(all.length);
+      index = Map.groupBy(all, ({ labels }) => labelOf(name, labels, exact.label));
+      this.#indexes.set(key, index);
+    }
+    return index.get(exact.equals) ?? [];
   }
 
   /** Made once: a query for a hundred racks names its metric a hundred times. */
@@ -188,13 +223,24 @@ class Parser {
   }
 }
 
-type Matcher = (labels: Readonly<Record<string, string>>) => boolean;
+interface Matcher {
+  readonly label: string;
+  /** The one text that fits, where there is only one. */
+  readonly equals?: string;
+  fits(text: string): boolean;
+}
 const SIGNS = new Set(["=", "!=", "=~", "!~"]);
+
+/** A label that is not there is empty. */
+function labelOf(name: string, labels: Series["labels"], label: string): string {
+  if (label === "__name__") return name;
+  return Object.hasOwn(labels, label) ? (labels[label] ?? "") : "";
+}
 
 function matcherOf(label: string, sign: string, text: string): Matcher {
   const words = new Set(sign.endsWith("~") ? alternatives(text) : [text]);
   const wanted = !sign.startsWith("!");
-  return (labels) => words.has(labels[label] ?? "") === wanted;
+  return { label, ...(sign === "=" && { equals: text }), fits: (value) => words.has(value) === wanted };
 }
 
 /** A pattern of somebody else's making could keep the event loop busy for ever, so only plain words are taken. */
