@@ -9,24 +9,25 @@ export interface ControlOutcome {
 }
 
 const positive = z.number().positive();
+/** Whom it is for may be said twice: in the path, and here. */
+const node = z.string().optional();
 const command = z.discriminatedUnion("action", [
-  z.object({ action: z.literal("rapl.set_power_cap_watts"), capWatts: positive }),
-  z.object({ action: z.literal("dvfs.set_throttle_pct"), throttlePct: z.number().min(0).max(100) }),
-  z.object({ action: z.literal("gpu.set_power_cap_watts"), capWattsPerGpu: positive }),
+  z.object({ node, action: z.literal("rapl.set_power_cap_watts"), capWatts: positive }),
+  z.object({ node, action: z.literal("dvfs.set_throttle_pct"), throttlePct: z.number().min(0).max(100) }),
+  z.object({ node, action: z.literal("gpu.set_power_cap_watts"), capWattsPerGpu: positive }),
 ]);
-const addressed = z.object({ node: z.string().optional() });
 
 /** Reads a command and does it; `machine` is in the present. */
 export function control(machine: Machine, body: unknown): ControlOutcome {
   const { name } = machine.spec;
-  const to = addressed.safeParse(body).data?.node;
-  if (to !== undefined && to !== name) return wrong(`the command is for ${JSON.stringify(to)}, and this is ${name}`);
   const read = command.safeParse(body);
   if (!read.success) {
     const [issue] = read.error.issues;
     return wrong(`the command cannot be read at ${issue?.path.join(".") || "its top"}: ${issue?.message ?? "unknown"}`);
   }
   const { data } = read;
+  if (data.node !== undefined && data.node !== name)
+    return wrong(`the command is for ${JSON.stringify(data.node)}, and this is ${name}`);
   if (data.action === "rapl.set_power_cap_watts") return capCpu(machine, watts(data.capWatts));
   if (data.action === "dvfs.set_throttle_pct") return throttle(machine, percent(data.throttlePct));
   return capGpu(machine, watts(data.capWattsPerGpu));
@@ -39,7 +40,8 @@ function capCpu(machine: Machine, asked: Watts): ControlOutcome {
   const { minWattsPerSocket: min = watts(0), maxWattsPerSocket: max } = machine.spec.hardware.cpu;
   const cap = within(asked, min, max);
   machine.cap({ cpuWattsPerPackage: cap });
-  return applied(said(cap, asked, "a package", min, max));
+  const { cpuSaturated, cpuWatts } = machine.physics.operation;
+  return applied(`${said(cap, asked, "a package", min, max)}${kept(cpuSaturated, cpuWatts, "all packages draw")}`);
 }
 
 function throttle(machine: Machine, throttlePct: Percent): ControlOutcome {
@@ -52,10 +54,16 @@ function capGpu(machine: Machine, asked: Watts): ControlOutcome {
   if (gpu === undefined) return { result: "blocked", message: "this node has no GPU" };
   const cap = within(asked, gpu.minWatts, gpu.maxWatts);
   machine.cap({ gpuWattsPerBoard: cap });
-  return applied(said(cap, asked, "a GPU", gpu.minWatts, gpu.maxWatts));
+  const { gpuSaturated, gpuWatts } = machine.physics.operation;
+  const set = said(cap, asked, "a GPU", gpu.minWatts, gpu.maxWatts);
+  return applied(`${set}${kept(gpuSaturated, gpuWatts, "all GPUs draw")}`);
 }
 
 const within = (asked: Watts, min: Watts, max: Watts): Watts => watts(Math.min(max, Math.max(min, asked)));
 
 const said = (cap: Watts, asked: Watts, of: string, min: Watts, max: Watts): string =>
   cap === asked ? `${cap} W ${of}` : `${cap} W ${of}: ${asked} W is out of its range of ${min} to ${max} W`;
+
+/** A cap that is set and is not kept: at the slowest clock the work still draws more. */
+const kept = (saturated: boolean, drawn: Watts, who: string): string =>
+  saturated ? `; it cannot be kept now: at the slowest clock ${who} ${Math.round(drawn)} W together` : "";

@@ -89,6 +89,18 @@ describe("POST /control/{node}", () => {
     }
   });
 
+  it("says of a cap that cannot be kept what is drawn instead", async () => {
+    const node = gpuNode();
+    const pod = { annotations: { "sim.joulie.io/kind": "compute" }, cpu: "112" };
+    await trial.createPod("hungry", node, pod);
+    await trial.until(() => trial.simulator.datacenter.machine(node)?.physics.jobCount === 1);
+    const { body } = await command(node, { action: "rapl.set_power_cap_watts", capWatts: 1 });
+    const machine = trial.simulator.datacenter.machine(node);
+    expect(machine?.physics.operation.cpuSaturated).toBe(true);
+    const drawn = Math.round(machine?.physics.operation.cpuWatts ?? 0);
+    expect(body["message"]).toContain(`cannot be kept now: at the slowest clock all packages draw ${drawn} W`);
+  });
+
   it("blocks what the node cannot do, in a 200", async () => {
     expect(await command(cpuNode(), { action: "gpu.set_power_cap_watts", capWattsPerGpu: 300 })).toMatchObject({
       status: 200,
@@ -105,6 +117,7 @@ describe("POST /control/{node}", () => {
     { action: "gpu.set_power_cap_watts", capWattsPerGpu: null },
     { action: "reboot" },
     { action: "rapl.set_power_cap_watts", capWatts: 200, node: "another" },
+    { action: "dvfs.set_throttle_pct", throttlePct: 50, node: 7 },
     "no json",
     "null",
   ])("refuses %j in words and changes nothing", async (body) => {
