@@ -34,6 +34,10 @@ export interface SubmitterOptions {
 
 const WRITES_AT_ONCE = 16;
 const RUN_LETTERS = 5;
+/** Jobs that are handed over in one go; then others have their turn, or a time that runs ahead would starve them. */
+const JOBS_IN_A_ROW = 200;
+/** One that was created and not seen for so long was deleted while no watch looked. */
+const UNSEEN = milliseconds(300_000);
 
 /** Submits jobs as pods when their time comes, and clears finished ones away. */
 export class Submitter {
@@ -42,10 +46,13 @@ export class Submitter {
   readonly #run: string;
   /** Our pods in the cluster, and those on their way into it. */
   readonly #present = new Set<string>();
+  /** Of these, those that no watch has shown yet. */
+  readonly #unseen = new Set<string>();
   readonly #waiting = new Map<string, Manifest>();
   readonly #finished = new Map<string, PodView>();
   readonly #creations: WorkQueue;
   readonly #removals: WorkQueue;
+  #named = 0;
   #submitted = 0;
   #withheld = 0;
 
@@ -72,6 +79,7 @@ export class Submitter {
   observe(change: Change<PodView>): void {
     const pod = change.type === "deleted" ? change.old : change.new;
     if (!pod.own) return;
+    if (this.#unseen.delete(pod.key)) this.#removals.forget(pod.key);
     if (change.type === "deleted") {
       this.#present.delete(pod.key);
       this.#finished.delete(pod.key);
@@ -86,12 +94,14 @@ export class Submitter {
 
   /** Until the signal: there is always a next job. */
   async run(jobs: Iterable<Arrival>, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, ioClock } = this.#options;
     const begun = clock.monotonic();
+    let inARow = 0;
     try {
       for (const job of jobs) {
         const wait = job.at * 1000 - elapsed(begun, clock.monotonic());
         if (wait > 0) await clock.sleep(milliseconds(wait), signal);
+        else if (++inARow % JOBS_IN_A_ROW === 0) await ioClock.sleep(milliseconds(0), signal);
         if (signal.aborted) return;
         this.#submit(job);
       }
@@ -110,8 +120,10 @@ export class Submitter {
       this.#withheld++;
       return;
     }
-    const name = `${job.kind}-${this.#run}-${++this.#submitted}`;
-    this.#present.add(`${namespace}/${name}`);
+    const name = `${job.kind}-${this.#run}-${++this.#named}`;
+    const key = `${namespace}/${name}`;
+    this.#present.add(key);
+    this.#unseen.add(key);
     this.#waiting.set(name, podManifest(name, job, this.#options));
     this.#creations.add(name);
   }
@@ -130,13 +142,25 @@ export class Submitter {
       }
     }
     this.#waiting.delete(name);
+    this.#submitted++;
+    const key = `${namespace}/${name}`;
+    if (this.#unseen.has(key)) this.#removals.addAfter(key, UNSEEN);
   }
 
   async #remove(key: string, signal: AbortSignal): Promise<void> {
     const pod = this.#finished.get(key);
-    if (pod === undefined) return;
+    if (pod === undefined) {
+      if (this.#unseen.delete(key)) this.#present.delete(key);
+      return;
+    }
     const { name, namespace, uid } = pod;
-    await remove(this.#options.client, resources.pods, { name, namespace }, uid, signal);
+    const { client, onFailed } = this.#options;
+    try {
+      await remove(client, resources.pods, { name, namespace }, uid, signal);
+    } catch (error) {
+      if (!signal.aborted) onFailed?.(error);
+      throw error;
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { seconds } from "../../core/units/index.ts";
+import { milliseconds, seconds } from "../../core/units/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
+import type { ApiRequest } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { type Arrival, arrivals } from "./arrivals.ts";
 import { fleetOf } from "./fleet.ts";
+import { Submitter } from "./submitter.ts";
 import { Trial } from "./trial.ts";
 
 const fleet = fleetOf(40, "sim", seededRandom(1));
@@ -63,6 +66,20 @@ describe("the workload in a cluster", () => {
     scheduler.start();
   };
 
+  const job = { at: seconds(0), kind: "compute", cores: 1, work: seconds(1), performance: false } as const;
+  const alone = () => ({
+    client: trial.hand,
+    clock: trial.clock,
+    ioClock: trial.ioClock,
+    random: seededRandom(1),
+    log: createLogger({ level: "silent", program: "simulator" }),
+    namespace: "default",
+    prefix: "sim",
+    scheduler: "default-scheduler",
+    mostPods: 1,
+    finishedKept: milliseconds(1000),
+  });
+
   it("is placed, runs, finishes, is cleared away, and leaves nothing at the end", async () => {
     trial = await Trial.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
     schedule();
@@ -87,6 +104,46 @@ describe("the workload in a cluster", () => {
     await trial.pass(600);
     expect(await trial.pods()).toHaveLength(25);
     expect(trial.simulator.jobs.withheld).toBeGreaterThan(50);
+  });
+
+  it("leaves others their turn when jobs come faster than they can be handed over", async () => {
+    trial = new Trial();
+    const stop = new AbortController();
+    const submitter = new Submitter({ ...alone(), ioClock: systemClock });
+    systemClock.after(milliseconds(20), () => stop.abort());
+    const endless = function* (): Generator<Arrival> {
+      for (let count = 0; count < 1e7; count++) yield job;
+    };
+    await submitter.run(endless(), stop.signal);
+    expect(submitter.withheld).toBeGreaterThan(100);
+    expect(submitter.withheld).toBeLessThan(1e6);
+    await submitter.stop();
+  });
+
+  it("counts the jobs that the cluster has taken, and says once that it takes none", async () => {
+    trial = new Trial();
+    const isPod = ({ method, path }: ApiRequest) => method === "POST" && path.includes("/pods");
+    trial.api.faults.add({ when: isPod, fault: { kind: "status", code: 403 } });
+    await trial.start({ WORKLOAD: "day", MAX_PODS: "10" });
+    await trial.pass(30);
+    expect(trial.simulator.jobs.submitted).toBe(0);
+    expect(trial.log.match(/the API server refuses/g)).toHaveLength(1);
+    trial.api.faults.clear();
+    await trial.until(() => trial.simulator.jobs.submitted === 10);
+  });
+
+  it("lets go of a pod that came and went while no watch looked", async () => {
+    trial = new Trial();
+    const submitter = new Submitter(alone());
+    const twice = async () => submitter.run([job, job], new AbortController().signal);
+    await twice();
+    await trial.until(() => submitter.submitted === 1);
+    expect(submitter.withheld).toBe(1);
+    // Nobody tells it of the pod.
+    await trial.pass(301);
+    await twice();
+    await trial.until(() => submitter.submitted === 2);
+    await submitter.stop();
   });
 
   it("is submitted in spite of failing calls, each job once", async () => {
