@@ -166,7 +166,7 @@ describe.each([
     return (await answerTo<Body>(asked)).body;
   }
 
-  it("SCH-29 SCH-33 SCH-36 the scores of thousands of random clusters are the oracle's", async () => {
+  it("SCH-02 SCH-29 SCH-33 SCH-36 X-20 the scores of thousands of random clusters are the oracle's", async () => {
     const cluster = new Map<string, Known>();
     let asked = 0;
     for (let round = 0; round < CLUSTERS / 2; round++) {
@@ -201,6 +201,17 @@ describe.each([
       });
       const left = candidates.filter((name) => oracle.rejection(name) === undefined);
       const given = { scores, left: filtered.NodeNames, rejected: Object.entries(filtered.FailedAndUnresolvableNodes) };
+      const items = candidates.map((name) => cluster.get(name)?.node ?? { metadata: { name } });
+      const Nodes = { metadata: {}, items };
+      const wholeScores = await ask<HostScores>("/prioritize", { Pod: pod, Nodes, NodeNames: null });
+      const whole = await ask<FilterResult>("/filter", { Pod: pod, Nodes, NodeNames: null });
+      const keptItems = items.filter(({ metadata: { name } }) => oracle.rejection(name) === undefined);
+      const givenWhole = {
+        scores: wholeScores,
+        left: whole.Nodes?.items,
+        rejected: Object.entries(whole.FailedAndUnresolvableNodes),
+      };
+      expect(JSON.stringify(givenWhole)).toBe(JSON.stringify({ scores: expected, left: keptItems, rejected }));
       // As text: looking at each field takes longer than all the rest, thousands of times.
       expect(JSON.stringify(given)).toBe(JSON.stringify({ scores: expected, left, rejected }));
       asked += candidates.length;

@@ -40,6 +40,18 @@ describe("RequestWorker", () => {
     expectOracle({ pod, candidates }, twice);
   });
 
+  it("X-19 what JSON.parse reads otherwise than the bytes say is not answered", async () => {
+    const clock = new VirtualClock();
+    const body = Buffer.from('{"Pod":{},"Pod":{},"NodeNames":["a","b"]}');
+    const read = workerWith(clock)
+      .readRequestInWorker(body)
+      .catch((error: unknown) => error);
+    // The thread has its copy once its time runs: from here on it reads another name than we do.
+    for (let turn = 0; turn < 100 && clock.waiting === 0; turn++) await Promise.resolve();
+    body.write("c", body.indexOf('b"'));
+    expect(await read).toMatchObject({ status: 500, message: expect.stringContaining("candidate 1") as string });
+  });
+
   it("reads requests one behind the other in one thread", async () => {
     const worker = workerWith();
     const names = ["a", "b", "c"];
