@@ -6,6 +6,8 @@ export interface JournalEntry {
   /** Whose board it is, where that is not this host: a node that is controlled over HTTP. */
   readonly node?: string | undefined;
   readonly backend: string;
+  /** By which endpoint it is reached, where that is over HTTP: behind another there is another board. */
+  readonly endpoint?: string | undefined;
   readonly board: string;
   /** The backend's own words; only the backend reads them. */
   readonly original: string;
@@ -17,10 +19,10 @@ export interface JournalEntry {
   readonly at: string;
 }
 
-export type JournalKey = Pick<JournalEntry, "node" | "backend" | "board">;
+export type JournalKey = Pick<JournalEntry, "node" | "backend" | "endpoint" | "board">;
 
-/** Names have no spaces, so that no two keys make one text. */
-export const keyText = ({ node = "", backend, board }: JournalKey): string => JSON.stringify([node, backend, board]);
+export const keyText = ({ node = "", backend, endpoint = "", board }: JournalKey): string =>
+  JSON.stringify([node, backend, endpoint, board]);
 
 const short = z.string().min(1).max(512);
 const finite = z.number().min(0);
@@ -28,6 +30,7 @@ const finite = z.number().min(0);
 export const entrySchema: z.ZodType<JournalEntry> = z.object({
   node: short.optional(),
   backend: short,
+  endpoint: z.string().min(1).max(4096).optional(),
   board: short,
   original: z.string().max(65_536),
   limit: finite.transform((value): Watts => watts(value)).optional(),

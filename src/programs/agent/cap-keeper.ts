@@ -48,9 +48,16 @@ const SOME_CAP = watts(Number.POSITIVE_INFINITY);
 const MOST_REASSERTS = 5;
 const WITHIN = milliseconds(3_600_000);
 
+/** Whose boards a keeper answers for. */
+export interface Owner {
+  readonly node: string;
+  /** Where the node's service is, as its route says at the moment. */
+  readonly endpoint: () => string | undefined;
+}
+
 /** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
-export const keyOf = (node: string, backend: string, board: string): JournalKey =>
-  backend === "http" ? { node, backend, board } : { backend, board };
+export const keyOf = ({ node, endpoint }: Owner, backend: string, board: string): JournalKey =>
+  backend === "http" ? { node, backend, endpoint: endpoint(), board } : { backend, board };
 
 /** What drives a GPU may change while its cap is in force; the board and its original do not. */
 export const journalName = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind">): string =>
@@ -61,7 +68,7 @@ export const journalName = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind
  * effective before load has tested it.
  */
 export class CapKeeper {
-  readonly #node: string;
+  readonly #owner: Owner;
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #held = new Map<string, Held>();
@@ -70,8 +77,8 @@ export class CapKeeper {
   /** Why an original could not be kept since this was last cleared. */
   unkept: string | undefined;
 
-  constructor(node: string, journal: Journal, clock: Clock) {
-    this.#node = node;
+  constructor(owner: Owner, journal: Journal, clock: Clock) {
+    this.#owner = owner;
     this.#journal = journal;
     this.#clock = clock;
     this.#troubles = new Troubles(clock);
@@ -88,7 +95,7 @@ export class CapKeeper {
   async inForce(seat: Seat, signal: AbortSignal): Promise<Watts | undefined> {
     const entry = this.entry(seat);
     if (entry === undefined) return undefined;
-    const asked = this.#held.get(nameOf(seat))?.asked;
+    const asked = this.#held.get(this.#name(seat))?.asked;
     if (asked !== undefined) return asked;
     const { limit } = await seat.backend.limit(seat.board.id, signal);
     return limit ?? SOME_CAP;
@@ -107,7 +114,7 @@ export class CapKeeper {
   /** `watched` is the power that has to stay below the cap: several boards' where one stands for them. */
   async set(seat: Seat, cap: Watts, watched: Watts, signal: AbortSignal): Promise<WriteOutcome> {
     const { backend, board } = seat;
-    const name = nameOf(seat);
+    const name = this.#name(seat);
     if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
     if (board.locked !== undefined) return { result: "blocked", message: `${board.id}: ${board.locked}` };
     const resting = this.#troubles.resting(name);
@@ -118,6 +125,8 @@ export class CapKeeper {
       this.unkept = unkept.message;
       return unkept;
     }
+    // What was held before somebody restored it is not held any more.
+    if (fresh) this.#held.delete(name);
     const outcome = await backend.cap(board.id, cap, signal);
     if (outcome.result !== "applied") {
       this.#troubles.failed(name, outcome);
@@ -135,7 +144,7 @@ export class CapKeeper {
   /** Whether the cap is still what it was. What cannot be read back is taken for applied. */
   async check(seat: Seat, cap: Watts, signal: AbortSignal): Promise<Check> {
     const { limit } = await seat.backend.limit(seat.board.id, signal);
-    const name = nameOf(seat);
+    const name = this.#name(seat);
     const held = this.#held.get(name);
     if (limit === undefined) return { kind: "holds" };
     const expected = held?.read ?? held?.asked ?? cap;
@@ -167,23 +176,29 @@ export class CapKeeper {
   /** The board is as it was. */
   forget(seat: Seat): void {
     this.#journal.drop(this.#key(seat));
-    this.#held.delete(nameOf(seat));
-    this.#undone.delete(nameOf(seat));
+    this.#held.delete(this.#name(seat));
+    this.#undone.delete(this.#name(seat));
   }
 
   observe(seat: Seat, power: Watts | undefined, since: MonotonicInstant): void {
-    const held = this.#held.get(nameOf(seat));
-    if (held !== undefined) this.#held.set(nameOf(seat), { ...held, watch: observeCap(held.watch, power, since) });
+    const name = this.#name(seat);
+    const held = this.#held.get(name);
+    if (held !== undefined) this.#held.set(name, { ...held, watch: observeCap(held.watch, power, since) });
   }
 
   /** Undefined where this process has set no cap. */
   verdict(seat: Seat): CapVerdict | undefined {
-    const held = this.#held.get(nameOf(seat));
+    const held = this.#held.get(this.#name(seat));
     return held === undefined || this.entry(seat) === undefined ? undefined : capVerdict(held.watch);
   }
 
   #key({ backend, board }: Seat): JournalKey {
-    return keyOf(this.#node, journalName(backend), board.id);
+    return keyOf(this.#owner, journalName(backend), board.id);
+  }
+
+  #name(seat: Seat): string {
+    const { backend, endpoint = "", board } = this.#key(seat);
+    return `${backend} ${endpoint} ${board}`;
   }
 
   async #keep({ backend, board }: Seat, signal: AbortSignal): Promise<WriteOutcome | undefined> {
@@ -222,5 +237,3 @@ export async function keepOriginal(journal: Journal, entry: JournalEntry): Promi
     return { result: "blocked", message: `${why}; nothing is capped until STATE_DIR can be written` };
   }
 }
-
-const nameOf = ({ backend, board }: Seat): string => `${journalName(backend)} ${board.id}`;

@@ -11,7 +11,7 @@ import {
 import { elapsed, type MonotonicInstant, milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
-import { CapKeeper, type Seat } from "./cap-keeper.ts";
+import { CapKeeper, type Owner, type Seat } from "./cap-keeper.ts";
 import { CpuRun, type CpuTick, extreme } from "./cpu-run.ts";
 import { firstPresent, seatsOf } from "./host.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
@@ -41,9 +41,9 @@ export class CpuDevice {
     | { readonly of: unknown; readonly absent: string | undefined; readonly at: MonotonicInstant }
     | undefined;
 
-  constructor(node: string, journal: Journal, clock: Clock, settings: DvfsSettings) {
-    this.#keeper = new CapKeeper(node, journal, clock);
-    this.#throttle = new ThrottleKeeper(node, journal, clock, settings);
+  constructor(owner: Owner, journal: Journal, clock: Clock, settings: DvfsSettings) {
+    this.#keeper = new CapKeeper(owner, journal, clock);
+    this.#throttle = new ThrottleKeeper(owner, journal, clock, settings);
     this.#settings = settings;
     this.#clock = clock;
   }

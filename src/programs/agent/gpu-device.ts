@@ -10,7 +10,7 @@ import {
 import { type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
-import { CapKeeper, type Seat } from "./cap-keeper.ts";
+import { CapKeeper, type Owner, type Seat } from "./cap-keeper.ts";
 import { type Found, seatsOf } from "./host.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
@@ -42,8 +42,8 @@ interface BoardRun {
 export class GpuDevice {
   readonly #keeper: CapKeeper;
 
-  constructor(node: string, journal: Journal, clock: Clock) {
-    this.#keeper = new CapKeeper(node, journal, clock);
+  constructor(owner: Owner, journal: Journal, clock: Clock) {
+    this.#keeper = new CapKeeper(owner, journal, clock);
   }
 
   /** Undefined where there is no GPU, and nobody asks anything of one. */

@@ -83,14 +83,14 @@ describe("control over HTTP", () => {
   });
 
   it("restores a cap to the most that is known: what telemetry said before, or the catalogue's", async () => {
-    service.node("a").capWatts = 410;
+    service.node("a").capWatts = 1200;
     await trial.route("own", route());
     await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
     const agent = trial.start();
     await commanded(1);
     await told("applied");
     await agent.stop();
-    expect(service.told).toEqual(["a rapl.set_power_cap_watts 240", "a rapl.set_power_cap_watts 410"]);
+    expect(service.told).toEqual(["a rapl.set_power_cap_watts 240", "a rapl.set_power_cap_watts 1200"]);
   });
 
   it("sets it again when the service forgot it", async () => {
@@ -153,6 +153,45 @@ describe("control over HTTP", () => {
     await trial.hand.delete(resources.telemetryProfiles, { name: "own" });
     await trial.until(() => trial.machine.rapl.limits.get("package-0") === 240);
     expect(second.node("a").capWatts).toBeGreaterThan(240);
+    await second.close();
+  });
+
+  it("X-91 another endpoint while the old one is dead: the new one has a way back of its own, and the old one gets its own", async () => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    await trial.route("own", route());
+    const agent = trial.start();
+    await commanded(1);
+    await told("applied");
+    service.answers.set("rapl.set_power_cap_watts", { status: 503, body: "down" });
+    const second = new ControlService();
+    await second.listen();
+    const elsewhere = { type: "http", http: { endpoint: second.control } };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: elsewhere } });
+    await trial.until(() => second.node("a").capWatts === 240);
+    await trial.until(() => trial.disk.boards.length === 2);
+    expect((await told("error"))?.message).toContain("what was set on packages by http could not be restored");
+    service.answers.clear();
+    await agent.stop();
+    for (const one of [service, second]) expect(one.node("a").capWatts).toBeGreaterThan(240);
+    expect(trial.disk.boards).toEqual([]);
+    await second.close();
+  });
+
+  it("X-91 another endpoint while the old one is dead: a throttle, too", async () => {
+    await trial.route("own", route("dvfs"));
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    const agent = trial.start();
+    await trial.until(() => service.node("a").throttlePct === 40);
+    await told("applied");
+    service.answers.set("dvfs.set_throttle_pct", { status: 503, body: "down" });
+    const second = new ControlService();
+    await second.listen();
+    const elsewhere = { type: "http", http: { endpoint: second.control, mode: "dvfs" } };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: elsewhere } });
+    await trial.until(() => second.node("a").throttlePct === 40);
+    service.answers.clear();
+    await agent.stop();
+    expect([service, second].map((one) => one.node("a").throttlePct)).toEqual([0, 0]);
     await second.close();
   });
 

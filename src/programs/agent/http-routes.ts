@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { HardwareView } from "../../core/inventory/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -51,9 +50,9 @@ export class HttpRoutes {
   }
 
   /** Whether what was set goes by the way that is taken now. */
-  isCurrent({ board, original }: JournalEntry): boolean {
+  isCurrent({ board, endpoint }: JournalEntry): boolean {
     const way = board === "gpus" ? this.#gpu : this.#cpu;
-    return way !== undefined && way.endpoint === endpointIn(original);
+    return way !== undefined && way.endpoint === endpoint;
   }
 
   #way(kind: "cpu" | "gpu", route: ControlRoute, known: HttpWay | undefined): HttpWay | undefined {
@@ -85,13 +84,3 @@ function gpusOf({ gpu }: HardwareView, service: HttpReading | undefined): HttpDe
 
 const seen = (service: HttpReading | undefined, cap: HttpReading["cpuCap"]): Pick<HttpDevices, "seen"> =>
   service === undefined || service.failed !== undefined ? {} : { seen: { cap } };
-
-const way = z.object({ endpoint: z.string() });
-
-function endpointIn(original: string): string | undefined {
-  try {
-    return way.safeParse(JSON.parse(original)).data?.endpoint;
-  } catch {
-    return undefined;
-  }
-}

@@ -63,10 +63,10 @@ export class NodeControl {
     const { node, host, journal, http, prometheus, clock, settings } = options;
     this.node = node;
     this.#options = options;
-    this.#cpu = new CpuDevice(node, journal, clock, settings.dvfs);
-    this.#gpu = new GpuDevice(node, journal, clock);
     this.#meter = new NodeMeter({ node, energy: host?.energy, http, prometheus, clock });
     this.#routes = new HttpRoutes(node, http, clock);
+    this.#cpu = new CpuDevice({ node, endpoint: () => this.#routes.cpu?.endpoint }, journal, clock, settings.dvfs);
+    this.#gpu = new GpuDevice({ node, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
     this.#restorer = new Restorer({ host, http, clock });
     this.#troubles = new Troubles(clock);
   }
@@ -185,7 +185,7 @@ export class NodeControl {
   }
 
   async #restoreSometimes(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
-    const name = `${entry.backend} ${entry.board}`;
+    const name = [entry.backend, entry.endpoint, entry.board].join(" ");
     const resting = this.#troubles.resting(name);
     if (resting !== undefined) return { entry, result: resting.result, message: stuckText(entry, resting.message) };
     const failure = await this.#restore(entry, signal);

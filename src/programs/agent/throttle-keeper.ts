@@ -11,7 +11,7 @@ import { isNonNegative, type Percent, percent, type Watts } from "../../core/uni
 import type { Clock } from "../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
-import { keepOriginal, keyOf } from "./cap-keeper.ts";
+import { keepOriginal, keyOf, type Owner } from "./cap-keeper.ts";
 import { Troubles } from "./troubles.ts";
 
 /** The one board of a throttle: all of the node's CPUs. */
@@ -19,17 +19,17 @@ export const THROTTLE = "throttle";
 
 /** Throttles, and remembers by how much: in memory, and over restarts in the journal. */
 export class ThrottleKeeper {
-  readonly #node: string;
+  readonly #owner: Owner;
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #settings: DvfsSettings;
   readonly #troubles: Troubles;
   #dvfs: DvfsState = restingDvfs;
-  /** Entries of an earlier run that its backend was told of. */
-  readonly #adopted = new Set<string>();
+  /** Whose throttle `#dvfs` is about: another's, or that of an earlier run, is taken from the journal. */
+  #adopted: string | undefined;
 
-  constructor(node: string, journal: Journal, clock: Clock, settings: DvfsSettings) {
-    this.#node = node;
+  constructor(owner: Owner, journal: Journal, clock: Clock, settings: DvfsSettings) {
+    this.#owner = owner;
     this.#journal = journal;
     this.#clock = clock;
     this.#settings = settings;
@@ -48,9 +48,10 @@ export class ThrottleKeeper {
       if (this.#dvfs.throttlePct > 0) this.#dvfs = afterRestore(this.#dvfs);
       return;
     }
-    const isNew = !this.#adopted.has(backend.name);
+    const name = this.#name(backend);
+    const isNew = this.#adopted !== name;
     if (isNew) {
-      this.#adopted.add(backend.name);
+      this.#adopted = name;
       backend.adopt?.(entry.original);
     }
     const remembered = isNew ? entry.ours : undefined;
@@ -103,7 +104,8 @@ export class ThrottleKeeper {
 
   async #write(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
     const key = this.#key(backend);
-    const resting = this.#troubles.resting(backend.name);
+    const name = this.#name(backend);
+    const resting = this.#troubles.resting(name);
     if (resting !== undefined) return resting;
     const fresh = this.#journal.get(key) === undefined;
     if (fresh) {
@@ -116,14 +118,14 @@ export class ThrottleKeeper {
       const at = new Date(this.#clock.now()).toISOString();
       const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, at });
       if (unkept !== undefined) return unkept;
-      this.#adopted.add(backend.name);
+      this.#adopted = name;
     }
     const outcome = await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
-      this.#troubles.succeeded(backend.name);
+      this.#troubles.succeeded(name);
       this.#journal.note(key, throttlePct);
     } else {
-      this.#troubles.failed(backend.name, outcome);
+      this.#troubles.failed(name, outcome);
       // A refusal changed nothing; a failure may have changed some of it.
       if (fresh && outcome.result === "blocked") this.#journal.drop(key);
     }
@@ -131,6 +133,10 @@ export class ThrottleKeeper {
   }
 
   #key({ name }: ThrottleBackend): JournalKey {
-    return keyOf(this.#node, name, THROTTLE);
+    return keyOf(this.#owner, name, THROTTLE);
+  }
+
+  #name(backend: ThrottleBackend): string {
+    return `${backend.name} ${this.#key(backend).endpoint ?? ""}`;
   }
 }
