@@ -192,15 +192,6 @@ describe("HSMP", () => {
     });
   });
 
-  it("tells the power of each socket, and why one has none", async () => {
-    const { host, backend } = trial();
-    refuseReads(host, /AMDI0097:01.*power1_input$/, "ETIMEDOUT");
-    expect(await backend.power()).toEqual([
-      { id: "package-0", power: 185 },
-      { id: "package-1", missing: expect.stringMatching(/power1_input/) },
-    ]);
-  });
-
   it("a mailbox that times out loses its socket only", async () => {
     const { host, backend } = trial();
     refuseReads(host, capPattern("package-1"), "ETIMEDOUT");

@@ -7,7 +7,6 @@ import { numberAt, wholeNumber } from "./host-values.ts";
 import { hwmonsNamed } from "./hwmon.ts";
 import type {
   BackendView,
-  BoardPower,
   CapBoard,
   HostFiles,
   LimitReading,
@@ -28,7 +27,10 @@ export interface HsmpOptions {
 /** HSMP speaks milliwatts; the file cuts what is finer. */
 const STEP = watts(0.001);
 
-/** EPYC sockets through the files that the kernel has for HSMP since 6.16. */
+/**
+ * EPYC sockets through the files that the kernel has for HSMP since 6.16. It tells no power, though there is a file of it: that
+ * is a moment's, and RAPL's counters tell the energy of these same sockets.
+ */
 export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
   readonly kind = "cpu";
@@ -96,15 +98,6 @@ export class HsmpBackend implements PowerCapBackend {
     } catch (error) {
       return refusal(error, id);
     }
-  }
-
-  async power(): Promise<readonly BoardPower[]> {
-    return [...this.#sockets()].map(([id, path]) => {
-      const microwatts = numberAt(this.#files, `${path}/power1_input`);
-      return microwatts === undefined
-        ? { id, missing: `${id}: power1_input cannot be read` }
-        : { id, power: wattsFromMicrowatts(microwatts) };
-    });
   }
 
   async #write(id: string, path: string, microwatts: number, signal?: AbortSignal): Promise<WriteOutcome> {
