@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { watts } from "../../core/units/index.ts";
-import { systemClock } from "../clock/index.ts";
+import { milliseconds, watts } from "../../core/units/index.ts";
+import { systemClock, VirtualClock } from "../clock/index.ts";
 import { Amdgpu } from "./amdgpu.ts";
 import { type CapScene, powerCapCases } from "./contract.ts";
 import { errno, FakeHost, type HostTree, joinTrees } from "./fake-host.ts";
@@ -129,14 +129,12 @@ describe("AGT-46 amdgpu keeps the contract of every backend", () => {
 });
 
 describe("amdgpu", () => {
-  const refusing = (code: string) => ({
-    read: (): string => {
+  const refusing = (code: string) => {
+    const refuse = (): never => {
       throw errno(code);
-    },
-    write: (): undefined => {
-      throw errno(code);
-    },
-  });
+    };
+    return { read: refuse, write: refuse };
+  };
 
   it("AGT-46 tells boards by unique id with range, default and model; a least of 0 is no least", async () => {
     const host = new FakeHost(joinTrees(card(0), card(1, { power1_cap_min: "241000000" })));
@@ -196,6 +194,36 @@ describe("amdgpu", () => {
     const [guest, other] = (await backend.look()).boards ?? [];
     expect(guest?.locked).toContain("virtual function");
     expect(other?.locked).toBeUndefined();
+  });
+
+  it("a virtual function is asked again after a while, and is locked anew where it refuses again", async () => {
+    const host = new FakeHost(card(0));
+    const end = host.on(`${hwmonOf(0)}/power1_cap`, { write: refusing("EINVAL").write });
+    const clock = new VirtualClock();
+    const backend = new Amdgpu({ files: host, clock });
+    const locked = async (): Promise<boolean> => (await backend.look()).boards?.[0]?.locked !== undefined;
+    for (let round = 0; round < 2; round += 1) {
+      await backend.cap(unique(0), watts(500));
+      expect(await locked()).toBe(true);
+      clock.advance(milliseconds(599_999));
+      expect(await locked()).toBe(true);
+      clock.advance(milliseconds(1));
+      expect(await locked()).toBe(false);
+    }
+    await backend.cap(unique(0), watts(500));
+    end();
+    expect(await backend.restore(unique(0), "750")).toEqual({ result: "applied" });
+    expect(await locked()).toBe(false);
+  });
+
+  it("a board that has taken a limit is no virtual function, whatever it refuses later", async () => {
+    const host = new FakeHost(card(0));
+    const backend = amdgpu(host);
+    await backend.cap(unique(0), watts(500));
+    host.on(`${hwmonOf(0)}/power1_cap`, { write: refusing("EINVAL").write });
+    expect(await backend.cap(unique(0), watts(400))).toMatchObject({ result: "error" });
+    expect(await backend.restore(unique(0), "750")).toMatchObject({ result: "error" });
+    expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
   });
 
   it("an invalid value where no range is known is an error, not a virtual function", async () => {

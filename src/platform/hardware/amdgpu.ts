@@ -1,5 +1,5 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
-import { isPositive, type Watts, watts } from "../../core/units/index.ts";
+import { elapsed, isPositive, type MonotonicInstant, milliseconds, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { amdId } from "./amdgpu-id.ts";
 import {
@@ -36,6 +36,9 @@ const INPUT = "power1_input";
 const VIRTUAL =
   "the kernel takes no limit for it: a virtual function (SR-IOV) shows the cap of its board and may not set it; cap it on the host";
 
+/** A board may refuse once for a reason of its own: a virtual function says so again when it is asked after that. */
+const BELIEVED_VIRTUAL_FOR = milliseconds(600_000);
+
 /** What a card in reset or asleep answers, by the age of its driver. */
 const ASLEEP: ReadonlySet<string> = new Set(["EBUSY", "EPERM"]);
 
@@ -46,7 +49,10 @@ export class Amdgpu implements GpuBackend {
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #hwmons: GpuHwmons;
-  readonly #virtual = new Set<string>();
+  /** Boards that refused a limit within their range, and when: believed for a while. */
+  readonly #virtual = new Map<string, MonotonicInstant>();
+  /** Boards that have taken a limit: no virtual functions, whatever they refuse later. */
+  readonly #writable = new Set<string>();
   /** Hwmons that tell power in the second of the two files. */
   readonly #usesInput = new Set<string>();
   #seen: readonly GpuCapBoard[] = [];
@@ -136,6 +142,7 @@ export class Amdgpu implements GpuBackend {
       inRange = isPositive(max);
       this.#files.write(`${card.hwmon}/power1_cap`, asMicrowatts(limit));
       this.#virtual.delete(id);
+      this.#writable.add(id);
       const wanted = Math.floor(limit);
       const now = await readBack(
         this.#clock,
@@ -147,8 +154,8 @@ export class Amdgpu implements GpuBackend {
     } catch (error) {
       if (ASLEEP.has(errorCode(error))) return { result: "error", message: failure(error) };
       // Where the range is known and was kept, the kernel has one other reason to find the value invalid.
-      const virtual = errorCode(error) === "EINVAL" && inRange;
-      if (virtual) this.#virtual.add(id);
+      const virtual = errorCode(error) === "EINVAL" && inRange && !this.#writable.has(id);
+      if (virtual) this.#virtual.set(id, this.#clock.monotonic());
       return refusal(error, what, virtual ? { EINVAL: VIRTUAL } : {});
     }
   }
@@ -192,7 +199,7 @@ export class Amdgpu implements GpuBackend {
     // 0 says that it goes as low as it likes: no figure to clamp to.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };
     const lost = capped ? this.#whyUnreadable(found) : undefined;
-    const locked = capped ? this.#virtual.has(id) && VIRTUAL : "it has no power limit to set: no power1_cap";
+    const locked = capped ? this.#isVirtual(id) && VIRTUAL : "it has no power limit to set: no power1_cap";
     const warnings = rangeWarnings(range);
     return {
       id,
@@ -204,6 +211,11 @@ export class Amdgpu implements GpuBackend {
       ...(locked ? { locked } : {}),
       ...(warnings.length === 0 ? {} : { warnings }),
     };
+  }
+
+  #isVirtual(id: string): boolean {
+    const since = this.#virtual.get(id);
+    return since !== undefined && elapsed(since, this.#clock.monotonic()) < BELIEVED_VIRTUAL_FOR;
   }
 
   #whyUnreadable(found: GpuHwmon): string | undefined {
