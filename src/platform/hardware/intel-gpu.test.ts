@@ -78,6 +78,20 @@ describe("Intel's GPUs", () => {
     expect(host.writes).toEqual([]);
   });
 
+  it("a limit that somebody switched off under our cap is put back: it was on before", async () => {
+    const { host, backend } = gpu(card(0));
+    const { original = "" } = await backend.original(id(0));
+    await backend.cap(id(0), watts(80));
+    host.set(`${hwmon(0)}/power1_max`, "0");
+    expect(await backend.restore(id(0), original)).toEqual({ result: "applied" });
+    expect(host.get(`${hwmon(0)}/power1_max`)).toBe("120000000");
+    host.set(`${hwmon(0)}/power1_max`, "0");
+    host.on(`${hwmon(0)}/power1_max`, { write: () => undefined });
+    expect(await backend.restore(id(0), original)).toMatchObject({ result: "error" });
+    host.remove(`${hwmon(0)}/power1_max`);
+    expect(await backend.restore(id(0), original)).toMatchObject({ result: "error" });
+  });
+
   it("a burst limit called power1_cap is left alone", async () => {
     const { host, backend } = gpu(card(0, { power1_cap: "200000000" }));
     expect(await backend.cap(id(0), watts(80))).toEqual({ result: "applied" });

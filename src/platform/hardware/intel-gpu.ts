@@ -74,8 +74,10 @@ export class IntelGpu implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refused = unwritable(limit) ?? this.#beyond(id, limit);
-    return refused === undefined ? this.#write(id, limit, signal) : { result: "error", message: refused };
+    const { device, locked } = this.#cards().find(({ board }) => board.id === id)?.board ?? { device: {} };
+    const refused = unwritable(limit) ?? beyond(device.max, limit);
+    if (refused !== undefined) return { result: "error", message: refused };
+    return locked === undefined ? this.#write(id, limit, signal) : { result: "blocked", message: locked };
   }
 
   async original(id: string): Promise<OriginalReading> {
@@ -86,6 +88,7 @@ export class IntelGpu implements GpuBackend {
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const limit = parseOriginal(original);
     if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
+    // One that is switched off by now is switched on again: it was on before our cap, or there would be no original.
     return this.#write(id, limit, signal);
   }
 
@@ -103,15 +106,9 @@ export class IntelGpu implements GpuBackend {
     });
   }
 
-  #beyond(id: string, limit: Watts): string | undefined {
-    const max = this.#cards().find(({ board }) => board.id === id)?.board.device.max;
-    return isPositive(max) && limit > max ? `${shownWatts(limit)} is above its ${shownWatts(max)}` : undefined;
-  }
-
   async #write(id: string, limit: Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
     try {
       const card = this.#card(id);
-      if (card.board.locked !== undefined) return { result: "blocked", message: card.board.locked };
       this.#files.write(`${card.hwmon}/${LIMIT}`, asMicrowatts(limit));
       // No mean reaches back to before a new limit.
       const sample = this.#sample(card);
@@ -166,3 +163,6 @@ export class IntelGpu implements GpuBackend {
       : { energy: joulesFromMicrojoules(microjoules), at: this.#clock.monotonic() };
   }
 }
+
+const beyond = (max: Watts | undefined, limit: Watts): string | undefined =>
+  isPositive(max) && limit > max ? `${shownWatts(limit)} is above its ${shownWatts(max)}` : undefined;
