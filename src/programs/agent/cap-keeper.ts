@@ -135,20 +135,22 @@ export class CapKeeper {
     }
     this.#troubles.succeeded(name);
     const { limit: read } = await backend.limit(board.id, signal);
-    const trustFrom = monotonicInstant(this.#clock.monotonic() + (board.averagesOver ?? AVERAGES_OVER));
-    this.#held.set(name, { asked: cap, read, watch: watchCap(watched, trustFrom) });
+    this.#hold(seat, { asked: cap, read, watched });
     this.#journal.note(this.#key(seat), cap);
     return outcome;
   }
 
-  /** Whether the cap is still what it was. What cannot be read back is taken for applied. */
-  async check(seat: Seat, cap: Watts, signal: AbortSignal): Promise<Check> {
+  /** Whether the cap is still what it was. One of an earlier run is watched from now on. */
+  async check(seat: Seat, cap: Watts, watched: Watts, signal: AbortSignal): Promise<Check> {
     const { limit } = await seat.backend.limit(seat.board.id, signal);
     const name = this.#name(seat);
     const held = this.#held.get(name);
     if (limit === undefined) return { kind: "holds" };
     const expected = held?.read ?? held?.asked ?? cap;
-    if (Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected)) return { kind: "holds" };
+    if (Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected)) {
+      if (held === undefined) this.#hold(seat, { asked: cap, read: limit, watched });
+      return { kind: "holds" };
+    }
     // Somebody needs it lower still, for heat or for a budget of their own: what was promised holds.
     if (limit < expected) return { kind: "holds", message: `held lower, at ${limit} W, by somebody else` };
     // After a restart a reboot may have reset it: nobody's doing.
@@ -190,6 +192,11 @@ export class CapKeeper {
   verdict(seat: Seat): CapVerdict | undefined {
     const held = this.#held.get(this.#name(seat));
     return held === undefined || this.entry(seat) === undefined ? undefined : capVerdict(held.watch);
+  }
+
+  #hold(seat: Seat, { asked, read, watched }: Omit<Held, "watch"> & { readonly watched: Watts }): void {
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + (seat.board.averagesOver ?? AVERAGES_OVER));
+    this.#held.set(this.#name(seat), { asked, read, watch: watchCap(watched, trustFrom) });
   }
 
   #key({ backend, board }: Seat): JournalKey {

@@ -128,17 +128,22 @@ export class CpuRun {
   }
 
   async #set(cap: Watts, signal: AbortSignal): Promise<Acted> {
-    const watched = (seat: Seat): Watts =>
-      seat.backend.name === "http" ? (pooledTarget(cap, this.packages) ?? cap) : cap;
     const outcomes = await Promise.all(
-      this.seats.map(async (seat) => this.#keeper.set(seat, cap, watched(seat), signal)),
+      this.seats.map(async (seat) => this.#keeper.set(seat, cap, this.#watched(seat, cap), signal)),
     );
     const any = outcomes.some(({ result }) => result === "applied");
     return { raplWrite: together(outcomes), ...(any && { raplCap: cap }) };
   }
 
+  /** The power that has to stay below the cap: the one board of a service stands for all packages. */
+  #watched({ backend }: Seat, cap: Watts): Watts {
+    return backend.name === "http" ? (pooledTarget(cap, this.packages) ?? cap) : cap;
+  }
+
   async #check(cap: Watts, signal: AbortSignal): Promise<Acted> {
-    const checks = await Promise.all(this.seats.map(async (seat) => this.#keeper.check(seat, cap, signal)));
+    const checks = await Promise.all(
+      this.seats.map(async (seat) => this.#keeper.check(seat, cap, this.#watched(seat, cap), signal)),
+    );
     const contested = checks.find((check) => check.kind === "contested");
     if (contested?.kind === "contested") {
       this.contested = contested.message;

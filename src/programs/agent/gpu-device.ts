@@ -94,11 +94,10 @@ export class GpuDevice {
       const write = await this.#keeper.lift(seat, signal);
       return { ...board, write };
     }
-    if (action.kind === "setGpuCap") {
-      const watched = seat.backend.name === "http" ? watts(action.watts * Math.max(1, count)) : action.watts;
+    const watched = seat.backend.name === "http" ? watts(action.watts * Math.max(1, count)) : action.watts;
+    if (action.kind === "setGpuCap")
       return { ...board, write: await this.#keeper.set(seat, action.watts, watched, signal) };
-    }
-    const check = await this.#keeper.check(seat, action.watts, signal);
+    const check = await this.#keeper.check(seat, action.watts, watched, signal);
     if (check.kind === "holds")
       return { ...board, write: { result: "applied", ...(check.message !== undefined && { message: check.message }) } };
     if (check.kind === "contested") {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { labels } from "../../core/api/index.ts";
+import { watts } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { Trial } from "./trial.ts";
 
@@ -127,16 +128,55 @@ describe("after a crash", () => {
     trial.machine.rapl.writes.length = 0;
   };
 
-  it("X-59 a target still published is re-asserted, and the originals are kept", async () => {
+  it("X-59 a target still published that is in force needs no write, and is answered for: the originals are kept", async () => {
     await crash();
     const agent = trial.start();
     await trial.pass(2);
     expect(limits()).toEqual(CAPPED);
     expect(trial.machine.rapl.writes).toEqual([]);
-    // A reboot may have undone it, which is nobody's doing.
-    trial.machine.rapl.limits.set("package-1", 350);
+    expect((await trial.told())?.cpu).toMatchObject({
+      backend: "rapl",
+      result: "applied",
+      message: "200 W per package; not yet tested by load",
+    });
     await agent.stop();
     expect(limits()).toEqual(ORIGINALS);
+  });
+
+  it("X-59 a target still published that is not in force any more is re-asserted, and called applied only then", async () => {
+    await crash();
+    trial.machine.rapl.limits.set("package-1", 350);
+    trial.machine.rapl.refusal = { result: "error", message: "EIO" };
+    trial.machine.throttle.absent = "no cpufreq";
+    const agent = trial.start();
+    await trial.pass(2);
+    expect((await trial.told())?.cpu).toMatchObject({ result: "error" });
+    trial.machine.rapl.refusal = undefined;
+    await trial.pass(20);
+    expect(trial.machine.rapl.writes).toContain("cap package-1 200");
+    expect(limits()).toEqual(CAPPED);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+    await agent.stop();
+    expect(limits()).toEqual(ORIGINALS);
+  });
+
+  it("X-59 a cap of an earlier run that does not bite is found out", async () => {
+    trial.machine.gpu.absent = undefined;
+    trial.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
+    trial.machine.gpu.draws.set("GPU-0", 150);
+    await trial.target("a", { ...capped, gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(2);
+    await agent.stop();
+    const writes = trial.machine.writes.length;
+    trial.start();
+    await trial.pass(2);
+    trial.machine.draws.set("package-1", 300);
+    trial.machine.gpu.draws.set("GPU-0", 650);
+    await trial.pass(120);
+    expect(trial.machine.writes).toHaveLength(writes);
+    expect((await trial.told())?.cpu?.message).toContain("not effective: package-1");
+    expect((await trial.told())?.gpu?.message).toContain("not effective: GPU GPU-0");
   });
 
   it("X-59 a reboot that undid the cap is no rival: it is set again, with the old originals", async () => {
