@@ -355,6 +355,38 @@ describe("cpufreq's quirks", () => {
     expect(limits(first.host)).toEqual(before);
   });
 
+  it("X-59 a new run that was told nothing does not forget a throttled policy that is offline", async () => {
+    const first = trial(intelPstate);
+    const before = limits(first.host);
+    const { original = "" } = await first.backend.original();
+    await first.backend.throttle(percent(100));
+    first.host.set(`${CPUFREQ}/policy2/affected_cpus`, "");
+    const next = new CpufreqBackend({ files: first.host, clock: hastyClock(), lowest: kilohertz(1_500_000) });
+    for (let round = 0; round < 2; round += 1) {
+      expect(await next.restore(original)).toEqual({
+        result: "blocked",
+        message: "cpufreq policy2 is offline: it stays throttled",
+      });
+    }
+    first.host.set(`${CPUFREQ}/policy2/affected_cpus`, "2");
+    expect(await next.restore(original)).toEqual({ result: "applied" });
+    expect(limits(first.host)).toEqual(before);
+  });
+
+  it("a throttled policy that goes offline while all are put back is not forgotten", async () => {
+    const { host, backend } = trial(intelPstate);
+    const { original = "" } = await backend.original();
+    await backend.throttle(percent(100));
+    host.beforeWrite = (path) => {
+      if (path === maxFile(0)) host.set(`${CPUFREQ}/policy2/affected_cpus`, "");
+    };
+    expect((await backend.restore(original)).message).toMatch(/policy2 is offline/);
+    host.beforeWrite = () => {};
+    host.set(`${CPUFREQ}/policy2/affected_cpus`, "2");
+    expect(await backend.restore(original)).toEqual({ result: "applied" });
+    expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
+  });
+
   it("a policy whose files make no sense is left alone", async () => {
     const { host, backend } = trial(intelPstate);
     host.on(maxFile(1), { read: () => "<unknown>" });

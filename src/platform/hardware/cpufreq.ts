@@ -59,10 +59,7 @@ export class CpufreqBackend implements ThrottleBackend {
   }
 
   adopt(original: string): void {
-    for (const [id, setting] of readCpufreqOriginals(original) ?? []) {
-      this.#originals.set(id, setting);
-      this.#throttled.add(id);
-    }
+    this.#adopt(readCpufreqOriginals(original) ?? []);
   }
 
   /** Policies that came since the last call are in it too: until then they are left alone. */
@@ -107,8 +104,9 @@ export class CpufreqBackend implements ThrottleBackend {
   async restore(text: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const originals = readCpufreqOriginals(text);
     if (originals === undefined) return { result: "error", message: `no frequencies are in ${text.slice(0, 80)}` };
+    // An original that this run has not read is an earlier run's: its policy may be throttled, which shows only once it is awake.
+    this.#adopt([...originals].filter(([id]) => !this.#originals.has(id)));
     const policies = CpufreqPolicy.all(this.#files);
-    const asleep = policies.find(({ id, isAsleep }) => isAsleep && this.#throttled.has(id) && originals.has(id));
     const changes = policies
       .filter(({ isAsleep }) => !isAsleep)
       .map((policy) => {
@@ -116,6 +114,8 @@ export class CpufreqBackend implements ThrottleBackend {
         return original && letGo(policy, original);
       });
     const outcome = await this.#carryOut(changes, signal);
+    // After the writes: a policy may have gone offline since, with its throttle.
+    const asleep = policies.find(({ id, isAsleep }) => isAsleep && this.#throttled.has(id) && originals.has(id));
     const minima = this.#restoreMinima(policies, originals);
     const failed = [outcome, minima].find(({ result }) => result !== "applied");
     if (failed !== undefined) return failed;
@@ -139,6 +139,13 @@ export class CpufreqBackend implements ThrottleBackend {
       found.push({ cpu: policy.id, current, max: maxOf(policy) });
     }
     return found;
+  }
+
+  #adopt(originals: Iterable<readonly [number, PolicyOriginal]>): void {
+    for (const [id, setting] of originals) {
+      this.#originals.set(id, setting);
+      this.#throttled.add(id);
+    }
   }
 
   /** Four files for each of hundreds of policies, one of which is often missing: read once. */
