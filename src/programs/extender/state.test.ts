@@ -50,7 +50,7 @@ describe("what is known", () => {
     await trial.until(passes);
   });
 
-  it("it is not ready before all that was listed is taken over, however many turns that takes", async () => {
+  it("is not ready before all that was listed is taken over, however many turns that takes", async () => {
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     for (const name of names) {
       await trial.createNode(name);

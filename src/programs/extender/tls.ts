@@ -87,7 +87,7 @@ export function followTls({ files, first, renew, clock, log }: RenewalOptions): 
 async function certificatesIn(variable: string, file: string): Promise<string> {
   const text = await textOf(variable, file);
   try {
-    new X509Certificate(text);
+    void new X509Certificate(text);
   } catch (cause) {
     throw new Error(`cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, { cause });
   }
