@@ -2,7 +2,8 @@ import type { FacilityReading } from "../../core/physics/index.ts";
 import type { Datacenter } from "./datacenter.ts";
 import type { Machine } from "./machine.ts";
 import { definitions } from "./metrics.ts";
-import type { Families, Series } from "./query.ts";
+import type { Families } from "./query.ts";
+import type { Series } from "./query-match.ts";
 
 /** The meters of the building, at one moment. */
 export interface FacilityReadings {

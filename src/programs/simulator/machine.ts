@@ -97,10 +97,10 @@ export class Machine {
 
   /** Changes the caps that are named; the others stay. */
   cap(change: Caps): void {
-    const caps = { ...this.#physics.caps, ...change };
-    this.#physics.setCaps(caps);
-    const last = this.#capLog.at(-1);
-    if (last !== undefined && JSON.stringify(last.caps) === JSON.stringify(caps)) return;
+    this.#physics.setCaps({ ...this.#physics.caps, ...change });
+    const { caps } = this.#physics;
+    // The physics keeps the caps it has when the new ones are no others.
+    if (this.#capLog.at(-1)?.caps === caps) return;
     this.#capChanges++;
     this.#capLog.push({ at: this.#physics.now, caps });
     if (this.#capLog.length > CAPS_REMEMBERED) this.#capLog.shift();

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fillPromql } from "../../platform/telemetry/index.ts";
-import { type Families, QueryError, select } from "./query.ts";
+import { type Families, select } from "./query.ts";
+import { QueryError } from "./query-match.ts";
 
 let made = 0;
 const families: Families = {

@@ -1,46 +1,30 @@
-import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-import { isApiError, type KubeClient, resources, WorkQueue } from "../../platform/kube/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { isApiError, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
 import { eachOf } from "./each-of.ts";
 import type { MachineSpec } from "./fleet.ts";
-import { labels } from "./names.ts";
-import { type Known, leaseManifest, microTime, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
-import { isOfAnother, remove } from "./removal.ts";
+import { ForeignNode, NodeWriter, type NodeWriterOptions, type Registered } from "./node-writer.ts";
+import { isOfAnother } from "./removal.ts";
 
-export interface RegistrarOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly ioClock: Clock;
+export interface RegistrarOptions extends NodeWriterOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly fleet: readonly MachineSpec[];
-  readonly tainted: boolean;
-  readonly heartbeat: Milliseconds;
   readonly onFailed?: (error: unknown) => void;
 }
 
 const WRITES_AT_ONCE = 32;
-const LEASES = "kube-node-lease";
-/** A kubelet's: the node is lost after so many missed heartbeats. */
-const LEASE_LENGTH = 4;
 /** Heartbeats of a round come in so many parts. */
 const PARTS = 20;
 const SPREAD = 0.2;
 /** A round of heartbeats has the status of every sixth node: who was away too long is ready again within a minute. */
 const ROUNDS_PER_STATUS = 6;
 
-/** A Node of ours. */
-interface Registered {
-  readonly uid: string;
-  /** When it became ready. */
-  readonly since: Instant;
-}
-
 /** Brings the nodes into the cluster, keeps them alive, and takes them away. */
 export class Registrar {
   readonly #options: RegistrarOptions;
+  readonly #writer: NodeWriter;
   readonly #fleet: ReadonlyMap<string, MachineSpec>;
   readonly #nodes = new Map<string, Registered>();
   /** The uids of their Leases. */
@@ -55,6 +39,7 @@ export class Registrar {
   constructor(options: RegistrarOptions) {
     const { ioClock: clock, random, log, fleet } = options;
     this.#options = options;
+    this.#writer = new NodeWriter(options);
     this.#fleet = new Map(fleet.map((spec) => [spec.name, spec]));
     // Whoever waits for them hears of it; without one it is no accident.
     this.#all.promise.catch(() => undefined);
@@ -103,34 +88,23 @@ export class Registrar {
   /** Takes away the nodes that it brought or took over; gives what failed. */
   async removeAll(signal: AbortSignal): Promise<readonly unknown[]> {
     return eachOf([...this.#tried], WRITES_AT_ONCE, async (name) => {
-      const uid = this.#nodes.get(name)?.uid ?? (await this.#lookUp(name, signal));
-      if (uid !== undefined) await remove(this.#options.client, resources.nodes, { name }, uid, signal);
+      await this.#writer.removeNode(name, this.#nodes.get(name), signal);
       this.#forget(name);
       this.#tried.delete(name);
     });
-  }
-
-  /** One whose creation we heard no answer to. */
-  async #lookUp(name: string, signal: AbortSignal): Promise<string | undefined> {
-    try {
-      const { metadata } = await this.#options.client.get(resources.nodes, { name }, { signal, lean: true });
-      return metadata.labels?.[labels.simulated] === "true" ? metadata.uid : undefined;
-    } catch (error) {
-      if (isApiError(error, "notFound")) return undefined;
-      throw error;
-    }
   }
 
   async #register(name: string, signal: AbortSignal): Promise<void> {
     const spec = this.#fleet.get(name);
     if (spec === undefined) return;
     try {
-      const node = (await this.#refreshed(spec, signal)) ?? (await this.#ensureNode(spec, signal));
+      const node = (await this.#refreshed(spec, signal)) ?? (await this.#entered(spec, signal));
       this.#nodes.set(name, node);
-      this.#leases.set(name, await this.#ensureLease(name, node.uid, signal));
+      this.#leases.set(name, await this.#writer.ensureLease(name, node.uid, signal));
       if (this.registered === this.#fleet.size) this.#all.resolve();
     } catch (error) {
       if (error instanceof ForeignNode) {
+        this.#tried.delete(name);
         this.#all.reject(error);
         this.#foreign.reject(error);
         return;
@@ -140,55 +114,18 @@ export class Registrar {
     }
   }
 
-  /** One we know, made ready anew; undefined if it is not there any more. */
+  async #entered(spec: MachineSpec, signal: AbortSignal): Promise<Registered> {
+    this.#tried.add(spec.name);
+    return this.#writer.ensureNode(spec, signal);
+  }
+
+  /** One we know, made ready anew; one that is not there any more is no longer counted as ours. */
   async #refreshed(spec: MachineSpec, signal: AbortSignal): Promise<Registered | undefined> {
-    const node = this.#nodes.get(spec.name);
-    if (node === undefined) return undefined;
-    return (await this.#writeStatus(spec, node, signal)) ? node : undefined;
-  }
-
-  async #ensureNode(spec: MachineSpec, signal: AbortSignal): Promise<Registered> {
-    const { client, clock, tainted } = this.#options;
     const { name } = spec;
-    const since = clock.now();
-    this.#tried.add(name);
-    try {
-      const { metadata } = await client.create(resources.nodes, nodeManifest(spec, since, tainted), {
-        signal,
-        lean: true,
-      });
-      return { uid: metadata.uid ?? "", since };
-    } catch (error) {
-      if (!isApiError(error, "alreadyExists")) throw error;
-    }
-    const found = await client.get<Known>(resources.nodes, { name }, { signal, lean: true });
-    const { uid = "", resourceVersion } = found.metadata;
-    if (found.metadata.labels?.[labels.simulated] !== "true") {
-      this.#tried.delete(name);
-      throw new ForeignNode(name);
-    }
-    // Left by an earlier run, or the answer to our create was lost. Others' taints are theirs: a cordon stays one.
-    const taints = taintsOf(tainted, found.spec?.taints);
-    const patch = { metadata: { uid, resourceVersion, labels: spec.labels }, spec: { taints } };
-    await client.mergePatch(resources.nodes, { name }, patch, { signal, lean: true });
-    const status = { metadata: { uid }, status: nodeStatus(spec, since) };
-    await client.mergePatch(resources.nodes, { name }, status, { signal, lean: true, subresource: "status" });
-    return { uid, since };
-  }
-
-  async #ensureLease(name: string, uid: string, signal: AbortSignal): Promise<string> {
-    const { client, ioClock, heartbeat } = this.#options;
-    const length = Math.ceil((LEASE_LENGTH * heartbeat) / 1000);
-    const manifest = leaseManifest(name, uid, microTime(ioClock.now()), length);
-    const options = { signal, lean: true };
-    try {
-      const { metadata } = await client.create(resources.leases, manifest, { namespace: LEASES, ...options });
-      return metadata.uid ?? "";
-    } catch (error) {
-      if (!isApiError(error, "alreadyExists")) throw error;
-    }
-    const { metadata } = await client.mergePatch(resources.leases, { name, namespace: LEASES }, manifest, options);
-    return metadata.uid ?? "";
+    const node = this.#nodes.get(name);
+    if (node === undefined || (await this.#writer.writeStatus(spec, node, signal))) return node;
+    if (this.#nodes.get(name) === node) this.#forget(name);
+    return undefined;
   }
 
   async #rounds(signal: AbortSignal): Promise<void> {
@@ -206,39 +143,23 @@ export class Registrar {
 
   async #renewPart(part: number, round: number, signal: AbortSignal): Promise<void> {
     // By place in the fleet: a node that came late does not move the turns of the others.
-    const due = [...this.#fleet.values()].flatMap((spec, place) => {
-      const node = place % PARTS === part ? this.#nodes.get(spec.name) : undefined;
-      const withStatus = Math.floor(place / PARTS) % ROUNDS_PER_STATUS === round;
-      return node === undefined ? [] : [{ spec, node, withStatus }];
-    });
-    await eachOf(due, WRITES_AT_ONCE, async ({ spec, node, withStatus }) => {
-      const renewed = await this.#renew(spec.name, signal);
-      if (renewed && withStatus) await this.#keepReady(spec, node, signal);
-    });
+    const due = [...this.#fleet.values()].flatMap((spec, place) =>
+      place % PARTS === part ? [{ spec, withStatus: Math.floor(place / PARTS) % ROUNDS_PER_STATUS === round }] : [],
+    );
+    await eachOf(due, WRITES_AT_ONCE, async ({ spec, withStatus }) => this.#keep(spec, withStatus, signal));
   }
 
-  /** One that fails is registered anew, and told ready anew: the node may have been given up meanwhile. */
-  async #renew(name: string, signal: AbortSignal): Promise<boolean> {
+  /** One whose heartbeat fails is registered anew, and told ready anew: it may have been given up meanwhile. */
+  async #keep(spec: MachineSpec, withStatus: boolean, signal: AbortSignal): Promise<void> {
+    const { name } = spec;
     const lease = this.#leases.get(name);
     // Still being registered, which gives it a fresh one.
-    if (lease === undefined) return false;
-    const { client, ioClock } = this.#options;
-    // By its uid: another Node of the name has another Lease, which is not ours to renew.
-    const patch = { metadata: { uid: lease }, spec: { renewTime: microTime(ioClock.now()) } };
+    if (lease === undefined) return;
     try {
-      await client.mergePatch(resources.leases, { name, namespace: LEASES }, patch, { signal, lean: true, retries: 0 });
-      return true;
+      await this.#writer.renew(name, lease, signal);
+      if (withStatus && (await this.#refreshed(spec, signal)) === undefined) this.#queue.add(name);
     } catch (error) {
       this.#missed(name, error, signal);
-      return false;
-    }
-  }
-
-  async #keepReady(spec: MachineSpec, node: Registered, signal: AbortSignal): Promise<void> {
-    try {
-      if (!(await this.#writeStatus(spec, node, signal))) this.#queue.add(spec.name);
-    } catch (error) {
-      this.#missed(spec.name, error, signal);
     }
   }
 
@@ -251,29 +172,8 @@ export class Registrar {
     this.#queue.add(name);
   }
 
-  /** Whether it is still there; one that is not is no longer counted as ours. */
-  async #writeStatus(spec: MachineSpec, node: Registered, signal: AbortSignal): Promise<boolean> {
-    const { client, clock } = this.#options;
-    const { name } = spec;
-    const patch = { metadata: { uid: node.uid }, status: nodeStatus(spec, clock.now(), node.since) };
-    try {
-      await client.mergePatch(resources.nodes, { name }, patch, { signal, lean: true, subresource: "status" });
-      return true;
-    } catch (error) {
-      if (!isApiError(error, "notFound") && !isOfAnother(error)) throw error;
-      if (this.#nodes.get(name) === node) this.#forget(name);
-      return false;
-    }
-  }
-
   #forget(name: string): void {
     this.#nodes.delete(name);
     this.#leases.delete(name);
-  }
-}
-
-class ForeignNode extends Error {
-  constructor(name: string) {
-    super(`there is a Node ${name} already that no simulator made; choose another --node-prefix, or delete it`);
   }
 }

@@ -3,7 +3,8 @@ import type { Reply } from "../../platform/serve/index.ts";
 import { control } from "./control.ts";
 import type { Datacenter } from "./datacenter.ts";
 import { familiesOf } from "./facility.ts";
-import { QueryError, type Selected, select } from "./query.ts";
+import { type Selected, select } from "./query.ts";
+import { QueryError } from "./query-match.ts";
 import { stateOf, telemetryOf } from "./telemetry.ts";
 
 const json = (status: number, value: unknown): Reply => ({

@@ -1,0 +1,120 @@
+import { type Instant, type Milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
+import type { MachineSpec } from "./fleet.ts";
+import { labels } from "./names.ts";
+import { type Known, leaseManifest, microTime, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
+import { isOfAnother, remove } from "./removal.ts";
+
+export interface NodeWriterOptions {
+  readonly client: KubeClient;
+  /** Simulated time, which nodes speak of. */
+  readonly clock: Clock;
+  /** Real time, by which leases go. */
+  readonly ioClock: Clock;
+  readonly tainted: boolean;
+  readonly heartbeat: Milliseconds;
+}
+
+/** A Node of ours. */
+export interface Registered {
+  readonly uid: string;
+  /** When it became ready. */
+  readonly since: Instant;
+}
+
+const LEASES = "kube-node-lease";
+/** A kubelet's: the node is lost after so many missed heartbeats. */
+const LEASE_LENGTH = 4;
+
+/** Nodes and their Leases in the API: every write is meant for one object, and for no other of its name. */
+export class NodeWriter {
+  readonly #options: NodeWriterOptions;
+
+  constructor(options: NodeWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Makes it, or takes over one that a simulator has made; rejects with a ForeignNode otherwise. */
+  async ensureNode(spec: MachineSpec, signal: AbortSignal): Promise<Registered> {
+    const { client, clock, tainted } = this.#options;
+    const { name } = spec;
+    const since = clock.now();
+    const options = { signal, lean: true };
+    try {
+      const { metadata } = await client.create(resources.nodes, nodeManifest(spec, since, tainted), options);
+      return { uid: metadata.uid ?? "", since };
+    } catch (error) {
+      if (!isApiError(error, "alreadyExists")) throw error;
+    }
+    const found = await client.get<Known>(resources.nodes, { name }, options);
+    const { uid = "", resourceVersion } = found.metadata;
+    if (found.metadata.labels?.[labels.simulated] !== "true") throw new ForeignNode(name);
+    // Left by an earlier run, or the answer to our create was lost. Others' taints are theirs: a cordon stays one.
+    const taints = taintsOf(tainted, found.spec?.taints);
+    const patch = { metadata: { uid, resourceVersion, labels: spec.labels }, spec: { taints } };
+    await client.mergePatch(resources.nodes, { name }, patch, options);
+    const status = { metadata: { uid }, status: nodeStatus(spec, since) };
+    await client.mergePatch(resources.nodes, { name }, status, { ...options, subresource: "status" });
+    return { uid, since };
+  }
+
+  /** Says anew that it is ready. Whether it is still there. */
+  async writeStatus(spec: MachineSpec, { uid, since }: Registered, signal: AbortSignal): Promise<boolean> {
+    const { client, clock } = this.#options;
+    const { name } = spec;
+    const patch = { metadata: { uid }, status: nodeStatus(spec, clock.now(), since) };
+    try {
+      await client.mergePatch(resources.nodes, { name }, patch, { signal, lean: true, subresource: "status" });
+      return true;
+    } catch (error) {
+      if (isApiError(error, "notFound") || isOfAnother(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Gives the uid of its Lease. */
+  async ensureLease(name: string, uid: string, signal: AbortSignal): Promise<string> {
+    const { client, ioClock, heartbeat } = this.#options;
+    const length = Math.ceil((LEASE_LENGTH * heartbeat) / 1000);
+    const manifest = leaseManifest(name, uid, microTime(ioClock.now()), length);
+    const options = { signal, lean: true };
+    try {
+      const { metadata } = await client.create(resources.leases, manifest, { namespace: LEASES, ...options });
+      return metadata.uid ?? "";
+    } catch (error) {
+      if (!isApiError(error, "alreadyExists")) throw error;
+    }
+    const { metadata } = await client.mergePatch(resources.leases, { name, namespace: LEASES }, manifest, options);
+    return metadata.uid ?? "";
+  }
+
+  /** By its uid: another Node of the name has another Lease, which is not ours to renew. */
+  async renew(name: string, uid: string, signal: AbortSignal): Promise<void> {
+    const { client, ioClock } = this.#options;
+    const patch = { metadata: { uid }, spec: { renewTime: microTime(ioClock.now()) } };
+    await client.mergePatch(resources.leases, { name, namespace: LEASES }, patch, { signal, lean: true, retries: 0 });
+  }
+
+  async removeNode(name: string, known: Registered | undefined, signal: AbortSignal): Promise<void> {
+    const uid = known?.uid ?? (await this.#lookUp(name, signal));
+    if (uid !== undefined) await remove(this.#options.client, resources.nodes, { name }, uid, signal);
+  }
+
+  /** One whose creation we heard no answer to. */
+  async #lookUp(name: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { metadata } = await this.#options.client.get(resources.nodes, { name }, { signal, lean: true });
+      return metadata.labels?.[labels.simulated] === "true" ? metadata.uid : undefined;
+    } catch (error) {
+      if (isApiError(error, "notFound")) return undefined;
+      throw error;
+    }
+  }
+}
+
+export class ForeignNode extends Error {
+  constructor(name: string) {
+    super(`there is a Node ${name} already that no simulator made; choose another --node-prefix, or delete it`);
+  }
+}
