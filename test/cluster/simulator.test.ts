@@ -18,6 +18,11 @@ interface PodList {
   }[];
 }
 
+interface LiveNode {
+  readonly metadata: { readonly uid: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: object;
+}
+
 const soon = { timeout: 60_000, interval: 200 };
 
 describe("the simulator on a real control plane", () => {
@@ -28,7 +33,7 @@ describe("the simulator on a real control plane", () => {
   const stop = new AbortController();
 
   beforeAll(async () => {
-    plane = await startControlPlane({ scheduler: {}, controllerManager: true });
+    plane = await startControlPlane({ scheduler: {}, controllerManager: true, audit: true });
     const { server, token, ca } = await plane.identity(simulatorPermissions("default"));
     const flags = { SIMULATOR_ADDR: "127.0.0.1:0", METRICS_ADDR: "127.0.0.1:0", NODES: "12", FINISHED_PODS_KEPT: "1s" };
     const machine = { isTerminal: false, exists: () => false };
@@ -81,11 +86,50 @@ describe("the simulator on a real control plane", () => {
     expect((await pods()).map(({ metadata }) => metadata.name)).not.toContain(name);
   });
 
+  it("makes a node its own again that was deleted, or replaced by another simulated one", async () => {
+    const path = "/api/v1/nodes/sim-001";
+    const before = await plane.api.get<LiveNode>(path);
+    await plane.kubectl(["delete", "node", "sim-001", "--wait=true"]);
+    await plane.createNodes(["sim-001"], { labels: { "joulie.io/simulated": "true" }, unschedulable: true });
+    await vi.waitFor(async () => {
+      const { metadata, spec } = await plane.api.get<LiveNode>(path);
+      expect(metadata.uid).not.toBe(before.metadata.uid);
+      expect(metadata.labels).toEqual(before.metadata.labels);
+      expect(spec).toMatchObject({ unschedulable: true, taints: [{ key: "joulie.io/simulated" }] });
+    }, soon);
+  });
+
   it("leaves nothing behind, and was refused nothing", async () => {
+    const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
+    expect(metrics).toContain("# TYPE joulie_simulator_write_errors_total");
+    expect(metrics).not.toMatch(/^joulie_simulator_write_errors_total\S* [1-9]/m);
     stop.abort();
     await done;
     expect(await pods()).toEqual([]);
     expect((await plane.api.get<PodList>("/api/v1/nodes")).items).toEqual([]);
     expect(log).toBe("");
+    const asked = plane.audited().filter(({ userAgent }) => userAgent === "joulie-simulator");
+    const kindsOf = (requests: typeof asked) =>
+      new Set(
+        requests.map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource && `/${subresource}`}`),
+      );
+    expect(kindsOf(asked.filter(({ code }) => code === 401 || code === 403))).toEqual(new Set());
+    // It asked for all that it says it needs: a right it never uses it should not have.
+    expect(kindsOf(asked)).toEqual(
+      new Set([
+        "get nodes",
+        "create nodes",
+        "patch nodes",
+        "patch nodes/status",
+        "delete nodes",
+        "list pods",
+        "watch pods",
+        "create pods",
+        "patch pods/status",
+        "delete pods",
+        "create leases",
+        "patch leases",
+      ]),
+    );
   });
 });
