@@ -6,6 +6,7 @@ import { RaplEnergy } from "./energy.ts";
 import { FakeHost, type HostTree } from "./fake-host.ts";
 import { HostDirectory } from "./host-files.ts";
 import type { EnergyMeter } from "./port.ts";
+import { RaplBackend } from "./rapl.ts";
 import { scratchTree } from "./scratch-tree.ts";
 import { emulateEnergy, refuseReads } from "./testdata/fake-kernel.ts";
 import {
@@ -55,6 +56,16 @@ describe("energy of the packages", () => {
     ["a lock changes nothing", lockedByBios, ["package-0", "package-1"]],
   ])("X-48 each counter is in it once: %s", (_, tree, zones) => {
     expect(zonesOf(trial(tree).meter)).toEqual(zones);
+  });
+
+  it("every counter says whose it is: the boards that RAPL caps, dies and all", async () => {
+    for (const tree of [sapphireRapids, clientWithMmio, multiDie]) {
+      const { host, clock, meter } = trial(tree);
+      const { boards = [] } = await new RaplBackend({ files: host, clock }).look();
+      const metered = new Set(meter.sample().zones.map(({ board }) => board));
+      expect([...metered]).toEqual(boards.map(({ id }) => id));
+    }
+    expect(trial(multiDie).meter.sample().zones).toMatchObject([{ board: "package-0" }, { board: "package-0" }]);
   });
 
   it("X-48 two paths to one zone are one zone", () => {

@@ -49,7 +49,8 @@ export class RaplEnergy implements EnergyMeter {
     const at = this.#clock.monotonic();
     const energy = wholeNumber(text);
     if (energy === undefined) throw new Error(`energy_uj holds ${JSON.stringify(text.slice(0, 40))}`);
-    return { zone: name, counter: this.#counter(zone), sample: { energy: joulesFromMicrojoules(energy), at } };
+    const sample = { energy: joulesFromMicrojoules(energy), at };
+    return { zone: name, board: `package-${zone.socket}`, counter: this.#counter(zone), sample };
   }
 
   #counter(zone: PackageZone): EnergyCounter {

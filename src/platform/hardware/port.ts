@@ -72,6 +72,8 @@ export interface EnergyMeter {
 export interface EnergyZoneSample {
   /** `package-0`. Each physical counter appears once, by its real path. */
   readonly zone: string;
+  /** The board it is of, as a backend calls it, where that is not the zone: dies with counters of their own are one board. */
+  readonly board?: string | undefined;
   readonly counter: EnergyCounter;
   readonly sample: EnergySample;
 }
