@@ -1,16 +1,20 @@
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
+import { unlessHung } from "./ending.ts";
 import type { Figures } from "./figures.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
 export interface OwnLoopOptions {
   readonly runner: NodeRunner;
   readonly clock: Clock;
+  readonly ioClock: Clock;
   readonly log: Logger;
   readonly changes: ChangeLog;
   readonly figures: Figures;
   readonly interval: Milliseconds;
+  /** Breaks off a tick, some time after the loop is to end. */
+  readonly breakOff: AbortSignal;
   /** After each tick. */
   readonly onTick?: () => void;
 }
@@ -41,14 +45,14 @@ export class OwnLoop {
     return stalledFor(this.#lastTick, clock, interval);
   }
 
-  /** Until the signal ends it; what is under way then is broken off. */
+  /** Until the signal ends it; what is under way then has a while to end. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, runner, figures, changes, log, interval, onTick } = this.#options;
+    const { clock, ioClock, runner, figures, changes, log, interval, breakOff, onTick } = this.#options;
     while (!signal.aborted) {
       const started = clock.monotonic();
       this.#wake = Promise.withResolvers();
       try {
-        await runner.tick(signal);
+        await unlessHung(runner.tick(breakOff), breakOff, ioClock);
         onTick?.();
       } catch (err) {
         if (signal.aborted) return;

@@ -4,6 +4,7 @@ import type { Clock, Timer } from "../../platform/clock/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
+import { unlessHung } from "./ending.ts";
 import type { FactsView } from "./facts.ts";
 import type { Figures } from "./figures.ts";
 import type { News } from "./news.ts";
@@ -16,12 +17,15 @@ export interface PoolLoopOptions {
   readonly journal: Journal;
   readonly runnerOf: (name: string) => NodeRunner;
   readonly clock: Clock;
+  readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
   readonly changes: ChangeLog;
   readonly figures: Figures;
   readonly news: News;
   readonly interval: Milliseconds;
+  /** Breaks off ticks, some time after the loop is to end. */
+  readonly breakOff: AbortSignal;
 }
 
 /** Nodes whose ticks are under way at once. */
@@ -92,9 +96,9 @@ export class PoolLoop {
     });
   }
 
-  /** Until the signal ends it; what is under way then is broken off. */
+  /** Until the signal ends it; what is under way then has a while to end. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, interval, changes } = this.#options;
+    const { clock, ioClock, interval, changes, breakOff } = this.#options;
     try {
       for (;;) {
         this.#survey();
@@ -109,7 +113,7 @@ export class PoolLoop {
       this.#surveyed?.cancel();
       for (const { timer } of this.#slots.values()) timer?.cancel();
       this.#line = [];
-      await Promise.all(this.#ticks);
+      await unlessHung(Promise.all(this.#ticks), breakOff, ioClock).catch(() => undefined);
     }
   }
 
@@ -219,10 +223,10 @@ export class PoolLoop {
   }
 
   async #run(slot: Slot): Promise<void> {
-    const { log, figures } = this.#options;
+    const { log, figures, breakOff } = this.#options;
     const { runner } = slot;
     try {
-      const tick = await runner.tick(this.#stop.signal);
+      const tick = await runner.tick(breakOff);
       slot.silent = isSilent(tick) ? slot.silent + 1 : 0;
     } catch (err) {
       if (this.#stop.signal.aborted) return;

@@ -13,6 +13,7 @@ import { type Served, serve, untilStopped } from "../../platform/serve/index.ts"
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
+import { afterGrace, inTime } from "./ending.ts";
 import { farewell } from "./farewell.ts";
 import { Figures } from "./figures.ts";
 import { frequencyFigures } from "./frequency-figures.ts";
@@ -53,6 +54,9 @@ const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
 const CONNECTIONS = 2048;
 /** Servers send a bookmark a minute: a healthy watch is never silent for so long. */
 const IDLE_LIMIT = 90_000;
+/** The end of the end: what hangs by then ends with the process. */
+const FLUSHING = milliseconds(2000);
+const CLOSING = milliseconds(2000);
 type Work = (runner: NodeRunner) => Promise<void>;
 
 /** `joulie agent`, until a signal ends it. Gives the exit code. */
@@ -170,17 +174,20 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       })
     : undefined;
   const view = shard ?? new OwnNodeWatch(node, watching);
-  const looking = { catalogue, clock, log, signal };
+  const breakOff = afterGrace(signal, ioClock);
+  const looking = { catalogue, clock, log, signal: breakOff };
   const ownRunner = machine && runnerOf(node, ownDiscovery(node, machine, looking));
   const own: OwnLoop | undefined =
     ownRunner &&
     new OwnLoop({
       runner: ownRunner,
       clock,
+      ioClock,
       log,
       changes,
       figures,
       interval: settings.interval,
+      breakOff,
       onTick: frequencyFigures(machine, ownRunner, figures, clock),
     });
   const pool: PoolLoop | undefined =
@@ -195,12 +202,14 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
           return { view: seen, publish: known === undefined ? hardwareFromLabels(seen, route) : undefined };
         }),
       clock,
+      ioClock,
       random,
       log,
       changes,
       figures,
       news,
       interval: settings.interval,
+      breakOff,
     });
   measureProcess(metrics, { process, clock: ioClock });
   let served: Served | undefined;
@@ -227,10 +236,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     view.start();
     await (own ?? pool)?.run(signal);
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
-    await farewell(nodes, { restore: settings.restoreOnExit, clock: ioClock, log });
+    await farewell(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
-    await journal.flush();
-    await Promise.all([
+    if (!(await inTime(journal.flush(), FLUSHING, ioClock)))
+      log.error({ within: FLUSHING }, "the journal of original limits was not written in time");
+    const closed = Promise.all([
       served?.close(),
       view.stop(),
       recorder.stop(),
@@ -238,6 +248,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       prometheus.close(),
       machine?.close(),
     ]);
+    await inTime(closed, CLOSING, ioClock);
   }
 }
 
