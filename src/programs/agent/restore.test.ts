@@ -220,6 +220,40 @@ describe("after a crash", () => {
     expect(trial.machine.throttle.throttlePct).toBe(0);
   });
 
+  it("X-59 a percentage that was journalled and never written is written, and one that a rival undoes is written again", async () => {
+    trial.machine.rapl.absent = "no RAPL";
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(2);
+    expect(trial.machine.throttle.throttlePct).toBe(40);
+    await agent.stop();
+    trial.machine.throttle.throttlePct = 0;
+    trial.start();
+    await trial.pass(2);
+    expect(trial.machine.throttle.throttlePct).toBe(40);
+    trial.machine.throttle.throttlePct = 10;
+    await trial.pass(20);
+    expect(trial.machine.throttle.throttlePct).toBe(40);
+    trial.machine.throttle.throttlePct = 10;
+    trial.machine.throttle.refusal = { result: "error", message: "EIO" };
+    await trial.pass(20);
+    expect((await trial.told())?.cpu).toMatchObject({ backend: "dvfs", result: "error" });
+  });
+
+  it("X-59 the loop's throttle that was undone meanwhile is written again, even where it cannot rise", async () => {
+    trial.machine.rapl.absent = "no RAPL";
+    trial.machine.draw(700);
+    await trial.target("a", capped);
+    const agent = trial.start({ RESTORE_ON_EXIT: "false", DVFS_STEP_PCT: "100" });
+    await trial.pass(85);
+    expect(trial.machine.throttle.throttlePct).toBe(100);
+    await agent.stop();
+    trial.machine.throttle.throttlePct = 0;
+    trial.start({ DVFS_STEP_PCT: "100" });
+    await trial.pass(2);
+    expect(trial.machine.throttle.throttlePct).toBe(100);
+  });
+
   it("with the API away at the start what is in force stays as it is", async () => {
     await crash();
     trial.api.faults.add({ fault: { kind: "refused" } });
@@ -299,7 +333,10 @@ describe("when the API is away", () => {
     const agent = trial.start();
     await trial.pass(2);
     trial.api.faults.freeze();
+    const from = trial.clock.monotonic();
     await agent.stop();
+    // Kubernetes gives a pod 30 s.
+    expect(trial.clock.monotonic() - from).toBeLessThan(30_000);
     expect(limits()).toEqual(ORIGINALS);
     trial.api.faults.thaw();
   });
