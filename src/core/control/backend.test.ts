@@ -295,8 +295,9 @@ describe("the percent path", () => {
     });
   });
 
-  it("X-87 writes nothing where the throttle is as it should be, or was just tried", () => {
-    expect(planCpu(control({ cap, ...throttled(40) })).actions).toEqual([]);
+  it("X-87 looks after a throttle that is as it should be, and does nothing more where that was just tried", () => {
+    expect(planCpu(control({ cap, ...throttled(40) })).actions).toEqual([{ kind: "checkThrottle", throttlePct: 40 }]);
+    expect(planCpu(control({ cap, ...throttled(40), throttleWrite: { result: "applied" } })).actions).toEqual([]);
     expect(planCpu(control({ cap, throttleWrite: broken }))).toMatchObject({
       actions: [],
       report: { result: "error" },
@@ -304,13 +305,16 @@ describe("the percent path", () => {
   });
 
   it("X-87 lifts a RAPL cap from before", () => {
-    expect(planCpu(control({ cap, ...throttled(40, 300) })).actions).toEqual([{ kind: "liftRaplCap" }]);
+    expect(planCpu(control({ cap, ...throttled(20, 300) })).actions).toEqual([
+      { kind: "liftRaplCap" },
+      { kind: "setThrottle", throttlePct: 40 },
+    ]);
   });
 
   it("X-87 is blocked while a RAPL cap from before cannot be lifted", () => {
     expect(planCpu(control({ cap, ...throttled(40, 300), raplAvailable: false }))).toEqual({
       backend: "dvfs",
-      actions: [],
+      actions: [{ kind: "checkThrottle", throttlePct: 40 }],
       report: {
         result: "blocked",
         message:

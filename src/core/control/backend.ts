@@ -42,6 +42,8 @@ export type CpuAction =
   /** Run the DVFS loop towards this power of all packages. */
   | { readonly kind: "regulate"; readonly target: Watts }
   | { readonly kind: "setThrottle"; readonly throttlePct: Percent }
+  /** In place of a write where the throttle should be in force already: whatever was undone of it is written again. */
+  | { readonly kind: "checkThrottle"; readonly throttlePct: Percent }
   | { readonly kind: "restoreThrottle" };
 
 export interface CpuReport {
@@ -202,8 +204,8 @@ function throttleByPercent(control: CpuControl, pctOfMax: Percent): CpuPlan {
   if (!dvfsAvailable) return settle(control, { backend: "none", result: "blocked" }, why, NO_CPUFREQ);
   const releases = [releaseRapl(control)];
   const throttlePct = percentThrottle(pctOfMax);
-  const actions: CpuAction[] =
-    throttleWrite === undefined && throttlePct !== inForce.throttlePct ? [{ kind: "setThrottle", throttlePct }] : [];
+  const kind = throttlePct === inForce.throttlePct ? "checkThrottle" : "setThrottle";
+  const actions: CpuAction[] = throttleWrite === undefined ? [{ kind, throttlePct }] : [];
   return settle(
     control,
     { backend: "dvfs", releases, actions, result: "applied" },

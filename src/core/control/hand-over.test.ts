@@ -63,6 +63,8 @@ class Machine {
       case "restoreThrottle":
         this.dvfs = afterRestore(this.dvfs);
         return { throttleWrite: applied };
+      case "checkThrottle":
+        return { throttleWrite: applied };
       case "setThrottle":
         this.dvfs = afterThrottle(action.throttlePct, now);
         return { throttleWrite: applied };
@@ -98,7 +100,7 @@ describe("a node that changes backends", () => {
     const machine = new Machine();
     const percentCap = { cap: { kind: "percent", pctOfMax: percent(60) } } as const;
     expect(machine.tick({ ...noRapl, ...percentCap }).done).toEqual(["setThrottle"]);
-    expect(machine.tick({ ...noRapl, ...percentCap }).done).toEqual([]);
+    expect(machine.tick({ ...noRapl, ...percentCap }).done).toEqual(["checkThrottle"]);
     expect(machine.tick(noRapl).done).toEqual([]);
     expect(machine.tick(noRapl).done).toEqual(["throttle_up 50"]);
   });

@@ -118,6 +118,7 @@ export class CpuRun {
     if (throttle === undefined) return {};
     if (action.kind === "setThrottle")
       return { throttleWrite: await this.#throttle.set(throttle, action.throttlePct, signal) };
+    if (action.kind === "checkThrottle") return { throttleWrite: await this.#throttle.check(throttle, signal) };
     if (action.kind === "restoreThrottle") return { throttleWrite: await this.#throttle.restore(throttle, signal) };
     return { throttleWrite: await this.#throttle.regulate(throttle, power.total, action.target, onThrottle, signal) };
   }
@@ -186,5 +187,6 @@ const told: { readonly [Kind in CpuAction["kind"]]: (action: Extract<CpuAction, 
   liftRaplCap: () => "lift the cap",
   regulate: ({ target }) => `throttle towards ${target} W`,
   setThrottle: ({ throttlePct }) => `throttle by ${throttlePct} %`,
+  checkThrottle: ({ throttlePct }) => `throttle by ${throttlePct} %`,
   restoreThrottle: () => "restore the throttle",
 };

@@ -92,7 +92,9 @@ class FakeThrottle implements ThrottleBackend {
     return { absent: this.absent };
   }
 
+  /** Writes only what differs, as cpufreq's does. */
   async throttle(throttlePct: number): Promise<WriteOutcome> {
+    if (throttlePct === this.throttlePct) return { result: "applied" };
     return this.#write(`throttle ${throttlePct}`, throttlePct);
   }
 

@@ -195,6 +195,22 @@ describe("control over HTTP", () => {
     await second.close();
   });
 
+  it("X-59 X-56 a throttle of an earlier run is sent once more, as nobody tells whether it ever arrived, and not again", async () => {
+    const silent = { ...route("dvfs"), sources: { cpu: { type: "none" } } };
+    await trial.route("own", silent);
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.until(() => service.node("a").throttlePct === 40);
+    await told("applied");
+    await agent.stop();
+    service.node("a").throttlePct = 0;
+    trial.start();
+    await trial.until(() => service.node("a").throttlePct === 40);
+    const sent = service.commands.length;
+    await trial.passSlowly(50);
+    expect(service.commands).toHaveLength(sent);
+  });
+
   it("sends the token, trusts no redirect", async () => {
     const folder = await mkdtemp(join(tmpdir(), "joulie-agent-"));
     await writeFile(join(folder, "token"), "s3cret\n");

@@ -27,6 +27,8 @@ export class ThrottleKeeper {
   #dvfs: DvfsState = restingDvfs;
   /** Whose throttle `#dvfs` is about: another's, or that of an earlier run, is taken from the journal. */
   #adopted: string | undefined;
+  /** What the journal says was to be set; whether it was, only a write can tell. */
+  #unsure = false;
 
   constructor(owner: Owner, journal: Journal, clock: Clock, settings: DvfsSettings) {
     this.#owner = owner;
@@ -55,28 +57,39 @@ export class ThrottleKeeper {
       backend.adopt?.(entry.original);
     }
     const remembered = isNew ? entry.ours : undefined;
+    this.#unsure = (isNew || this.#unsure) && !isNonNegative(reported);
     const throttlePct = isNonNegative(reported) ? Math.min(100, reported) : remembered;
     if (throttlePct !== undefined && throttlePct !== this.#dvfs.throttlePct)
       this.#dvfs = { ...this.#dvfs, throttlePct: percent(throttlePct) };
   }
 
-  /** One step of the loop; undefined where nothing was to be written. */
+  /** One step of the loop, which looks after what is in force where it has nothing to change. */
   async regulate(
     backend: ThrottleBackend,
     observed: Watts | undefined,
     target: Watts,
     onAction: (kind: "throttle_up" | "throttle_down") => void,
     signal: AbortSignal,
-  ): Promise<WriteOutcome | undefined> {
+  ): Promise<WriteOutcome> {
     const step = stepDvfs(this.#dvfs, observed, target, this.#clock.monotonic(), this.#settings);
     if (step.action === undefined) {
       this.#dvfs = step.state;
-      return undefined;
+      return this.check(backend, signal);
     }
     const outcome = await this.#write(backend, step.action.throttlePct, signal);
     this.#dvfs = outcome.result === "applied" ? step.state : step.ifWriteFails;
     if (outcome.result === "applied") onAction(step.action.kind);
     return outcome;
+  }
+
+  /**
+   * Writes again what somebody undid, or an earlier run never came to write: a host's backend writes only what differs. What a
+   * service reports of its throttle was heard already.
+   */
+  async check(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
+    const { throttlePct } = this.#dvfs;
+    const known = backend.name === "http" && !this.#unsure;
+    return throttlePct === 0 || known ? { result: "applied" } : this.#write(backend, throttlePct, signal);
   }
 
   async set(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
@@ -123,6 +136,7 @@ export class ThrottleKeeper {
     const outcome = await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
       this.#troubles.succeeded(name);
+      this.#unsure = false;
       this.#journal.note(key, throttlePct);
     } else {
       this.#troubles.failed(name, outcome);
