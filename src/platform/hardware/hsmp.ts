@@ -5,14 +5,7 @@ import { restored } from "./gpu-board.ts";
 import { errorWords } from "./host-error.ts";
 import { numberAt, wholeNumber } from "./host-values.ts";
 import { hwmonsNamed } from "./hwmon.ts";
-import type {
-  BackendView,
-  CapBoard,
-  HostFiles,
-  LimitReading,
-  OriginalReading,
-  PowerCapBackend,
-} from "./port.ts";
+import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "./port.ts";
 import { readBack } from "./read-back.ts";
 import { refusal } from "./refusal.ts";
 import { shownWatts } from "./shown.ts";
