@@ -129,6 +129,23 @@ describe("nodes", () => {
     expect((await fetch(`${trial.simulator.url}/readyz`)).status).toBe(503);
   });
 
+  it("that are away have pods that work on, of which nothing is told until they are back", async () => {
+    trial = await Trial.begin();
+    const annotations = { "sim.joulie.io/work-seconds": "30", "sim.joulie.io/kind": "compute" };
+    await trial.createPod("job", "sim-004", { annotations });
+    const phase = async () => (await trial.pod("job"))?.status?.phase;
+    await trial.until(async () => (await phase()) === "Running");
+    trial.api.faults.add({ when: names("sim-004", "POST"), fault: { kind: "status", code: 500 } });
+    await trial.hand.delete(resources.nodes, { name: "sim-004" });
+    await trial.pass(60);
+    expect(trial.simulator.datacenter.totals.pods).toBe(0);
+    expect(await phase()).toBe("Running");
+    trial.api.faults.clear();
+    // Both come back later and later while they fail, after a minute and a half at most.
+    await trial.pass(200);
+    expect(await phase()).toBe("Succeeded");
+  });
+
   it("that are taken over keep the taints of others", async () => {
     trial = await Trial.begin({ KEEP_OBJECTS: "true" });
     await trial.end();

@@ -2,7 +2,7 @@ import type { Instant } from "../../core/units/index.ts";
 import type { PodView } from "./pod-job.ts";
 
 /** How a pod ended: its work was done, or it was told to end before. */
-export interface PodEnd {
+interface PodEnd {
   readonly phase: "Succeeded" | "Failed";
   readonly at: Instant;
 }
