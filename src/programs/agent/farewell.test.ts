@@ -101,9 +101,43 @@ describe("ends in time, and restores the rest, whatever hangs", () => {
     expect(await stopping(agent)).toBeLessThan(TERMINATION);
     const left = what === "a restore" ? { "gpu-0": 300 } : {};
     expect(limits()).toEqual({ ...ORIGINALS, ...left });
-    if (what === "a restore")
-      expect(agent.logs.filter(({ level }) => level === "error").map(({ problem }) => problem)).toEqual([
-        "it was not restored in time",
-      ]);
+  });
+});
+
+describe("the last word", () => {
+  const STOPPED = "the agent has stopped; what it had set is restored";
+
+  it("X-41 is told though a status was being written when the end came", async () => {
+    const agent = await started();
+    const slow = { kind: "latency", length: milliseconds(2000) } as const;
+    trial.api.faults.add({ fault: slow, when: ({ method, path }) => method === "PATCH" && path.includes("/status") });
+    await trial.target("a", { ...target, cpu: { packagePowerCapWatts: 222 } });
+    await trial.pass(0.5);
+    agent.written();
+    await agent.stop();
+    expect(agent.written().filter(({ path }) => path.includes("nodetwins"))).toHaveLength(1);
+    expect((await trial.told())?.cpu).toMatchObject({ result: "none", message: STOPPED });
+    expect((await trial.told())?.gpu).toMatchObject({ result: "none", message: STOPPED });
+  });
+
+  it("what was not restored is an error, with what is still in force", async () => {
+    const agent = await started();
+    trial.machine.gpu.refusal = { result: "blocked", message: "EPERM" };
+    await agent.stop();
+    const problem = "what was set on gpu-0 by gpu could not be restored; EPERM";
+    expect(await trial.told()).toMatchObject({
+      cpu: { result: "error", message: `the agent has stopped; ${problem}` },
+      gpu: { result: "error", message: `the agent has stopped; ${problem}` },
+    });
+    expect(agent.logs.filter(({ level }) => level === "error").map((line) => line["problem"])).toEqual([problem]);
+  });
+
+  it("X-42 SIMULATE_ONLY says that nothing was set", async () => {
+    await trial.target("a", target);
+    const agent = trial.start({ SIMULATE_ONLY: "true" });
+    await trial.pass(2);
+    await agent.stop();
+    const message = "the agent has stopped; SIMULATE_ONLY: it had set nothing";
+    expect((await trial.told())?.cpu).toMatchObject({ result: "none", message });
   });
 });

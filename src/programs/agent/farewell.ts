@@ -34,7 +34,7 @@ export async function farewell(nodes: Nodes, options: FarewellOptions): Promise<
   // Of all that is left to do, to say so is the least: nobody waits for an API that is away.
   let over = false;
   const told = nodes.each(async (runner) => {
-    if (!over) await runner.finish(restore && !stuck.has(runner.name));
+    if (!over) await runner.finish(restore, stuck.get(runner.name));
   });
   over = !(await inTime(told, TELLING, clock));
 }

@@ -11,7 +11,7 @@ import type { NodeControl, NodeTick } from "./node-control.ts";
 import type { Reporter } from "./reporter.ts";
 import { type Routing, routingOf } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
-import { statusOf } from "./status.ts";
+import { type DeviceStatus, LONGEST_MESSAGE, statusOf } from "./status.ts";
 import { intentOf } from "./target.ts";
 
 /** What the node is made of, as far as this agent can find out: to reckon with, and to publish. */
@@ -94,20 +94,17 @@ export class NodeRunner {
     return tick;
   }
 
-  /** The last word before the agent ends. */
-  async finish(restored: boolean): Promise<void> {
-    const { view, clock, reporter, hardware } = this.#options;
+  /** The last word before the agent ends; `stuck` says what of ours is still in force though it was to be restored. */
+  async finish(restore: boolean, stuck: readonly string[] = []): Promise<void> {
+    const { view, clock, reporter, hardware, settings } = this.#options;
+    // A status on its way would keep the last word from being written.
+    await reporter.stop();
     const facts = view.facts(this.name);
     const last = this.#last && statusOf(this.#last, clock.now());
     if (last !== undefined && facts.node !== undefined && this.#routing !== undefined) {
       const { cpu, gpu } = last;
-      const message = restored
-        ? "the agent has stopped; what it had set is restored"
-        : "the agent has stopped; what it had set stays (RESTORE_ON_EXIT=false)";
-      const stopped = { result: "none", message, power: undefined, cap: undefined, throttlePct: undefined } as const;
-      const status = restored
-        ? { at: clock.now(), cpu: { ...cpu, ...stopped }, gpu: gpu && { ...gpu, ...stopped } }
-        : { at: clock.now(), cpu: { ...cpu, message }, gpu: gpu && { ...gpu, message } };
+      const end = lastWord(restore, stuck, settings.simulateOnly);
+      const status = { at: clock.now(), cpu: { ...cpu, ...end }, gpu: gpu && { ...gpu, ...end } };
       reporter.tell(status, facts.twin?.metadata.uid, this.#routing);
     }
     await Promise.all([reporter.stop(), hardware.stop()]);
@@ -124,4 +121,15 @@ export class NodeRunner {
     if (status !== undefined) reporter.tell(status, facts.twin?.metadata.uid ?? undefined, routing);
     if (found !== undefined) hardware.tell(facts.node, found, facts.hardware);
   }
+}
+
+/** What the twin says of a node whose agent has stopped. */
+function lastWord(restore: boolean, stuck: readonly string[], simulated: boolean): Partial<DeviceStatus> {
+  const unread = { power: undefined, cap: undefined, throttlePct: undefined };
+  if (simulated)
+    return { result: "none", message: "the agent has stopped; SIMULATE_ONLY: it had set nothing", ...unread };
+  if (!restore) return { message: "the agent has stopped; what it had set stays (RESTORE_ON_EXIT=false)" };
+  return stuck.length === 0
+    ? { result: "none", message: "the agent has stopped; what it had set is restored", ...unread }
+    : { result: "error", message: `the agent has stopped; ${stuck.join("; ")}`.slice(0, LONGEST_MESSAGE) };
 }

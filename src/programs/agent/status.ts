@@ -23,7 +23,7 @@ export interface NodeStatus {
 }
 
 /** The schema's limits. */
-const LONGEST_MESSAGE = 4096;
+export const LONGEST_MESSAGE = 4096;
 const LONGEST_BACKEND = 63;
 
 /** What a tick has to tell; undefined while nothing is known of the target. */
