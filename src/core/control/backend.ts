@@ -35,7 +35,7 @@ export type CpuAction =
   | { readonly kind: "setRaplCap"; readonly wattsPerPackage: Watts }
   /**
    * In place of a write where the cap should be in force already: read it back, so that a rival's undoing is found. Where it
-   * reads otherwise, plan again with what was read in force; where nothing can be read back, take it for applied.
+   * reads otherwise, plan again with what was read in force.
    */
   | { readonly kind: "checkRaplCap"; readonly wattsPerPackage: Watts }
   | { readonly kind: "liftRaplCap" }

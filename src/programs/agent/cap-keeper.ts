@@ -30,6 +30,8 @@ export type Check =
   | { readonly kind: "holds"; readonly message?: string }
   /** Somebody set it higher; it is to be set again. */
   | { readonly kind: "undone"; readonly found: Watts; readonly message: string }
+  /** Nobody can say. */
+  | { readonly kind: "unreadable"; readonly message: string }
   /** It was undone so often that setting it again is a fight. */
   | { readonly kind: "contested"; readonly message: string };
 
@@ -142,10 +144,16 @@ export class CapKeeper {
 
   /** Whether the cap is still what it was. One of an earlier run is watched from now on. */
   async check(seat: Seat, cap: Watts, watched: Watts, signal: AbortSignal): Promise<Check> {
-    const { limit } = await seat.backend.limit(seat.board.id, signal);
+    const { backend, board } = seat;
+    if (board.lost !== undefined) return { kind: "unreadable", message: `${board.id}: ${board.lost}` };
+    const { limit, unreadable } = await backend.limit(board.id, signal);
     const name = this.#name(seat);
     const held = this.#held.get(name);
-    if (limit === undefined) return { kind: "holds" };
+    // A service may tell nothing of its caps; a board that stops doing so has something wrong with it.
+    if (limit === undefined)
+      return backend.name === "http"
+        ? { kind: "holds" }
+        : { kind: "unreadable", message: `the cap cannot be read back: ${unreadable}` };
     const expected = held?.read ?? held?.asked ?? cap;
     if (Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected)) {
       if (held === undefined) this.#hold(seat, { asked: cap, read: limit, watched });

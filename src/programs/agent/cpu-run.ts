@@ -150,6 +150,8 @@ export class CpuRun {
       this.contested = contested.message;
       return { raplWrite: { result: "blocked", message: contested.message } };
     }
+    const unreadable = checks.flatMap((check) => (check.kind === "unreadable" ? [check.message] : []));
+    if (unreadable.length > 0) return { raplWrite: { result: "error", message: words(...unreadable) } };
     const undone = checks.flatMap((check) => (check.kind === "undone" ? [check] : []));
     this.undone.push(...undone.map(({ message }) => message));
     if (undone.length > 0)

@@ -25,6 +25,8 @@ class FakeCaps implements PowerCapBackend {
   refusal: WriteOutcome | undefined;
   /** Power drawn by each board, for GPUs. */
   readonly draws = new Map<string, number | undefined>();
+  /** Why no limit can be read. */
+  unreadable: string | undefined;
   /** Called before each write: a test may throw there to cut a run short. */
   beforeWrite: (what: string) => void = () => {};
 
@@ -51,7 +53,8 @@ class FakeCaps implements PowerCapBackend {
 
   async limit(id: string) {
     const limit = this.limits.get(id);
-    return limit === undefined ? { unreadable: "no such board" } : { limit: watts(limit) };
+    const { unreadable = "no such board" } = this;
+    return limit === undefined || this.unreadable !== undefined ? { unreadable } : { limit: watts(limit) };
   }
 
   async cap(id: string, limit: Watts): Promise<WriteOutcome> {

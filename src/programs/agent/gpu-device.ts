@@ -100,6 +100,7 @@ export class GpuDevice {
     const check = await this.#keeper.check(seat, action.watts, watched, signal);
     if (check.kind === "holds")
       return { ...board, write: { result: "applied", ...(check.message !== undefined && { message: check.message }) } };
+    if (check.kind === "unreadable") return { ...board, write: { result: "error", message: check.message } };
     if (check.kind === "contested") {
       run.contested = check.message;
       return { ...board, write: { result: "blocked", message: check.message } };

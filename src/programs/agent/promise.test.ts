@@ -98,6 +98,32 @@ describe("a cap is a promise", () => {
     expect((await trial.told())?.cpu?.message).toContain("held lower, at 90 W, by somebody else");
   });
 
+  it("one that cannot be read back any more is an error, of packages and of GPUs", async () => {
+    trial.machine.throttle.absent = "no cpufreq";
+    trial.machine.gpu.absent = undefined;
+    trial.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 }, gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    trial.start();
+    await trial.pass(2);
+    expect(await trial.told()).toMatchObject({ cpu: { result: "applied" }, gpu: { result: "applied" } });
+    trial.machine.rapl.unreadable = "EIO";
+    trial.machine.gpu.unreadable = "the driver hangs";
+    await trial.pass(20);
+    expect(await trial.told()).toMatchObject({ cpu: { result: "error" }, gpu: { result: "error" } });
+    expect((await trial.told())?.cpu?.message).toContain("the cap cannot be read back: EIO");
+    expect((await trial.told())?.gpu?.message).toContain("the cap cannot be read back: the driver hangs");
+  });
+
+  it("a package that is lost while it is capped is an error, whatever the other one says", async () => {
+    trial.machine.throttle.absent = "no cpufreq";
+    trial.start();
+    await trial.pass(2);
+    trial.machine.rapl.change("package-1", { lost: "package-1 is gone: are all its CPUs offline?" });
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.result).toBe("error");
+    expect((await trial.told())?.cpu?.message).toContain("package-1 is gone");
+  });
+
   it("GPUs are judged one by one, and rivals are found there too", async () => {
     trial.machine.gpu.absent = undefined;
     for (const id of ["GPU-0", "GPU-1"]) {
