@@ -34,7 +34,7 @@ function filter({ Pod, Nodes, NodeNames }: Request): object {
   const passes = (name: string): boolean => {
     const node = known.get(name);
     const reason = filterNode(workloadClass, node?.twin, node?.labels["joulie.io/power-profile"]);
-    if (reason !== undefined) failed[name] = String(reason);
+    if (reason !== undefined) failed[name] = reason;
     return reason === undefined;
   };
   const items = Nodes?.items.filter(({ metadata }) => passes(metadata.name));
@@ -64,7 +64,10 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
-    if (request.method !== "POST") return void response.end();
+    if (request.method !== "POST") {
+      response.end();
+      return;
+    }
     const asked = JSON.parse(Buffer.concat(chunks).toString()) as Request;
     const body = Buffer.from(JSON.stringify(request.url === "/filter" ? filter(asked) : prioritize(asked)));
     response.writeHead(200, { "content-type": "application/json", "content-length": body.length }).end(body);

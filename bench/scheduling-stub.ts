@@ -25,7 +25,10 @@ createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
-    if (request.method !== "POST") return void response.end();
+    if (request.method !== "POST") {
+      response.end();
+      return;
+    }
     const answer = (kind === "echo" ? echo : names)(request.url, Buffer.concat(chunks));
     const length = answer.reduce((sum, piece) => sum + piece.length, 0);
     response.writeHead(200, { "content-type": "application/json", "content-length": length });
