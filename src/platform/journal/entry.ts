@@ -15,6 +15,8 @@ export interface JournalEntry {
   readonly limit?: Watts | undefined;
   /** What Joulie last set, in watts or in percent of throttle. It may be a step behind: it is noted, not waited for. */
   readonly ours?: number | undefined;
+  /** In which boot of this host that was: what the firmware sets at the next one is the original then. */
+  readonly boot?: string | undefined;
   /** When it was written down. */
   readonly at: string;
 }
@@ -35,5 +37,6 @@ export const entrySchema: z.ZodType<JournalEntry> = z.object({
   original: z.string().max(65_536),
   limit: finite.transform((value): Watts => watts(value)).optional(),
   ours: finite.optional(),
+  boot: short.optional(),
   at: z.string().max(64),
 });

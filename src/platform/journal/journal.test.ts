@@ -33,6 +33,22 @@ async function open(files: JournalFiles, mostEntries?: number) {
 }
 
 describe("a journal", () => {
+  it("knows boards behind two endpoints apart, and which boot an entry is of", async () => {
+    const files = new MemoryFiles();
+    const { journal } = await open(files);
+    const one = entry("packages", { node: "a", backend: "http", endpoint: "http://one", original: "1" });
+    await journal.keep(one);
+    await journal.keep({ ...one, endpoint: "http://two", original: "2" });
+    await journal.keep(entry("package-0", { boot: "first" }));
+    journal.confirm(entry("package-0"), "second");
+    journal.confirm(entry("package-1"), "second");
+    await journal.flush();
+    const { journal: again } = await open(files);
+    expect(again.of("a").map(({ original }) => original)).toEqual(["1", "2"]);
+    expect(again.get({ ...one, endpoint: "http://two" })?.original).toBe("2");
+    expect(again.of()).toEqual([entry("package-0", { boot: "second" })]);
+  });
+
   it("gives back what it kept, after a restart too", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);

@@ -124,6 +124,14 @@ export class Journal {
     this.#soon();
   }
 
+  /** Another boot has come, and it is still in force. */
+  confirm(key: JournalKey, boot: string): void {
+    const entry = this.get(key);
+    if (entry === undefined) return;
+    this.#set({ ...entry, boot });
+    this.#soon();
+  }
+
   /** The board is as it was. Should this not reach the disk, it is restored once more, which changes nothing. */
   drop(key: JournalKey): void {
     if (this.#delete(key)) this.#soon();

@@ -55,7 +55,19 @@ export interface Owner {
   readonly node: string;
   /** Where the node's service is, as its route says at the moment. */
   readonly endpoint: () => string | undefined;
+  /** Of this host, whose limits do not outlive it. */
+  readonly boot: string | undefined;
 }
+
+/** What one entry says beyond what its board said. */
+export const circumstances = ({ boot }: Owner, backend: string, clock: Clock): Pick<JournalEntry, "boot" | "at"> => ({
+  ...(backend !== "http" && boot !== undefined && { boot }),
+  at: new Date(clock.now()).toISOString(),
+});
+
+/** As near as what was set reads back. */
+export const isSame = (limit: number, expected: number): boolean =>
+  Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected);
 
 /** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
 export const keyOf = ({ node, endpoint }: Owner, backend: string, board: string): JournalKey =>
@@ -122,7 +134,7 @@ export class CapKeeper {
     const resting = this.#troubles.resting(name);
     if (resting !== undefined) return resting;
     const fresh = this.entry(seat) === undefined;
-    const unkept = fresh ? await this.#keep(seat, signal) : undefined;
+    const unkept = fresh ? await this.#keep(seat, cap, signal) : undefined;
     if (unkept !== undefined) {
       this.unkept = unkept.message;
       return unkept;
@@ -155,7 +167,7 @@ export class CapKeeper {
         ? { kind: "holds" }
         : { kind: "unreadable", message: `the cap cannot be read back: ${unreadable}` };
     const expected = held?.read ?? held?.asked ?? cap;
-    if (Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected)) {
+    if (isSame(limit, expected)) {
       if (held === undefined) this.#hold(seat, { asked: cap, read: limit, watched });
       return { kind: "holds" };
     }
@@ -216,7 +228,7 @@ export class CapKeeper {
     return `${backend} ${endpoint} ${board}`;
   }
 
-  async #keep({ backend, board }: Seat, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+  async #keep({ backend, board }: Seat, ours: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
     const { original, unreadable } = await backend.original(board.id, signal);
     if (original === undefined)
       return {
@@ -228,7 +240,8 @@ export class CapKeeper {
       ...this.#key({ backend, board }),
       original,
       ...(limit !== undefined && { limit }),
-      at: new Date(this.#clock.now()).toISOString(),
+      ours,
+      ...circumstances(this.#owner, backend.name, this.#clock),
     });
   }
 

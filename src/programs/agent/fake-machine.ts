@@ -130,6 +130,7 @@ export class FakeMachine implements HostMachine {
     ["package-0", 100],
     ["package-1", 100],
   ]);
+  boot = "a-boot";
   hardware: NodeHardwareStatus = { cpu: { vendor: "intel", sockets: 2, totalCores: 64, controlAvailable: true } };
   discoveries = 0;
   closed = false;

@@ -48,6 +48,7 @@ export function openHost(
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });
   const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary: config.NVML_LIBRARY, stateDir: config.STATE_DIR });
   return {
+    boot: bootOf(proc),
     cpuCaps,
     throttle,
     energy,
@@ -69,4 +70,12 @@ export function openHost(
       proc.close();
     },
   };
+}
+
+function bootOf(proc: HostFiles): string | undefined {
+  try {
+    return proc.read("sys/kernel/random/boot_id").trim() || undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -10,6 +10,8 @@ export interface Frequency {
 
 /** The machine this agent runs on: what limits it and what reads it. */
 export interface Host {
+  /** Which boot of the machine this is, where that is known. */
+  readonly boot: string | undefined;
   /** What limits CPU packages, best first. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;

@@ -65,8 +65,14 @@ export class NodeControl {
     this.#options = options;
     this.#meter = new NodeMeter({ node, energy: host?.energy, http, prometheus, clock });
     this.#routes = new HttpRoutes(node, http, clock);
-    this.#cpu = new CpuDevice({ node, endpoint: () => this.#routes.cpu?.endpoint }, journal, clock, settings.dvfs);
-    this.#gpu = new GpuDevice({ node, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
+    const boot = host?.boot;
+    this.#cpu = new CpuDevice(
+      { node, boot, endpoint: () => this.#routes.cpu?.endpoint },
+      journal,
+      clock,
+      settings.dvfs,
+    );
+    this.#gpu = new GpuDevice({ node, boot, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
     this.#restorer = new Restorer({ host, http, clock });
     this.#troubles = new Troubles(clock);
   }
@@ -171,6 +177,7 @@ export class NodeControl {
   /** What was put in place by a way that the route no longer takes goes back by that way. */
   async #restoreStrays(route: Route, signal: AbortSignal): Promise<Stuck> {
     const { host } = this.#options;
+    await this.#forgetOtherBoots(signal);
     const current = new Set<string>();
     if (route.gpuControl.type === "host" && host !== undefined) current.add(journalName(host.gpu));
     if (route.cpuControl.type === "host" && host !== undefined)
@@ -182,6 +189,15 @@ export class NodeControl {
     const stuck = failures.filter((failure) => failure !== undefined);
     const isGpu = ({ entry }: StuckEntry) => entry.board === "gpus" || entry.backend === "gpu";
     return { cpu: stuck.filter((one) => !isGpu(one)), gpu: stuck.filter(isGpu) };
+  }
+
+  /** An original that a boot has overtaken would undo what the firmware says now. */
+  async #forgetOtherBoots(signal: AbortSignal): Promise<void> {
+    const { journal, host } = this.#options;
+    for (const entry of this.#entries().filter((one) => this.#restorer.isOfAnotherBoot(one))) {
+      if (await this.#restorer.isReset(entry, signal)) journal.drop(entry);
+      else if (host?.boot !== undefined) journal.confirm(entry, host.boot);
+    }
   }
 
   async #restoreSometimes(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {

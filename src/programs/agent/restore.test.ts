@@ -179,7 +179,7 @@ describe("after a crash", () => {
     expect((await trial.told())?.gpu?.message).toContain("not effective: GPU GPU-0");
   });
 
-  it("X-59 a reboot that undid the cap is no rival: it is set again, with the old originals", async () => {
+  it("X-59 somebody who undid the cap while no agent ran is no rival: it is set again, with the old originals", async () => {
     await crash();
     trial.machine.rapl.limits.set("package-0", 340);
     trial.machine.rapl.limits.set("package-1", 350);
@@ -189,6 +189,30 @@ describe("after a crash", () => {
     expect((await trial.told())?.cpu?.result).toBe("applied");
     await trial.untarget("a");
     await trial.pass(1);
+    expect(limits()).toEqual(ORIGINALS);
+  });
+
+  it("X-59 after another boot what the firmware set is the original, whatever it was before", async () => {
+    await crash();
+    trial.machine.boot = "the-next-boot";
+    const firmware = { "package-0": 300, "package-1": 250 };
+    for (const [id, limit] of Object.entries(firmware)) trial.machine.rapl.limits.set(id, limit);
+    await trial.target("a", { cpu: { packagePowerCapWatts: 280 } });
+    const agent = trial.start();
+    await trial.pass(2);
+    expect(limits()).toEqual({ "package-0": 250, "package-1": 250 });
+    await agent.stop();
+    expect(limits()).toEqual(firmware);
+    expect(trial.disk.boards).toEqual([]);
+  });
+
+  it("X-59 after another boot that reset nothing, as kexec's, the old originals are the originals still", async () => {
+    await crash();
+    trial.machine.boot = "the-next-boot";
+    const agent = trial.start();
+    await trial.pass(4);
+    expect(limits()).toEqual(CAPPED);
+    await agent.stop();
     expect(limits()).toEqual(ORIGINALS);
   });
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { HttpCaps, HttpControl, HttpThrottle } from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
-import { journalName } from "./cap-keeper.ts";
+import { isSame, journalName } from "./cap-keeper.ts";
 import type { Host } from "./host.ts";
 import { THROTTLE } from "./throttle-keeper.ts";
 
@@ -29,10 +29,31 @@ export class Restorer {
     const { host } = this.#options;
     if (host === undefined)
       return { result: "blocked", message: `${backend} is the host's, which pool mode never touches` };
+    if (await this.isReset(entry, signal)) return { result: "applied" };
     if (backend === host.throttle.name) return host.throttle.restore(original, signal);
-    const caps = [...host.cpuCaps, host.gpu].find((one) => journalName(one) === backend);
+    const caps = this.#capsOf(entry);
     if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
     return caps.restore(board, original, signal);
+  }
+
+  /**
+   * Whether the firmware has set the board anew since: another boot, and what we had set is not there any more. A kernel that was
+   * started by another one leaves a limit as it is.
+   */
+  async isReset(entry: JournalEntry, signal: AbortSignal): Promise<boolean> {
+    if (!this.isOfAnotherBoot(entry)) return false;
+    const { limit } = (await this.#capsOf(entry)?.limit(entry.board, signal)) ?? {};
+    return limit === undefined || entry.ours === undefined || !isSame(limit, entry.ours);
+  }
+
+  isOfAnotherBoot({ backend, boot }: JournalEntry): boolean {
+    const now = this.#options.host?.boot;
+    return backend !== "http" && boot !== undefined && now !== undefined && boot !== now;
+  }
+
+  #capsOf({ backend }: JournalEntry) {
+    const { host } = this.#options;
+    return host && [...host.cpuCaps, host.gpu].find((one) => journalName(one) === backend);
   }
 
   async #overHttp({ node = "", board, original }: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {

@@ -11,7 +11,7 @@ import { isNonNegative, type Percent, percent, type Watts } from "../../core/uni
 import type { Clock } from "../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
-import { keepOriginal, keyOf, type Owner } from "./cap-keeper.ts";
+import { circumstances, keepOriginal, keyOf, type Owner } from "./cap-keeper.ts";
 import { Troubles } from "./troubles.ts";
 
 /** The one board of a throttle: all of the node's CPUs. */
@@ -128,8 +128,8 @@ export class ThrottleKeeper {
           result: "blocked",
           message: `what the CPUs run at now cannot be read, so nothing is changed: ${unreadable}`,
         };
-      const at = new Date(this.#clock.now()).toISOString();
-      const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, at });
+      const when = circumstances(this.#owner, backend.name, this.#clock);
+      const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, ...when });
       if (unkept !== undefined) return unkept;
       this.#adopted = name;
     }
