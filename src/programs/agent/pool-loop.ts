@@ -1,9 +1,14 @@
-import { fnv1a32 } from "../../core/control/index.ts";
-import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import {
+  elapsed,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type RandomSource,
+} from "../../core/units/index.ts";
 import type { Clock, Timer } from "../../platform/clock/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
-import { jittered } from "../../platform/random/index.ts";
 import { unlessHung } from "./ending.ts";
 import type { FactsView } from "./facts.ts";
 import type { Figures } from "./figures.ts";
@@ -11,6 +16,7 @@ import type { News } from "./news.ts";
 import type { NodeTick } from "./node-control.ts";
 import type { NodeRunner } from "./node-runner.ts";
 import { stalledFor } from "./own-loop.ts";
+import { restAfter, untilTurn } from "./turns.ts";
 
 export interface PoolLoopOptions {
   readonly view: FactsView & { isOwn(name: string): boolean };
@@ -35,10 +41,6 @@ const PATIENCE = milliseconds(500);
 /** Ticks under way in all. */
 const MOST_OPEN = 2048;
 const COALESCE = milliseconds(250);
-/** A node that does not answer is left alone, for longer each time. */
-const MOST_DOUBLINGS = 4;
-const LONGEST_REST = 300_000;
-const SPREAD = 0.2;
 
 interface Slot {
   readonly runner: NodeRunner;
@@ -128,7 +130,7 @@ export class PoolLoop {
 
   /** Whose nodes these are by now. A node that left keeps its place until nothing of ours is in force on it. */
   #survey(): void {
-    const { view, journal, runnerOf, interval } = this.#options;
+    const { view, journal, runnerOf, clock, interval } = this.#options;
     if (this.#stop.signal.aborted) return;
     // Before the cluster was read, those whose originals are kept are all that is known of: their lease may run out.
     const known = view.missing.length === 0;
@@ -145,7 +147,7 @@ export class PoolLoop {
       if (this.#slots.has(name)) continue;
       const slot = { runner: runnerOf(name), timer: undefined, busy: false, again: false, silent: 0 };
       this.#slots.set(name, slot);
-      this.#arm(slot, milliseconds(shareOf(name) * interval));
+      this.#arm(slot, untilTurn(name, interval, clock.monotonic()));
     }
   }
 
@@ -214,8 +216,7 @@ export class PoolLoop {
     this.#open--;
     slot.busy = false;
     if (!this.#stop.signal.aborted) {
-      const rest = milliseconds(Math.max(0, this.#restOf(slot) - (clock.monotonic() - started)));
-      this.#arm(slot, slot.again ? COALESCE : rest);
+      this.#arm(slot, slot.again ? COALESCE : this.#restOf(slot, started));
       slot.again = false;
     }
     discount();
@@ -235,17 +236,19 @@ export class PoolLoop {
     }
   }
 
-  #restOf({ silent }: Slot): Milliseconds {
-    const { interval, random, figures } = this.#options;
-    if (silent === 0) return interval;
-    figures.skipped("silent");
-    const wait = Math.min(interval * 2 ** Math.min(silent, MOST_DOUBLINGS), Math.max(interval, LONGEST_REST));
-    return jittered(milliseconds(wait), SPREAD, random);
+  /** From the end of a tick that began at `started` to the next. */
+  #restOf({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
+    const { clock, interval, random, figures } = this.#options;
+    const now = clock.monotonic();
+    if (silent > 0) {
+      figures.skipped("silent");
+      return milliseconds(Math.max(0, restAfter(silent, interval, random) - elapsed(started, now)));
+    }
+    // A timer may come a moment early: the turn it came for is not the next.
+    const from = monotonicInstant(Math.max(now, started + COALESCE));
+    return milliseconds(elapsed(now, from) + untilTurn(runner.name, interval, from));
   }
 }
-
-/** Where in the interval a node's ticks fall. Names that differ by their last digit have hashes that lie close together. */
-const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;
 
 /** Nobody answered who was asked. */
 const isSilent = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {

@@ -11,12 +11,14 @@ beforeEach(async () => {
   trial = new Trial();
   service = new ControlService();
   await service.listen();
-  await trial.route("all", {
-    target: { scope: "cluster" },
-    sources: { cpu: { type: "http", http: { endpoint: service.telemetry, timeoutSeconds: 2 } } },
-    controls: { cpu: { type: "http", http: { endpoint: service.control, timeoutSeconds: 2 } } },
-  });
+  await routeAll(2);
 });
+const routeAll = async (timeoutSeconds: number) =>
+  trial.route("all", {
+    target: { scope: "cluster" },
+    sources: { cpu: { type: "http", http: { endpoint: service.telemetry, timeoutSeconds } } },
+    controls: { cpu: { type: "http", http: { endpoint: service.control, timeoutSeconds } } },
+  });
 afterEach(async () => {
   await trial.end();
   await service.close();
@@ -85,16 +87,29 @@ describe("pool mode", () => {
     await trial.until(() => all.every(isCapped));
   });
 
-  it("spreads ticks over the interval", async () => {
+  it("spreads ticks over the interval, from the first round on and again after a change for all nodes", async () => {
     await add(names(50));
     pool();
-    const times = new Set<number>();
-    for (let turn = 0; turn < 80; turn++) {
-      const before = service.commands.length;
-      await trial.passSlowly(0.25);
-      if (service.commands.length > before) times.add(turn);
-    }
-    expect(times.size).toBeGreaterThan(15);
+    /** In how many quarters of a second of an interval somebody was asked. */
+    const spread = async () => {
+      const times = new Set<number>();
+      for (let turn = 0; turn < 80; turn++) {
+        const before = service.asked.length;
+        await trial.passSlowly(0.25);
+        if (service.asked.length > before) times.add(turn);
+      }
+      return times.size;
+    };
+    expect(await spread()).toBeGreaterThan(15);
+    service.asked.length = 0;
+    await routeAll(3);
+    await trial.passSlowly(2);
+    expect(new Set(service.asked.filter((path) => path.startsWith("/telemetry/"))).size).toBe(50);
+    await trial.passSlowly(20);
+    service.asked.length = 0;
+    expect(await spread()).toBeGreaterThan(15);
+    // Once each.
+    expect(service.asked.filter((path) => path.startsWith("/telemetry/")).length).toBeLessThanOrEqual(55);
   });
 
   it("X-39 a node that is routed to the host is blocked", async () => {
