@@ -69,7 +69,9 @@ export class GpuDevice {
     // The limit before us is asked for only where a cap may go above it: some boards take long to answer.
     const device = reachable && capped ? await this.#keeper.device(seat, signal) : seat.board.device;
     const inForce = reachable ? await this.#keeper.inForce(seat, signal) : heldBy(this.#keeper, seat);
-    const write: WriteOutcome | undefined = locked === undefined ? undefined : { result: "blocked", message: locked };
+    // What carries a cap of ours is lifted, or checked, as any other; what carries none is not touched.
+    const shut = locked !== undefined && inForce === undefined;
+    const write: WriteOutcome | undefined = shut ? { result: "blocked", message: locked } : undefined;
     return { seat, board: { id, device, inForce, lost, write }, undone: undefined, contested: undefined };
   }
 

@@ -145,6 +145,23 @@ describe("a cap is a promise", () => {
     expect((await trial.told())?.gpu?.observedPowerWatts).toBe(800);
   });
 
+  it("X-91 a GPU that is locked while it is capped is still lifted, and one that carries no cap is left alone", async () => {
+    trial.machine.gpu.absent = undefined;
+    trial.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    trial.start();
+    await trial.pass(2);
+    expect(trial.machine.gpu.limits.get("GPU-0")).toBe(400);
+    trial.machine.gpu.change("GPU-0", { locked: "a virtual function" });
+    await trial.target("a", {});
+    await trial.pass(2);
+    expect(trial.machine.gpu.limits.get("GPU-0")).toBe(700);
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    await trial.pass(2);
+    expect((await trial.told())?.gpu).toMatchObject({ result: "blocked" });
+    expect(trial.machine.gpu.writes).toEqual(["cap GPU-0 400", "restore GPU-0 700"]);
+  });
+
   it("full throttle that does not help is no success", async () => {
     trial.machine.rapl.absent = "no RAPL";
     trial.machine.draw(700);
