@@ -74,14 +74,14 @@ export class NodeRunner {
     const started = ioClock.monotonic();
     const facts = view.facts(name);
     const silence = view.silence ?? elapsed(this.#startedAt, clock.monotonic());
-    const intent = intentOf(facts, silence, settings.lease, this.#lastEco);
+    const held = control.holds;
+    const intent = intentOf(facts, { silence, holds: held, lastEco: this.#lastEco }, settings.lease);
     if (intent.kind === "enforce" && intent.from === "NodeTwin" && intent.target.profile === "eco")
       this.#lastEco = intent.target;
     const routing = routingOf(name, facts.routes, settings.routing);
     this.#routing = routing;
     const found = await this.#options.discover(facts, routing, this.#last);
     this.#view = found.view;
-    const held = control.holds;
     const tick = await control.tick({ intent, route: routing.route, view: found.view }, signal);
     this.#last = tick;
     figures.ticked(name, tick, control.dvfs);

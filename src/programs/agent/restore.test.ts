@@ -352,6 +352,16 @@ describe("when the API is away", () => {
     trial.api.faults.thaw();
   });
 
+  it("TARGET_LEASE_ACTION=eco caps nothing on a node that was never seen to be managed", async () => {
+    trial.api.faults.add({ fault: { kind: "refused" } });
+    const agent = trial.start({ TARGET_LEASE: "1m", TARGET_LEASE_ACTION: "eco" });
+    await trial.pass(100);
+    expect(trial.machine.rapl.writes).toEqual([]);
+    expect(limits()).toEqual(ORIGINALS);
+    trial.api.faults.clear();
+    await agent.stop();
+  });
+
   it("an agent that stops meanwhile restores, and ends in time", async () => {
     await trial.target("a", capped);
     const agent = trial.start();
