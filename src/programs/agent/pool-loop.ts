@@ -16,6 +16,7 @@ import type { News } from "./news.ts";
 import type { NodeTick } from "./node-control.ts";
 import type { NodeRunner } from "./node-runner.ts";
 import { stalledFor } from "./own-loop.ts";
+import { publishedFor } from "./target.ts";
 import { restAfter, untilTurn } from "./turns.ts";
 
 export interface PoolLoopOptions {
@@ -137,8 +138,8 @@ export class PoolLoop {
     const names = new Set(known ? view.names() : []);
     for (const { node } of journal.entries()) {
       if (node === undefined || names.has(node)) continue;
-      if (view.isOwn(node)) names.add(node);
-      else if (known) this.#disown(node);
+      if (known && this.#isTaken(node)) this.#disown(node);
+      else if (known || view.isOwn(node)) names.add(node);
     }
     for (const [name, slot] of this.#slots) {
       if (known && !names.has(name) && !slot.busy && !slot.runner.control.holds) this.#remove(name, slot);
@@ -151,7 +152,13 @@ export class PoolLoop {
     }
   }
 
-  /** It is another agent's by now, which has set its own cap: restoring ours would undo it. */
+  /** Whether another agent's target is, or will soon be, in force there. Where nobody has one, nobody else would restore ours. */
+  #isTaken(node: string): boolean {
+    const { view } = this.#options;
+    return !view.isOwn(node) && publishedFor(view.facts(node)) !== undefined;
+  }
+
+  /** It is another agent's by now, which sets its own cap: restoring ours would undo it. */
   #disown(node: string): void {
     for (const entry of this.#options.journal.of(node)) this.#options.journal.drop(entry);
   }

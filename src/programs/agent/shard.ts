@@ -35,9 +35,11 @@ export interface ShardOptions extends WatchOptions {
   readonly selector: LabelSelector;
   readonly shards: number;
   readonly shard: number;
+  /** Other shards' nodes on which something of ours may be in force. */
+  readonly held: ReadonlySet<string>;
 }
 
-/** The nodes of one shard of the pool, by watches on whole kinds that keep only this shard's objects. */
+/** The nodes of one shard of the pool, by watches on whole kinds that keep only what concerns this shard. */
 export class ShardWatch implements FactsView {
   readonly #options: ShardOptions;
   readonly #nodes: Reflector<OwnNode>;
@@ -51,7 +53,7 @@ export class ShardWatch implements FactsView {
     const own =
       <Value>(project: (object: KubeObject) => Value) =>
       (object: KubeObject) =>
-        this.#isOwn(object.metadata.name) ? project(object) : undefined;
+        this.#concerns(object.metadata.name) ? project(object) : undefined;
     this.#nodes = this.#reflect({
       resource: resources.nodes,
       project: own(ownNodeOf),
@@ -72,7 +74,7 @@ export class ShardWatch implements FactsView {
         project: (object) => {
           const profile = readAs(telemetryProfileKind)(object);
           const { scope, nodeName } = profile.spec.target;
-          return scope === "cluster" || (nodeName !== undefined && this.#isOwn(nodeName)) ? profile : undefined;
+          return scope === "cluster" || (nodeName !== undefined && this.#concerns(nodeName)) ? profile : undefined;
         },
         indexes: { node: ({ spec: { target } }) => (target.scope === "cluster" ? CLUSTER : target.nodeName) },
       },
@@ -84,7 +86,7 @@ export class ShardWatch implements FactsView {
   }
 
   names(): Iterable<string> {
-    return Array.from(this.#nodes.store.entries(), ([name]) => name);
+    return Array.from(this.#nodes.store.entries(), ([name]) => name).filter((name) => this.isOwn(name));
   }
 
   facts(name: string): NodeFacts {
@@ -100,7 +102,7 @@ export class ShardWatch implements FactsView {
 
   /** Whether a node of this name would be this agent's. */
   isOwn(name: string): boolean {
-    return this.#isOwn(name);
+    return shardOf(name, this.#options.shards) === this.#options.shard;
   }
 
   get silence(): Milliseconds | undefined {
@@ -131,8 +133,8 @@ export class ShardWatch implements FactsView {
     };
   }
 
-  #isOwn(name: string): boolean {
-    return shardOf(name, this.#options.shards) === this.#options.shard;
+  #concerns(name: string): boolean {
+    return this.isOwn(name) || this.#options.held.has(name);
   }
 
   #reflect<Value extends Watched, Index extends string = never>(

@@ -171,6 +171,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         selector: config.POOL_NODE_SELECTOR,
         shards: config.POOL_SHARDS,
         shard: config.POOL_SHARD_ID,
+        held: new Set(Array.from(journal.entries(), ({ node: held }) => held ?? "")),
       })
     : undefined;
   const view = shard ?? new OwnNodeWatch(node, watching);
