@@ -26,6 +26,12 @@ export interface Seat {
   readonly board: CapBoard;
 }
 
+/** A board that carries a cap of ours and cannot be seen. */
+export interface MissingBoard {
+  readonly id: string;
+  readonly ours: Watts;
+}
+
 export type Check =
   | { readonly kind: "holds"; readonly message?: string }
   /** Somebody set it higher; it is to be set again. */
@@ -113,6 +119,21 @@ export class CapKeeper {
     if (asked !== undefined) return asked;
     const { limit } = await seat.backend.limit(seat.board.id, signal);
     return limit ?? SOME_CAP;
+  }
+
+  /** What the journal says is ours and these backends do not show any more: nobody can lift it now. */
+  missing(backends: readonly PowerCapBackend[], seats: readonly Seat[]): readonly MissingBoard[] {
+    const shown = new Set(seats.map((seat) => this.#name(seat)));
+    // The packages behind a service are always there; its GPUs are not.
+    const kept = backends.flatMap((backend) =>
+      backend.name === "http"
+        ? [backend.kind === "gpu" ? this.#journal.get(keyOf(this.#owner, "http", "gpus")) : undefined]
+        : this.#journal.of().filter((entry) => entry.backend === journalName(backend)),
+    );
+    return kept
+      .filter((entry) => entry !== undefined)
+      .filter((entry) => !shown.has(nameIn(entry)))
+      .map(({ board, ours = 0 }) => ({ id: board, ours: watts(ours) }));
   }
 
   /** The range of the board, with the limit it had before us. */
@@ -224,8 +245,7 @@ export class CapKeeper {
   }
 
   #name(seat: Seat): string {
-    const { backend, endpoint = "", board } = this.#key(seat);
-    return `${backend} ${endpoint} ${board}`;
+    return nameIn(this.#key(seat));
   }
 
   async #keep({ backend, board }: Seat, ours: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
@@ -254,6 +274,8 @@ export class CapKeeper {
     if (untouched) this.forget(seat);
   }
 }
+
+const nameIn = ({ backend, endpoint = "", board }: JournalKey): string => `${backend} ${endpoint} ${board}`;
 
 /** Undefined once it is safe; otherwise what keeps the write from being done. */
 export async function keepOriginal(journal: Journal, entry: JournalEntry): Promise<WriteOutcome | undefined> {

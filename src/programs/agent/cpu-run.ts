@@ -12,7 +12,7 @@ import {
 import type { HardwareView } from "../../core/inventory/index.ts";
 import { type Watts, watts } from "../../core/units/index.ts";
 import type { PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
-import type { CapKeeper, Seat } from "./cap-keeper.ts";
+import type { CapKeeper, MissingBoard, Seat } from "./cap-keeper.ts";
 import { together, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 import type { ThrottleKeeper } from "./throttle-keeper.ts";
@@ -47,6 +47,7 @@ export class CpuRun {
   readonly #tick: CpuTick;
   readonly #keeper: CapKeeper;
   readonly #throttle: ThrottleKeeper;
+  readonly #missing: readonly MissingBoard[];
 
   constructor(tick: CpuTick, seats: readonly Seat[], packages: number, keeper: CapKeeper, throttle: ThrottleKeeper) {
     this.#tick = tick;
@@ -54,6 +55,7 @@ export class CpuRun {
     this.packages = packages;
     this.#keeper = keeper;
     this.#throttle = throttle;
+    this.#missing = keeper.missing(tick.caps, seats);
   }
 
   /** Plans, acts, and plans again with what came of it, until nothing is left to do. */
@@ -107,7 +109,8 @@ export class CpuRun {
 
   async #inForce(): Promise<Watts | undefined> {
     const held = await Promise.all(this.seats.map(async (seat) => this.#keeper.inForce(seat, this.#tick.signal)));
-    return extreme(held, Math.min);
+    const unseen = this.#missing.map(({ ours }) => ours);
+    return extreme(held, Math.min) ?? extreme(unseen, Math.min);
   }
 
   async #act(action: CpuAction, signal: AbortSignal): Promise<Acted> {
@@ -124,7 +127,12 @@ export class CpuRun {
   }
 
   async #lift(signal: AbortSignal): Promise<Acted> {
-    const raplWrite = together(await Promise.all(this.seats.map(async (seat) => this.#keeper.lift(seat, signal))));
+    const lifted = await Promise.all(this.seats.map(async (seat) => this.#keeper.lift(seat, signal)));
+    const stuck = this.#missing.map(({ id, ours }): WriteOutcome => {
+      const message = `our cap of ${ours} W on ${id} cannot be lifted: it is not there any more`;
+      return { result: "blocked", message };
+    });
+    const raplWrite = together([...lifted, ...stuck]);
     return raplWrite.result === "applied" ? { raplWrite, raplCap: undefined } : { raplWrite };
   }
 

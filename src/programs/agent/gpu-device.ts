@@ -9,15 +9,17 @@ import {
 } from "../../core/control/index.ts";
 import { type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import type { PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
-import { CapKeeper, type Owner, type Seat } from "./cap-keeper.ts";
+import { CapKeeper, type MissingBoard, type Owner, type Seat } from "./cap-keeper.ts";
 import { type Found, seatsOf } from "./host.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 
 export interface GpuTick {
   readonly enabled: boolean;
-  /** What the route offers. */
+  /** What the route offers, and what of it is there. */
+  readonly backends: readonly PowerCapBackend[];
   readonly found: Found;
   /** How many boards the one board of a service stands for. */
   readonly count: number;
@@ -51,11 +53,17 @@ export class GpuDevice {
     const { found, intent, enabled } = tick;
     const seats = seatsOf(found);
     const asked = intent.watts !== undefined || intent.pctOfMax !== undefined;
-    if (seats.length === 0 && !asked) return undefined;
+    const missing = this.#keeper.missing(tick.backends, seats).map(gone);
+    if (seats.length === 0 && missing.length === 0 && !asked) return undefined;
     const noBackend = seats.length === 0 ? words(...found.absent) || "there is nothing to cap GPUs with" : undefined;
     for (const seat of seats) this.#keeper.observe(seat, this.#powerOf(seat, tick), tick.power.since);
     const runs = await Promise.all(seats.map(async (seat) => this.#begin(seat, tick)));
-    const control = (): GpuControl => ({ enabled, noBackend, intent, boards: runs.map(({ board }) => board) });
+    const control = (): GpuControl => ({
+      enabled,
+      noBackend,
+      intent,
+      boards: [...runs.map(({ board }) => board), ...missing],
+    });
     const backend = found.backend?.name ?? "none";
     if (tick.simulate) return simulated(backend, control());
     await this.#carryOut(runs, control, tick);
@@ -145,6 +153,13 @@ const heldBy = (keeper: CapKeeper, seat: Seat): Watts | undefined => {
   const entry = keeper.entry(seat);
   return entry && watts(entry.ours ?? 0);
 };
+
+const gone = ({ id, ours }: MissingBoard): GpuBoard => ({
+  id,
+  device: {},
+  inForce: ours,
+  lost: `it is not there any more; it may carry our cap of ${ours} W still`,
+});
 
 function simulated(backend: string, control: GpuControl): DeviceReport {
   const would = planGpu(control).map((action) =>

@@ -3,6 +3,7 @@ import { type CapIntent, cpuCapIntent, gpuCapIntent } from "../../core/control/i
 import type { HardwareView } from "../../core/inventory/index.ts";
 import { percent } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import type { PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import { journalName } from "./cap-keeper.ts";
@@ -123,8 +124,12 @@ export class NodeControl {
 
   async #gpusOf(route: ControlRoute, hostGpus: Found, signal: AbortSignal): Promise<Found> {
     if (route.type === "host") return hostGpus;
-    const caps = this.#routes.gpu?.caps;
-    return firstPresent(caps === undefined ? [] : [caps], signal);
+    return firstPresent(this.#gpuBackends(route), signal);
+  }
+
+  #gpuBackends({ type }: ControlRoute): readonly PowerCapBackend[] {
+    const backend = type === "host" ? this.#options.host?.gpu : this.#routes.gpu?.caps;
+    return backend === undefined ? [] : [backend];
   }
 
   async #tickCpu(
@@ -165,6 +170,7 @@ export class NodeControl {
       return view.gpu === undefined && !isAsked(intent) ? undefined : unusable(gpuControl.why, intent);
     return this.#gpu.tick({
       enabled: gpuControl.type !== "none",
+      backends: this.#gpuBackends(gpuControl),
       found,
       count: view.gpu?.count ?? 1,
       intent,

@@ -83,6 +83,48 @@ describe("when the agent stops", () => {
   });
 });
 
+describe("what sets limits goes away while ours is in force", () => {
+  it("X-91 is told, until what is ours can be lifted", async () => {
+    trial.machine.gpu.absent = undefined;
+    trial.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
+    await trial.target("a", { ...capped, gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    trial.start();
+    await trial.pass(2);
+    trial.machine.rapl.absent = "the module is gone";
+    trial.machine.gpu.absent = "the driver is gone";
+    await trial.target("a", {});
+    await trial.pass(2);
+    const told = await trial.told();
+    expect(told).toMatchObject({ cpu: { result: "blocked" }, gpu: { result: "blocked" } });
+    expect(told?.cpu?.message).toContain("our RAPL cap of 200 W cannot be lifted");
+    expect(told?.gpu?.message).toContain("GPU GPU-0 keeps our cap of 400 W");
+    trial.machine.rapl.absent = undefined;
+    trial.machine.gpu.absent = undefined;
+    await trial.pass(20);
+    expect(await trial.told()).toMatchObject({ cpu: { result: "none" }, gpu: { result: "none" } });
+    expect(limits()).toEqual(ORIGINALS);
+    expect(trial.machine.gpu.limits.get("GPU-0")).toBe(700);
+  });
+
+  it("X-91 one board that is not shown any more is told, whatever the others say", async () => {
+    trial.machine.gpu.absent = undefined;
+    for (const id of ["GPU-0", "GPU-1"]) trial.machine.gpu.add(id, { min: watts(100), max: watts(700) });
+    await trial.target("a", { ...capped, gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    trial.start();
+    await trial.pass(2);
+    const { rapl, gpu } = trial.machine;
+    rapl.boards.pop();
+    gpu.boards.pop();
+    await trial.target("a", {});
+    await trial.pass(45);
+    const told = await trial.told();
+    expect(told).toMatchObject({ cpu: { result: "blocked" }, gpu: { result: "error" } });
+    expect(told?.cpu?.message).toContain("our cap of 200 W on package-1 cannot be lifted");
+    expect(told?.gpu?.message).toContain("GPU GPU-1 error: it is not there any more");
+    expect([rapl.limits.get("package-0"), gpu.limits.get("GPU-0")]).toEqual([340, 700]);
+  });
+});
+
 describe("when a node leaves management", () => {
   it("X-41 its originals are back, whatever RESTORE_ON_EXIT says, and nothing more is written about it", async () => {
     await trial.target("a", capped);
