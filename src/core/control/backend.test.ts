@@ -311,6 +311,16 @@ describe("the percent path", () => {
     ]);
   });
 
+  it("X-87 lifts a RAPL cap from before even where the percentage cannot be enforced, or says that it cannot", () => {
+    const lift = [{ kind: "liftRaplCap" }];
+    expect(planCpu(control({ cap, ...throttled(0, 300), mode: "rapl" })).actions).toEqual(lift);
+    expect(planCpu(control({ cap, ...throttled(0, 300), dvfsAvailable: false })).actions).toEqual(lift);
+    for (const over of [{ mode: "rapl" }, { dvfsAvailable: false }] as const)
+      expect(planCpu(control({ cap, ...throttled(0, 300), raplAvailable: false, ...over })).report?.message).toContain(
+        "our RAPL cap of 300 W cannot be lifted",
+      );
+  });
+
   it("X-87 is blocked while a RAPL cap from before cannot be lifted", () => {
     expect(planCpu(control({ cap, ...throttled(40, 300), raplAvailable: false }))).toEqual({
       backend: "dvfs",

@@ -197,12 +197,12 @@ function regulate(control: CpuControl, wattsPerPackage: Watts, why: Words): CpuP
 function throttleByPercent(control: CpuControl, pctOfMax: Percent): CpuPlan {
   const { mode, dvfsAvailable, inForce, throttleWrite } = control;
   const why = `${pctOfMax} % of an unknown maximum is not known in watts`;
+  const releases = [releaseRapl(control)];
   if (mode === "rapl") {
-    const releases = [releaseThrottle(control)];
+    releases.push(releaseThrottle(control));
     return settle(control, { backend: "none", releases, result: "blocked" }, why, RAPL_ONLY);
   }
-  if (!dvfsAvailable) return settle(control, { backend: "none", result: "blocked" }, why, NO_CPUFREQ);
-  const releases = [releaseRapl(control)];
+  if (!dvfsAvailable) return settle(control, { backend: "none", releases, result: "blocked" }, why, NO_CPUFREQ);
   const throttlePct = percentThrottle(pctOfMax);
   const kind = throttlePct === inForce.throttlePct ? "checkThrottle" : "setThrottle";
   const actions: CpuAction[] = throttleWrite === undefined ? [{ kind, throttlePct }] : [];
