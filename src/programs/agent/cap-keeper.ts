@@ -152,7 +152,7 @@ export class CapKeeper {
     const name = this.#name(seat);
     if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
     if (board.locked !== undefined) return { result: "blocked", message: `${board.id}: ${board.locked}` };
-    const resting = this.#troubles.resting(name);
+    const resting = this.#troubles.resting(name, cap);
     if (resting !== undefined) return resting;
     const fresh = this.entry(seat) === undefined;
     const unkept = fresh ? await this.#keep(seat, cap, signal) : undefined;
@@ -164,7 +164,7 @@ export class CapKeeper {
     if (fresh) this.#held.delete(name);
     const outcome = await backend.cap(board.id, cap, signal);
     if (outcome.result !== "applied") {
-      this.#troubles.failed(name, outcome);
+      this.#troubles.failed(name, outcome, cap);
       if (fresh) await this.#forgetUntouched(seat, outcome, signal);
       return outcome;
     }

@@ -87,6 +87,31 @@ describe("a cap is a promise", () => {
     expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
   });
 
+  it("what fails again and again rests, and a new target is tried at once", async () => {
+    trial.machine.throttle.absent = "no cpufreq";
+    trial.machine.rapl.refusal = { result: "error", message: "EIO" };
+    trial.start();
+    await trial.pass(115);
+    expect(trial.machine.rapl.writes.filter((what) => what === "cap package-0 200").length).toBeLessThan(5);
+    trial.machine.rapl.refusal = undefined;
+    await trial.target("a", { cpu: { packagePowerCapWatts: 180 } });
+    await trial.pass(2);
+    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 180, "package-1": 180 });
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+  });
+
+  it("X-87 a new percentage is tried at once, too", async () => {
+    trial.machine.rapl.absent = "no RAPL";
+    trial.machine.throttle.refusal = { result: "error", message: "EIO" };
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    trial.start();
+    await trial.pass(115);
+    trial.machine.throttle.refusal = undefined;
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 70 } });
+    await trial.pass(2);
+    expect(trial.machine.throttle.throttlePct).toBe(30);
+  });
+
   it("somebody who sets it lower is not fought: what was promised holds", async () => {
     trial.start();
     await trial.pass(2);

@@ -118,7 +118,7 @@ export class ThrottleKeeper {
   async #write(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
     const key = this.#key(backend);
     const name = this.#name(backend);
-    const resting = this.#troubles.resting(name);
+    const resting = this.#troubles.resting(name, throttlePct);
     if (resting !== undefined) return resting;
     const fresh = this.#journal.get(key) === undefined;
     if (fresh) {
@@ -139,7 +139,7 @@ export class ThrottleKeeper {
       this.#unsure = false;
       this.#journal.note(key, throttlePct);
     } else {
-      this.#troubles.failed(name, outcome);
+      this.#troubles.failed(name, outcome, throttlePct);
       // A refusal changed nothing; a failure may have changed some of it.
       if (fresh && outcome.result === "blocked") this.#journal.drop(key);
     }

@@ -6,6 +6,8 @@ interface Trouble {
   readonly failures: number;
   readonly until: MonotonicInstant;
   readonly outcome: WriteOutcome;
+  /** What was to be written: something else is tried at once. */
+  readonly asked: number | undefined;
 }
 
 /** What fails once may pass; what fails so often does not change within a tick. */
@@ -23,11 +25,12 @@ export class Troubles {
     this.#clock = clock;
   }
 
-  failed(name: string, outcome: WriteOutcome): void {
-    const failures = (this.#of.get(name)?.failures ?? 0) + 1;
+  failed(name: string, outcome: WriteOutcome, asked?: number): void {
+    const before = this.#of.get(name);
+    const failures = (before?.asked === asked ? (before?.failures ?? 0) : 0) + 1;
     const doublings = Math.min(failures - TRIED_AT_ONCE, MOST_DOUBLINGS);
     const rest = failures < TRIED_AT_ONCE ? 0 : Math.min(FIRST_REST * 2 ** doublings, LONGEST_REST);
-    this.#of.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + rest), outcome });
+    this.#of.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + rest), outcome, asked });
   }
 
   succeeded(name: string): void {
@@ -35,9 +38,9 @@ export class Troubles {
   }
 
   /** The last outcome, in place of another try; undefined when it may be tried. */
-  resting(name: string): WriteOutcome | undefined {
+  resting(name: string, asked?: number): WriteOutcome | undefined {
     const trouble = this.#of.get(name);
-    if (trouble === undefined || this.#clock.monotonic() >= trouble.until) return undefined;
+    if (trouble === undefined || trouble.asked !== asked || this.#clock.monotonic() >= trouble.until) return undefined;
     const { result, message } = trouble.outcome;
     const every = formatDuration(milliseconds(LONGEST_REST));
     return {
