@@ -49,13 +49,18 @@ export class AgentProcess {
     options: readonly string[] = nodeOptions,
   ): Promise<AgentProcess> {
     const [port = 0] = await freePorts(1);
-    const own = { ...environment, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "warn", ...variables };
+    const own = { ...environment, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "fatal", ...variables };
     const child = spawn(process.execPath, [...options, program, "agent"], {
       stdio: ["ignore", 2, "inherit"],
       env: { PATH: process.env["PATH"], ...own },
     });
     const agent = new AgentProcess(child, `http://127.0.0.1:${port}`);
-    await agent.until(async () => (await fetch(`${agent.#url}/readyz`)).ok, "ready");
+    try {
+      await agent.until(async () => (await fetch(`${agent.#url}/readyz`)).ok, "ready");
+    } catch (error) {
+      child.kill("SIGKILL");
+      throw error;
+    }
     return agent;
   }
 

@@ -23,9 +23,9 @@ const SHORT = "1s";
 const USUAL = "20s";
 const MINUTE_MS = 60_000;
 const SHORT_MS = 30_000;
-/** Four times as often as by default. */
-const POOL_INTERVAL_S = 5;
-const POOL_INTERVALS = 6;
+/** As often as by default. */
+const POOL_INTERVAL_S = 20;
+const POOL_INTERVALS = 3;
 const AT_ONCE = 48;
 const twins = `/apis/${apiVersion}/nodetwins`;
 const applied = "application/apply-patch+yaml";
@@ -129,7 +129,8 @@ async function daemonset(
     try {
       const limit = () => readFileSync(join(folder, "sys", limitFile(1)), "utf8");
       await agent.until(async () => limit() === "240000000", "capping");
-      // The first words about it are told.
+      // Power is known from the second tick on, and what is known by then is told.
+      await agent.until(async () => (await agent.ticks()).count >= 3, "ticking");
       await sleep(5000);
       const spent = await idle(agent, plane, identity, interval === SHORT ? SHORT_MS : MINUTE_MS);
       if (interval === SHORT) {
@@ -206,7 +207,7 @@ async function controlPool(
     figures["pool: from the start to all live nodes capped"] = { unit: "s", value: (performance.now() - begun) / 1000 };
     figures["pool: live nodes capped"] = { unit: "", value: capped() };
     // All have told their first status, and the dead are known as such.
-    await sleep(4 * POOL_INTERVAL_S * 1000);
+    await sleep(2 * POOL_INTERVAL_S * 1000);
     const before = { ticks: await agent.ticks(), processor: processorSeconds(agent.pid) };
     service.asked.length = 0;
     await sleep(POOL_INTERVALS * POOL_INTERVAL_S * 1000);
