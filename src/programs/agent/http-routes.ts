@@ -9,7 +9,7 @@ import {
 } from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
-import type { NodePower } from "./power.ts";
+import type { HostPower } from "./power.ts";
 import type { ControlRoute, Route } from "./routing.ts";
 
 interface HttpWay {
@@ -43,7 +43,7 @@ export class HttpRoutes {
   }
 
   /** Takes the route, and what is known of the devices behind it. */
-  learn({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: NodePower): void {
+  learn({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: HostPower): void {
     this.#devices = { cpu: cpusOf(view, cpuService), gpu: gpusOf(view, gpuService) };
     this.#cpu = this.#way("cpu", cpuControl, this.#cpu);
     this.#gpu = this.#way("gpu", gpuControl, this.#gpu);

@@ -12,7 +12,7 @@ import { GpuDevice } from "./gpu-device.ts";
 import { type Found, firstPresent, type Host } from "./host.ts";
 import { HttpRoutes } from "./http-routes.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
-import { NodeMeter, type NodePower } from "./power.ts";
+import { type HostPower, NodeMeter, type NodePower } from "./power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 import type { ControlRoute, Route } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
@@ -85,15 +85,23 @@ export class NodeControl {
   async tick({ intent, route, view }: TickInput, signal: AbortSignal): Promise<NodeTick> {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
-    const hostGpus = await firstPresent(usesHost && host !== undefined ? [host.gpu] : [], signal);
-    const power = await this.#meter.read(route, hostGpus, signal);
-    if (intent.kind === "hold") return { intent, route, power };
-    this.#routes.learn(route, view, power);
-    const gpus = await this.#gpusOf(route.gpuControl, hostGpus, signal);
+    // A GPU driver that hangs must not keep the CPUs waiting: their part goes on beside it.
+    const hostGpus = firstPresent(usesHost && host !== undefined ? [host.gpu] : [], signal);
+    hostGpus.catch(() => undefined);
+    const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
+    if (intent.kind === "hold") return { intent, route, power: { ...known, gpu: await gpuPower } };
+    this.#routes.learn(route, view, known);
     const stuck = this.#options.settings.simulateOnly ? NOTHING_STUCK : await this.#restoreStrays(route, signal);
     const target = intent.kind === "enforce" ? intent.target : undefined;
-    const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, power, signal);
-    const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
+    const gpuPart = async () => {
+      const power = { ...known, gpu: await gpuPower };
+      const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
+      return { power, gpu: await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal) };
+    };
+    const [cpu, { power, gpu }] = await bothOf(
+      this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal),
+      gpuPart(),
+    );
     const why = intent.kind === "release" ? intent.why : undefined;
     return { intent, route, power, cpu: burdened(cpu, stuck.cpu, why), gpu: gpu && burdened(gpu, stuck.gpu, why) };
   }
@@ -136,7 +144,7 @@ export class NodeControl {
     { cpuControl }: Route,
     intent: CapIntent,
     view: HardwareView,
-    power: NodePower,
+    power: HostPower,
     signal: AbortSignal,
   ): Promise<CpuReport> {
     const { host, settings, onThrottle = () => undefined } = this.#options;
@@ -222,6 +230,12 @@ export class NodeControl {
     this.#options.journal.drop(entry);
     return undefined;
   }
+}
+
+/** Neither is left behind where the other fails: ticks never overlap. */
+async function bothOf<One, Other>(one: Promise<One>, other: Promise<Other>): Promise<[One, Other]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
 }
 
 interface StuckEntry {

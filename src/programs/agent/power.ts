@@ -23,6 +23,9 @@ export interface NodePower {
   readonly zones: readonly ZonePower[];
 }
 
+/** The same before the GPUs have told theirs. */
+export type HostPower = Omit<NodePower, "gpu">;
+
 export interface ZonePower extends EnergyZoneSample {
   readonly power?: Watts | undefined;
   /** When the counter was looked at before. */
@@ -58,7 +61,12 @@ export class NodeMeter {
     this.#options = options;
   }
 
-  async read({ cpuSource, gpuSource }: Route, gpus: Found, signal: AbortSignal): Promise<NodePower> {
+  /** What the GPUs draw may come much later than the rest: their driver is waited for by whoever wants to know. */
+  async read(
+    { cpuSource, gpuSource }: Route,
+    gpus: Promise<Found>,
+    signal: AbortSignal,
+  ): Promise<HostPower & { readonly gpu: Promise<Reading> }> {
     const { clock } = this.#options;
     const since = this.#lastRead ?? clock.monotonic();
     const asked = new Map<string, Promise<HttpReading>>();
@@ -70,10 +78,9 @@ export class NodeMeter {
     };
     const [cpuService, gpuService] = await Promise.all([service(cpuSource), service(gpuSource)]);
     const { zones, missing } = this.#zones();
-    const [cpu, gpu] = await Promise.all([
-      this.#cpu(cpuSource, cpuService, { zones, missing }, since, signal),
-      this.#gpu(gpuSource, gpuService, gpus, since, signal),
-    ]);
+    const gpu = this.#gpu(gpuSource, gpuService, gpus, since, signal);
+    gpu.catch(() => undefined);
+    const cpu = await this.#cpu(cpuSource, cpuService, { zones, missing }, since, signal);
     this.#lastRead = clock.monotonic();
     return { cpu, gpu, cpuService, gpuService, zones };
   }
@@ -100,14 +107,15 @@ export class NodeMeter {
   async #gpu(
     source: SourceRoute,
     service: HttpReading | undefined,
-    gpus: Found,
+    gpus: Promise<Found>,
     since: MonotonicInstant,
     signal: AbortSignal,
   ): Promise<Reading> {
     if (source.type === "http") return { total: service?.gpuPower, boards: NONE, since, missing: service?.failed };
     if (source.type === "prometheus") return this.#query(source, since, signal);
     if (source.type !== "host") return { boards: NONE, since, missing: whyNone(source, "GPU") };
-    const powers = (await gpus.backend?.power?.(signal)) ?? [];
+    const { backend } = await gpus;
+    const powers = (await backend?.power?.(signal)) ?? [];
     const boards = new Map(powers.flatMap(({ id, power }) => (isNonNegative(power) ? [[id, power] as const] : [])));
     const { clock } = this.#options;
     const missing = powers.find(({ power }) => !isNonNegative(power))?.missing ?? "no GPU tells its power";

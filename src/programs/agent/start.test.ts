@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { watts } from "../../core/units/index.ts";
 import { agentPermissions } from "./permissions.ts";
 import { Trial } from "./trial.ts";
 
@@ -106,5 +107,30 @@ describe("what an agent needs", () => {
     expect(await agent.series("joulie_reconcile_errors_total")).toEqual(['joulie_reconcile_errors_total{node="a"} 2']);
     await agent.stop();
     expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
+  });
+
+  it("AGT-48 a GPU driver that hangs keeps nobody from capping the CPUs", async () => {
+    const { gpu, rapl } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    const target = async (cpu: number, board: number) =>
+      trial.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: board } } });
+    await target(300, 600);
+    trial.start();
+    await trial.pass(2);
+    expect(gpu.limits.get("gpu-0")).toBe(600);
+    const answer = Promise.withResolvers<void>();
+    const look = gpu.look.bind(gpu);
+    gpu.look = async () => {
+      await answer.promise;
+      return look();
+    };
+    await target(200, 300);
+    await trial.pass(2);
+    expect(rapl.limits.get("package-0")).toBe(200);
+    expect(gpu.limits.get("gpu-0")).toBe(600);
+    answer.resolve();
+    await trial.pass(2);
+    expect(gpu.limits.get("gpu-0")).toBe(300);
   });
 });
