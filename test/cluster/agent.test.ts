@@ -49,7 +49,7 @@ describe("the agent on a real control plane", () => {
       .filter(({ user: who, verb }) => who === user.user && !["get", "list", "watch"].includes(verb))
       .map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, "")}`);
 
-  it("AGT-05 AGT-23 AGT-28 X-08 X-17 X-63 a target is enforced, told in the twin and in the node's profile, and the operator's fields stay", async () => {
+  it("AGT-05 AGT-23 X-08 X-17 X-63 a target is enforced, told in the twin and in the node's profile, and the operator's fields stay", async () => {
     const machine = scene.machine();
     await scene.node("flow-a.example.com");
     await scene.node("flow-b");
@@ -108,7 +108,7 @@ describe("the agent on a real control plane", () => {
     expect(lists.filter(({ path }) => !path.includes("metadata.name%3Dflow-a.example.com"))).toEqual([]);
   });
 
-  it("X-40 asks nothing and writes little while nothing changes", async () => {
+  it("X-56 asks nothing and writes little while nothing changes", async () => {
     const machine = scene.machine();
     await scene.node("idle-a");
     await scene.target("idle-a", capped);
@@ -130,7 +130,7 @@ describe("the agent on a real control plane", () => {
     expect([[], [`patch ${twins}/idle-a/status`]]).toContainEqual(requests);
   });
 
-  it("X-36 X-58 while the API is frozen the last target stays enforced and DVFS goes on", async () => {
+  it("X-58 while the API is frozen the last target stays enforced and DVFS goes on", async () => {
     const machine = scene.machine();
     machine.draw(20);
     await scene.node("frozen-a");
@@ -213,7 +213,7 @@ describe("the agent on a real control plane", () => {
     expect(plane.audited().filter(({ user, code }) => user === pool.user && code === 403)).toEqual([]);
   });
 
-  it("AGT-06 X-48 SIMULATE_ONLY tells what it would do, and does nothing", async () => {
+  it("X-42 SIMULATE_ONLY tells what it would do, and does nothing", async () => {
     const machine = scene.machine();
     await scene.node("simulated");
     await scene.target("simulated", capped);
