@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { bundle } from "../scripts/bundle.ts";
 import { freePorts } from "../test/controlplane/ports.ts";
 
 const PATIENCE_MS = 60_000;
@@ -27,10 +28,11 @@ export class ExtenderProcess {
     return this.#child.pid ?? Number.NaN;
   }
 
-  /** Ours, from source, once it knows the cluster. */
+  /** Ours, from the bundle as the image has it, once it knows the cluster. */
   static async ours(kubeconfig: string): Promise<ExtenderProcess> {
     const [port = 0, metrics = 0] = await freePorts(2);
-    const main = join(import.meta.dirname, "../src/main.ts");
+    const main = join(import.meta.dirname, "../dist/joulie.mjs");
+    await bundle(main);
     const child = run([...nodeOptions, main, "extender"], {
       KUBECONFIG: kubeconfig,
       EXTENDER_ADDR: `127.0.0.1:${port}`,

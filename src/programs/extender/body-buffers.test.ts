@@ -1,16 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { BodyBuffers } from "./body-buffers.ts";
+import { nurseryCollector } from "./nursery.ts";
+
+const nothing = () => undefined;
 
 describe("body buffers", () => {
   it("the last one serves again, also for a little more", () => {
-    const buffers = new BodyBuffers();
+    const buffers = new BodyBuffers(nothing);
     const first = buffers.take(70_000);
     buffers.give(first);
     expect(buffers.take(71_000)).toBe(first);
   });
 
   it("one that is in use is not given to another", () => {
-    const buffers = new BodyBuffers();
+    const buffers = new BodyBuffers(nothing);
     const first = buffers.take(10);
     buffers.give(first);
     expect(buffers.take(10)).toBe(first);
@@ -18,7 +21,7 @@ describe("body buffers", () => {
   });
 
   it("is as long as asked, the larger one is kept, and nothing asked for is something", () => {
-    const buffers = new BodyBuffers();
+    const buffers = new BodyBuffers(nothing);
     const large = buffers.take(1_000_000);
     expect(large.length).toBeGreaterThanOrEqual(1_000_000);
     buffers.give(large);
@@ -29,7 +32,7 @@ describe("body buffers", () => {
   });
 
   it("one that only one request was so large for is let go in the end", () => {
-    const buffers = new BodyBuffers();
+    const buffers = new BodyBuffers(nothing);
     const huge = buffers.take(64 * 1024 * 1024);
     buffers.give(huge);
     let requests = 0;
@@ -37,5 +40,27 @@ describe("body buffers", () => {
       buffers.give(buffer);
     expect(requests).toBe(100);
     expect(buffers.take(1000).length).toBeLessThan(100_000);
+  });
+
+  it("has the pieces of bodies collected after every 4 MiB of them", () => {
+    let collected = 0;
+    const buffers = new BodyBuffers(() => collected++);
+    for (let piece = 0; piece < 63; piece++) buffers.copied(65_536);
+    expect(collected).toBe(0);
+    for (let piece = 0; piece < 65; piece++) buffers.copied(65_536);
+    expect(collected).toBe(2);
+  });
+
+  it("the collector frees what nobody holds, though nobody asked Node for it by a flag", async () => {
+    const collect = nurseryCollector();
+    const held = () => process.memoryUsage().arrayBuffers / 65_536;
+    collect();
+    const before = held();
+    for (let piece = 0; piece < 64; piece++) Buffer.allocUnsafeSlow(65_536);
+    expect(held() - before).toBeGreaterThan(60);
+    collect();
+    // Their memory goes back on a thread of V8's own.
+    await expect.poll(() => held() - before, { timeout: 5000 }).toBeLessThan(10);
+    expect("gc" in globalThis).toBe(false);
   });
 });

@@ -59,6 +59,7 @@ export async function readBody(request: IncomingMessage, { length, limit, buffer
       buffer = next;
     }
     chunk.copy(buffer, filled);
+    buffers.copied(chunk.length);
     filled = needed;
   };
   request.on("data", take);

@@ -12,6 +12,7 @@ import type { ExtenderConfig } from "./config.ts";
 import { Decider } from "./decide.ts";
 import { Decisions } from "./decisions.ts";
 import { Figures } from "./figures.ts";
+import { nurseryCollector } from "./nursery.ts";
 import { pagesOf } from "./pages.ts";
 import { RequestReader } from "./read-request.ts";
 import { type SchedulerServer, type SchedulerServerLimits, serveScheduler } from "./server.ts";
@@ -113,7 +114,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       tls: tlsFilesOf(config),
       maxBodyBytes,
       budget,
-      buffers: new BodyBuffers(),
+      buffers: new BodyBuffers(nurseryCollector()),
       decide: async (verb, body) => decider[verb](await reader.read(body)),
       unready,
       pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
