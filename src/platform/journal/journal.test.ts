@@ -243,6 +243,16 @@ describe("a journal after a power cut", () => {
     await expect(after.journal.keep(entry("b"))).rejects.toThrow("originals.damaged.json");
   });
 
+  it("comes to have everything in both files, so that either may be lost", async () => {
+    const files = new MemoryFiles();
+    const { journal, clock } = await open(files);
+    await journal.keep(entry("a"));
+    await journal.keep(entry("b"));
+    await clock.advanceAsync(milliseconds(2000));
+    files.files.set("originals.json", "");
+    expect((await open(files)).boards).toEqual(["a", "b"]);
+  });
+
   it("loses nothing where the file that was to follow is whole", async () => {
     const files = new MemoryFiles();
     const first = await open(files);

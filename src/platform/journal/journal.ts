@@ -110,6 +110,8 @@ export class Journal {
     this.#set(entry);
     try {
       await this.#write();
+      // Once more, for the file before to know it, too: then no one file that is lost is a loss.
+      this.#soon();
     } catch (error) {
       this.#delete(entry);
       throw new Error(`cannot keep the original limit in ${files.directory}: ${said(error)}`, { cause: error });
