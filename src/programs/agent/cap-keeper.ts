@@ -47,6 +47,8 @@ interface Held {
   /** What the board said right after it was set. */
   readonly read: Watts | undefined;
   readonly watch: CapWatch;
+  /** False while a write is under way, and after one that failed: then anything may be ours. */
+  readonly sure: boolean;
 }
 
 /** How long a board averages that does not say. */
@@ -152,6 +154,8 @@ export class CapKeeper {
     const name = this.#name(seat);
     if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
     if (board.locked !== undefined) return { result: "blocked", message: `${board.id}: ${board.locked}` };
+    const lower = await this.#lower(seat, signal);
+    if (lower !== undefined && lower < cap) return { result: "applied", message: heldLower(lower) };
     const resting = this.#troubles.resting(name, cap);
     if (resting !== undefined) return resting;
     const fresh = this.entry(seat) === undefined;
@@ -160,8 +164,10 @@ export class CapKeeper {
       this.unkept = unkept.message;
       return unkept;
     }
+    const held = this.#held.get(name);
     // What was held before somebody restored it is not held any more.
     if (fresh) this.#held.delete(name);
+    else if (held !== undefined) this.#held.set(name, { ...held, sure: false });
     const outcome = await backend.cap(board.id, cap, signal);
     if (outcome.result !== "applied") {
       this.#troubles.failed(name, outcome, cap);
@@ -193,7 +199,7 @@ export class CapKeeper {
       return { kind: "holds" };
     }
     // Somebody needs it lower still, for heat or for a budget of their own: what was promised holds.
-    if (limit < expected) return { kind: "holds", message: `held lower, at ${limit} W, by somebody else` };
+    if (limit < expected) return { kind: "holds", message: heldLower(limit) };
     // After a restart a reboot may have reset it: nobody's doing.
     if (held === undefined) return { kind: "undone", found: limit, message: "" };
     const now = this.#clock.monotonic();
@@ -211,6 +217,10 @@ export class CapKeeper {
   async lift(seat: Seat, signal: AbortSignal): Promise<WriteOutcome> {
     const entry = this.entry(seat);
     if (entry === undefined) return { result: "applied" };
+    if ((await this.#lower(seat, signal)) !== undefined) {
+      this.forget(seat);
+      return { result: "applied" };
+    }
     const outcome = await seat.backend.restore(seat.board.id, entry.original, signal);
     if (outcome.result === "applied") this.forget(seat);
     return outcome;
@@ -235,9 +245,19 @@ export class CapKeeper {
     return held === undefined || this.entry(seat) === undefined ? undefined : capVerdict(held.watch);
   }
 
-  #hold(seat: Seat, { asked, read, watched }: Omit<Held, "watch"> & { readonly watched: Watts }): void {
+  /** What the board reads as long as nobody else sets it, where this process can be sure of it. */
+  ours(key: JournalKey): Watts | undefined {
+    const held = this.#held.get(nameIn(key));
+    return held?.sure === true ? (held.read ?? held.asked) : undefined;
+  }
+
+  async #lower(seat: Seat, signal: AbortSignal): Promise<Watts | undefined> {
+    return lowerThanOurs(seat.backend, seat.board.id, this.ours(this.#key(seat)), signal);
+  }
+
+  #hold(seat: Seat, { asked, read, watched }: Pick<Held, "asked" | "read"> & { readonly watched: Watts }): void {
     const trustFrom = monotonicInstant(this.#clock.monotonic() + (seat.board.averagesOver ?? AVERAGES_OVER));
-    this.#held.set(this.#name(seat), { asked, read, watch: watchCap(watched, trustFrom) });
+    this.#held.set(this.#name(seat), { asked, read, watch: watchCap(watched, trustFrom), sure: true });
   }
 
   #key({ backend, board }: Seat): JournalKey {
@@ -274,6 +294,23 @@ export class CapKeeper {
     if (untouched) this.forget(seat);
   }
 }
+
+/**
+ * What somebody else has set a board to, where that is less than we had set: theirs to raise. Told only of RAPL, where all write
+ * the one register that is read; other boards tell the least of what several want, and ours is one of those.
+ */
+export async function lowerThanOurs(
+  backend: PowerCapBackend,
+  board: string,
+  ours: Watts | undefined,
+  signal: AbortSignal,
+): Promise<Watts | undefined> {
+  if (backend.name !== "rapl" || ours === undefined) return undefined;
+  const { limit } = await backend.limit(board, signal);
+  return limit !== undefined && limit < ours && !isSame(limit, ours) ? limit : undefined;
+}
+
+const heldLower = (limit: Watts): string => `held lower, at ${limit} W, by somebody else`;
 
 const nameIn = ({ backend, endpoint = "", board }: JournalKey): string => `${backend} ${endpoint} ${board}`;
 

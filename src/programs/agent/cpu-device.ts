@@ -10,7 +10,7 @@ import {
 } from "../../core/control/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { Journal } from "../../platform/journal/index.ts";
+import type { Journal, JournalKey } from "../../platform/journal/index.ts";
 import { CapKeeper, type Owner, type Seat } from "./cap-keeper.ts";
 import { CpuRun, type CpuTick, extreme } from "./cpu-run.ts";
 import { firstPresent, seatsOf } from "./host.ts";
@@ -50,6 +50,11 @@ export class CpuDevice {
 
   get dvfs() {
     return this.#throttle.dvfs;
+  }
+
+  /** What a board should read as long as nobody else sets it; undefined where that is not known. */
+  ours(key: JournalKey): Watts | undefined {
+    return this.#keeper.ours(key);
   }
 
   async tick(tick: CpuTick): Promise<CpuReport> {

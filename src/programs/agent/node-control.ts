@@ -225,7 +225,7 @@ export class NodeControl {
   }
 
   async #restore(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
-    const { result, message } = await this.#restorer.restore(entry, signal);
+    const { result, message } = await this.#restorer.restore(entry, signal, this.#cpu.ours(entry));
     if (result !== "applied") return { entry, result, message: stuckText(entry, message) };
     this.#options.journal.drop(entry);
     return undefined;

@@ -123,6 +123,49 @@ describe("a cap is a promise", () => {
     expect((await trial.told())?.cpu?.message).toContain("held lower, at 90 W, by somebody else");
   });
 
+  it("what somebody set lower meanwhile is not raised: neither by a new target, nor by its end, nor by the agent's", async () => {
+    const { rapl } = trial.machine;
+    const agent = trial.start();
+    await trial.pass(2);
+    rapl.limits.set("package-1", 90);
+    await trial.target("a", { cpu: { packagePowerCapWatts: 300 } });
+    await trial.pass(2);
+    expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 300, "package-1": 90 });
+    expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
+    expect((await trial.told())?.cpu?.message).toContain("held lower, at 90 W, by somebody else");
+    // As it was before they came: then it is ours again, and moves.
+    rapl.limits.set("package-1", 200);
+    await trial.pass(20);
+    expect(rapl.limits.get("package-1")).toBe(300);
+    rapl.limits.set("package-1", 90);
+    await trial.target("a", {});
+    await trial.pass(5);
+    expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 350, "package-1": 90 });
+    expect(trial.disk.boards).toEqual([]);
+    await trial.target("a", { cpu: { packagePowerCapWatts: 80 } });
+    await trial.pass(2);
+    expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 80, "package-1": 80 });
+    rapl.limits.set("package-0", 60);
+    await agent.stop();
+    expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 60, "package-1": 90 });
+  });
+
+  it("X-91 a lower limit that a failed write of ours may have left is restored", async () => {
+    const { rapl } = trial.machine;
+    trial.machine.throttle.absent = "no cpufreq";
+    const agent = trial.start();
+    await trial.pass(2);
+    rapl.refusal = { result: "error", message: "EIO" };
+    rapl.beforeWrite = () => rapl.limits.set("package-0", 150);
+    await trial.target("a", { cpu: { packagePowerCapWatts: 150 } });
+    await trial.pass(2);
+    expect(rapl.limits.get("package-0")).toBe(150);
+    rapl.refusal = undefined;
+    rapl.beforeWrite = () => undefined;
+    await agent.stop();
+    expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
+  });
+
   it("one that cannot be read back any more is an error, of packages and of GPUs", async () => {
     trial.machine.throttle.absent = "no cpufreq";
     trial.machine.gpu.absent = undefined;

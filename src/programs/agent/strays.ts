@@ -1,10 +1,10 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
-import { milliseconds } from "../../core/units/index.ts";
+import { milliseconds, type Watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { HttpCaps, HttpControl, HttpThrottle } from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
-import { isSame, journalName } from "./cap-keeper.ts";
+import { isSame, journalName, lowerThanOurs } from "./cap-keeper.ts";
 import type { Host } from "./host.ts";
 import { THROTTLE } from "./throttle-keeper.ts";
 
@@ -23,7 +23,8 @@ export class Restorer {
     this.#options = options;
   }
 
-  async restore(entry: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
+  /** `ours` is what it should read by now, where that is known for sure. */
+  async restore(entry: JournalEntry, signal: AbortSignal, ours?: Watts): Promise<WriteOutcome> {
     const { backend, board, original } = entry;
     if (backend === "http") return this.#overHttp(entry, signal);
     const { host } = this.#options;
@@ -33,6 +34,7 @@ export class Restorer {
     if (backend === host.throttle.name) return host.throttle.restore(original, signal);
     const caps = this.#capsOf(entry);
     if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
+    if ((await lowerThanOurs(caps, board, ours, signal)) !== undefined) return { result: "applied" };
     return caps.restore(board, original, signal);
   }
 
