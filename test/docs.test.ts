@@ -12,7 +12,10 @@ const readers = ["*.md", "docs/**/*.md", "charts/**/*.{md,yaml,yml,tpl,txt,json}
 const notOurs: Readonly<Record<string, string>> = {
   CI: "set by CI services; the tests read it",
   NO_COLOR: "a convention of terminals that libraries follow",
+  MALLOC_ARENA_MAX: "read by the C library",
+  NODE_OPTIONS: "read by Node itself",
   JOULIE_TRACES_DIR: "where the tests find traces to replay",
+  JOULIE_GUIDE_RESULTS: "asks the tests to run the long tables of a guide again",
 };
 
 /** Names of a kind rather than of a variable. */
@@ -20,6 +23,9 @@ const otherKinds: readonly RegExp[] = [
   /^JOULIE_E_/, // error codes; docs/reference/errors.md lists them
   /^[A-Z0-9_]+_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/, // set by Kubernetes for every Service
 ];
+
+/** Flags that a page may name though no program of ours reads them. */
+const othersFlags: ReadonlySet<string> = new Set(["--max-semi-space-size", "--max-old-space-size"]); // Node's own
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
 
@@ -64,7 +70,7 @@ function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
     for (const { 0: flag, index } of line.matchAll(/(?<![\w!-])--[a-z][a-z0-9-]*/g)) {
       const given = /\bjoulie(?:\.mjs)?\s[^`|;&]*$/.test(line.slice(0, index));
       const similar = beginnings.some((beginning) => flag.startsWith(beginning));
-      if ((given || similar) && !known.has(flag)) unknown.add(flag);
+      if ((given || similar) && !known.has(flag) && !othersFlags.has(flag)) unknown.add(flag);
     }
   }
   return [...unknown];
