@@ -8,6 +8,7 @@ import { loadCatalogue } from "./catalogue.ts";
 import type { RestoreConfig } from "./config.ts";
 import type { Host } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
+import { lockOrNone } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
 
 export interface RestoreWorld {
@@ -18,15 +19,25 @@ export interface RestoreWorld {
 }
 
 /** `joulie agent restore`: puts back by hand what an agent that no longer runs has left in force. Gives the exit code. */
-export async function restore(config: RestoreConfig): Promise<number> {
+export async function restore(
+  config: RestoreConfig,
+  out = (text: string): void => void process.stdout.write(text),
+): Promise<number> {
+  const lock = await lockOrNone(config.STATE_DIR, () => undefined);
+  if (lock === undefined) {
+    out(
+      `an agent is running with STATE_DIR=${config.STATE_DIR}: stop it first; what it has set it then restores by itself\n`,
+    );
+    return 1;
+  }
   const log: Logger = createLogger({ level: "silent", program: "agent" });
   const clock = systemClock;
   const host = openHost(config, hostRoots(config), clock, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
-  const out = (text: string) => void process.stdout.write(text);
   try {
     return await restoreAll(config, { files: journalFiles(config.STATE_DIR), clock, host, out });
   } finally {
     await host.close();
+    await lock.release();
   }
 }
 

@@ -6,6 +6,7 @@ import { formatDuration, milliseconds, type RandomSource } from "../../core/unit
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import type { FolderLock } from "../../platform/lock/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
@@ -33,6 +34,7 @@ import { PrometheusClients } from "./prometheus-clients.ts";
 import { Reporter } from "./reporter.ts";
 import { settingsOf } from "./settings.ts";
 import { ShardWatch } from "./shard.ts";
+import { lockState } from "./state-lock.ts";
 
 /** What the agent runs in. */
 export interface AgentWorld {
@@ -65,10 +67,12 @@ export async function start(config: AgentConfig): Promise<number> {
   const clock = systemClock;
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
+  let lock: FolderLock | undefined;
   try {
     nodeNameOf(config);
     const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
     transport = new HttpTransport({ identity });
+    lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });
     const world: AgentWorld = {
       transport,
       clock,
@@ -81,11 +85,13 @@ export async function start(config: AgentConfig): Promise<number> {
     await runAgent(config, world, stop.signal);
     return 0;
   } catch (err) {
+    if (lock === undefined && stop.signal.aborted) return 0;
     log.fatal({ err }, "the agent cannot go on");
     return err instanceof JoulieError && err.code === "JOULIE_E_CONFIG_VALUE" ? 2 : 1;
   } finally {
     stop.release();
     await transport?.close();
+    await lock?.release();
   }
 }
 

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lockFolder } from "./index.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "joulie-lock-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+describe("a locked folder", () => {
+  it("has one owner at a time, and leaves nothing behind", async () => {
+    const mine = await lockFolder(folder);
+    expect(mine).toBeDefined();
+    expect(await lockFolder(folder)).toBeUndefined();
+    await mine?.release();
+    expect(await readdir(folder)).toEqual([]);
+    const next = await lockFolder(folder);
+    expect(next).toBeDefined();
+    await next?.release();
+  });
+
+  it("is free again once its owner was killed", async () => {
+    const program = `
+      require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"));`;
+    const killed = promisify(execFile)(process.execPath, ["-e", program, join(folder, "lock.sock")]);
+    await expect(killed).rejects.toMatchObject({ signal: "SIGKILL" });
+    expect(await readdir(folder)).toEqual(["lock.sock"]);
+    const mine = await lockFolder(folder);
+    expect(mine).toBeDefined();
+    await mine?.release();
+  });
+
+  it("is made where it is not there, and a stray file is no owner", async () => {
+    const inner = join(folder, "a", "b");
+    await (await lockFolder(inner))?.release();
+    await writeFile(join(inner, "lock.sock"), "");
+    const mine = await lockFolder(inner);
+    expect(mine).toBeDefined();
+    await mine?.release();
+  });
+
+  it("fails where there can be no lock", async () => {
+    await writeFile(join(folder, "file"), "");
+    await expect(lockFolder(join(folder, "file"))).rejects.toThrow(/EEXIST|ENOTDIR/);
+    await expect(lockFolder(join(folder, "x".repeat(150)))).rejects.toThrow(/EINVAL|ENAMETOOLONG/);
+  });
+});

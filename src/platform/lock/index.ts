@@ -1,0 +1,1 @@
+export { type FolderLock, lockFolder } from "./folder-lock.ts";
