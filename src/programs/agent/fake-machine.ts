@@ -145,6 +145,7 @@ export class FakeMachine implements HostMachine {
       sample: () => ({
         zones: [...this.draws].map(([zone, power]) => ({
           zone,
+          board: zone.replace(/-die-.*/, ""),
           counter: { range: joules(262_143), ratedPower: watts(350) },
           sample: { energy: joules(this.#count(zone, power)), at: this.#clock.monotonic() },
         })),

@@ -101,7 +101,7 @@ export class NodeMeter {
     const missing =
       zones.length === 0 ? (counters.missing ?? "no energy counter on this node") : "no reading of all packages yet";
     // The time since the last look, which a counter's own sample tells best.
-    return { total, boards: byZone(zones), since: sinceOf(zones, since), ...(total === undefined && { missing }) };
+    return { total, boards: byBoard(zones), since: sinceOf(zones, since), ...(total === undefined && { missing }) };
   }
 
   async #gpu(
@@ -171,8 +171,14 @@ const NONE: ReadonlyMap<string, Watts> = new Map();
 const whyNone = (source: SourceRoute, device: string): string =>
   source.type === "unusable" ? source.why : `readings of ${device} power are off`;
 
-const byZone = (zones: readonly ZonePower[]): ReadonlyMap<string, Watts> =>
-  new Map(zones.flatMap(({ zone, power }) => (power === undefined ? [] : [[zone, power] as const])));
+/** Dies with counters of their own are one board together, and without one of them nothing is known of it. */
+const byBoard = (zones: readonly ZonePower[]): ReadonlyMap<string, Watts> =>
+  new Map(
+    [...Map.groupBy(zones, ({ zone, board = zone }) => board)].flatMap(([board, members]) => {
+      const power = totalPower(members.map((member) => member.power));
+      return power === undefined ? [] : [[board, power] as const];
+    }),
+  );
 
 function sinceOf(zones: readonly ZonePower[], fallback: MonotonicInstant) {
   const starts = zones.flatMap(({ from }) => from ?? []);

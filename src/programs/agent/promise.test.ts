@@ -44,6 +44,19 @@ describe("a cap is a promise", () => {
     expect((await trial.told())?.cpu?.result).toBe("applied");
   });
 
+  it("a package of several dies is judged by all of them together", async () => {
+    trial.machine.draws.clear();
+    for (const zone of ["package-0-die-0", "package-0-die-1", "package-1-die-0", "package-1-die-1"])
+      trial.machine.draws.set(zone, 90);
+    trial.start();
+    await trial.pass(65);
+    expect((await trial.told())?.cpu).toMatchObject({ result: "applied", observedPowerWatts: 360 });
+    trial.machine.draws.set("package-1-die-1", 150);
+    await trial.pass(100);
+    expect((await trial.told())?.cpu?.result).toBe("error");
+    expect((await trial.told())?.cpu?.message).toContain("not effective: package-1 stays above the cap");
+  });
+
   it("no false alarm while the board itself still averages, nor from noise around the cap", async () => {
     trial.machine.rapl.change("package-0", { averagesOver: milliseconds(28_000) });
     trial.machine.rapl.change("package-1", { averagesOver: milliseconds(28_000) });
