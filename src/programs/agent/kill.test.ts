@@ -42,6 +42,11 @@ const enforce = (cpu: number, gpu: number): Intent => ({
     gpu: { powerCap: { capWattsPerGpu: watts(gpu) } },
   },
 });
+const share = (pct: number): Intent => ({
+  kind: "enforce",
+  from: "NodeTwin",
+  target: { nodeName: "a", profile: "eco", cpu: { packagePowerCapPctOfMax: percent(pct) } },
+});
 const release: Intent = { kind: "release", why: "no target is published", managed: true };
 
 /** The world of one machine: what is in it outlives every agent. */
@@ -99,6 +104,18 @@ class World {
     await this.tick(control, release);
   }
 
+  /** Of a machine without RAPL, whose maximum nobody knows. */
+  async percentLife(): Promise<void> {
+    this.machine.rapl.absent = "no RAPL";
+    const control = await this.agent();
+    await this.tick(control, share(60));
+    await this.tick(control, share(70));
+    await this.tick(control, share(100));
+    await this.tick(control, share(60));
+    await this.tick(control, release);
+    await this.tick(control, release);
+  }
+
   #write(what: string): void {
     if (this.left <= 0) throw new Error("killed");
     this.left--;
@@ -130,12 +147,12 @@ class World {
 const ORIGINALS = [350, 333, 700, 0];
 
 /** Runs a life that ends at the given write, and comes back with everything writable again. */
-async function killedAfter(writes: number): Promise<World> {
+async function killedAfter(writes: number, life: "life" | "percentLife" = "life"): Promise<World> {
   const world = new World();
   world.left = writes;
-  await world.life().catch(() => undefined);
+  await world[life]().catch(() => undefined);
   world.left = Number.POSITIVE_INFINITY;
-  world.machine.rapl.absent = undefined;
+  if (life === "life") world.machine.rapl.absent = undefined;
   return world;
 }
 
@@ -169,6 +186,29 @@ describe("killed at every single write", () => {
       await world.tick(next, release);
       await world.tick(next, release);
       expect(world.limits, `killed after ${writes} writes`).toEqual(ORIGINALS);
+    }
+  });
+
+  it("X-59 X-87 a percentage of an unknown maximum is throttled for, and let go of, wherever it was cut short", async () => {
+    const whole = new World();
+    await whole.percentLife();
+    expect(whole.limits).toEqual(ORIGINALS);
+    expect(whole.done.filter((what) => /^(?:throttle|restore) /.test(what))).toEqual([
+      "throttle 40",
+      "throttle 30",
+      "restore throttled by 0",
+      "throttle 40",
+      "restore throttled by 0",
+    ]);
+    for (let writes = 0; writes <= whole.done.length; writes++) {
+      const world = await killedAfter(writes, "percentLife");
+      const next = await world.agent();
+      await world.tick(next, share(60));
+      expect(world.machine.throttle.throttlePct, `killed after ${writes} writes`).toBe(40);
+      await world.tick(next, release);
+      await world.tick(next, release);
+      expect(world.limits, `killed after ${writes} writes`).toEqual(ORIGINALS);
+      expect(next.holds).toBe(false);
     }
   });
 });
