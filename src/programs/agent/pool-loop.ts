@@ -13,11 +13,10 @@ import { unlessHung } from "./ending.ts";
 import type { FactsView } from "./facts.ts";
 import type { Figures } from "./figures.ts";
 import type { News } from "./news.ts";
-import type { NodeTick } from "./node-control.ts";
 import type { NodeRunner } from "./node-runner.ts";
 import { stalledFor } from "./own-loop.ts";
 import { publishedFor } from "./target.ts";
-import { restAfter, untilTurn } from "./turns.ts";
+import { isSilent, restAfter, untilTurn } from "./turns.ts";
 
 export interface PoolLoopOptions {
   readonly view: FactsView & { isOwn(name: string): boolean };
@@ -256,9 +255,3 @@ export class PoolLoop {
     return milliseconds(elapsed(now, from) + untilTurn(runner.name, interval, from));
   }
 }
-
-/** Nobody answered who was asked. */
-const isSilent = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
-  const asked = [cpuService, gpuService].filter((service) => service !== undefined);
-  return asked.length > 0 && asked.every(({ failed }) => failed !== undefined);
-};

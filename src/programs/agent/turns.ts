@@ -1,6 +1,7 @@
 import { fnv1a32 } from "../../core/control/index.ts";
 import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { jittered } from "../../platform/random/index.ts";
+import type { NodeTick } from "./node-control.ts";
 
 /** A node that does not answer is left alone, for longer each time. */
 const MOST_DOUBLINGS = 4;
@@ -24,3 +25,9 @@ export function restAfter(silent: number, interval: Milliseconds, random: Random
 
 /** Where in the interval a node's ticks fall. Names that differ by their last digit have hashes that lie close together. */
 const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;
+
+/** Nobody answered who was asked. */
+export const isSilent = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
+  const asked = [cpuService, gpuService].filter((service) => service !== undefined);
+  return asked.length > 0 && asked.every(({ failed }) => failed !== undefined);
+};
