@@ -42,7 +42,7 @@ const stopping = async (agent: Agent): Promise<number> => {
 /** A driver's call that nobody can end: given up, it still runs, and until it returns its board takes no other. */
 const slowPower = (length: number) => {
   const { gpu } = trial.machine;
-  const state = { running: false, givenUp: false };
+  const state = { running: false, givenUp: false, refused: 0 };
   gpu.power = async (signal?: AbortSignal) => {
     state.running = true;
     const over = trial.clock.sleep(milliseconds(length)).then(() => {
@@ -58,16 +58,19 @@ const slowPower = (length: number) => {
     return [];
   };
   const restore = gpu.restore.bind(gpu);
-  gpu.restore = async (id, original) =>
-    state.givenUp ? { result: "error", message: "not tried: the driver hangs" } : restore(id, original);
+  gpu.restore = async (id, original) => {
+    if (!state.givenUp) return restore(id, original);
+    state.refused++;
+    return { result: "error", message: "not tried: the driver hangs" };
+  };
   return state;
 };
 
 describe("told to end in the middle of a driver's call", () => {
   it.each([
-    ["one that ends within the grace", 3000],
-    ["one that goes on after it was given up", 9000],
-  ])("X-41 X-91 everything is restored: %s", async (_name, length) => {
+    { name: "one that ends within the grace", length: 3000, isRefused: false },
+    { name: "one that goes on after it was given up", length: 9000, isRefused: true },
+  ])("X-41 X-91 everything is restored: $name", async ({ length, isRefused }) => {
     const agent = await started();
     const state = slowPower(length);
     await trial.pass(19);
@@ -75,6 +78,7 @@ describe("told to end in the middle of a driver's call", () => {
     expect(await stopping(agent)).toBeLessThan(TERMINATION);
     expect(limits()).toEqual(ORIGINALS);
     expect(trial.disk.boards).toEqual([]);
+    expect(state.refused > 0).toBe(isRefused);
     expect(agent.logs.filter(({ level }) => level === "error")).toEqual([]);
   });
 });
