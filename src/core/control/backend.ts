@@ -15,6 +15,12 @@ export interface WriteOutcome {
   readonly message?: string;
 }
 
+/** From worst to best. */
+const severity: readonly ControlResult[] = ["error", "blocked", "applied", "none"];
+
+export const worstFirst = <One extends { readonly result: ControlResult }>(all: readonly One[]): readonly One[] =>
+  all.toSorted((a, b) => severity.indexOf(a.result) - severity.indexOf(b.result));
+
 export interface CpuControl {
   readonly mode: ControlMode;
   /** The cap of one package. */

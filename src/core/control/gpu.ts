@@ -1,6 +1,6 @@
 import type { ControlResult } from "../api/index.ts";
 import type { Watts } from "../units/index.ts";
-import type { WriteOutcome } from "./backend.ts";
+import { type WriteOutcome, worstFirst } from "./backend.ts";
 import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
 
 /** What a cap is set on. A route that takes one figure for the whole node, as HTTP does, has one board for all of them. */
@@ -104,12 +104,10 @@ function outcome(intent: CapIntent, board: GpuBoard): GpuReport {
   return { result: write.result === "applied" ? result : write.result, message: words };
 }
 
-/** From worst to best. */
-const severity: readonly ControlResult[] = ["error", "blocked", "applied", "none"];
 const NO_GPU: GpuReport = { result: "blocked", message: "no GPU was found on this node" };
 
 function worstOf(outcomes: readonly (GpuReport & { readonly id: string })[]): GpuReport {
-  const sorted = outcomes.toSorted((a, b) => severity.indexOf(a.result) - severity.indexOf(b.result));
+  const sorted = worstFirst(outcomes);
   const [{ result, message } = NO_GPU] = sorted;
   const groups = Map.groupBy(sorted, (board) => `${board.result}: ${board.message}`);
   if (groups.size <= 1) return { result, message };

@@ -1,5 +1,5 @@
 import type { ControlResult } from "../../core/api/index.ts";
-import type { WriteOutcome } from "../../core/control/index.ts";
+import { type WriteOutcome, worstFirst } from "../../core/control/index.ts";
 
 /** What came of a tick for one device, as status tells it. */
 export interface DeviceReport {
@@ -13,13 +13,9 @@ export interface DeviceReport {
   readonly unproven?: boolean | undefined;
 }
 
-const severity: readonly ControlResult[] = ["error", "blocked", "applied", "none"];
-
 /** One outcome of several: the worst result, and every message once. */
 export function together(outcomes: readonly WriteOutcome[]): WriteOutcome {
-  const [worst = { result: "applied" } as const] = outcomes.toSorted(
-    (a, b) => severity.indexOf(a.result) - severity.indexOf(b.result),
-  );
+  const [worst = { result: "applied" } as const] = worstFirst(outcomes);
   const messages = words(...outcomes.filter(({ result }) => result === worst.result).map(({ message }) => message));
   return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
 }
