@@ -170,6 +170,9 @@ describe("control over HTTP", () => {
     await trial.until(() => second.node("a").capWatts === 240);
     await trial.until(() => trial.disk.boards.length === 2);
     expect((await told("error"))?.message).toContain("what was set on packages by http could not be restored");
+    // However long it rests between two tries, it is said once.
+    await trial.passSlowly(100);
+    expect((await trial.told())?.cpu?.message?.split("could not be restored")).toHaveLength(2);
     service.answers.clear();
     await agent.stop();
     for (const one of [service, second]) expect(one.node("a").capWatts).toBeGreaterThan(240);

@@ -1,5 +1,4 @@
-import type { ControlResult } from "../../core/api/index.ts";
-import { type CapIntent, cpuCapIntent, gpuCapIntent } from "../../core/control/index.ts";
+import { type CapIntent, cpuCapIntent, gpuCapIntent, type WriteOutcome } from "../../core/control/index.ts";
 import type { HardwareView } from "../../core/inventory/index.ts";
 import { percent } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -217,7 +216,7 @@ export class NodeControl {
   async #restoreSometimes(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
     const name = [entry.backend, entry.endpoint, entry.board].join(" ");
     const resting = this.#troubles.resting(name);
-    if (resting !== undefined) return { entry, result: resting.result, message: stuckText(entry, resting.message) };
+    if (resting !== undefined) return { entry, result: failing(resting), message: resting.message ?? "" };
     const failure = await this.#restore(entry, signal);
     if (failure === undefined) this.#troubles.succeeded(name);
     else this.#troubles.failed(name, failure);
@@ -225,8 +224,9 @@ export class NodeControl {
   }
 
   async #restore(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
-    const { result, message } = await this.#restorer.restore(entry, signal, this.#cpu.ours(entry));
-    if (result !== "applied") return { entry, result, message: stuckText(entry, message) };
+    const outcome = await this.#restorer.restore(entry, signal, this.#cpu.ours(entry));
+    if (outcome.result !== "applied")
+      return { entry, result: failing(outcome), message: stuckText(entry, outcome.message) };
     this.#options.journal.drop(entry);
     return undefined;
   }
@@ -238,9 +238,11 @@ async function bothOf<One, Other>(one: Promise<One>, other: Promise<Other>): Pro
   return [await one, await other];
 }
 
+const failing = ({ result }: WriteOutcome): StuckEntry["result"] => (result === "blocked" ? "blocked" : "error");
+
 interface StuckEntry {
   readonly entry: JournalEntry;
-  readonly result: Exclude<ControlResult, "none" | "applied"> | "applied";
+  readonly result: "blocked" | "error";
   readonly message: string;
 }
 
