@@ -18,6 +18,16 @@ import {
 import type { Clock } from "../../platform/clock/index.ts";
 import type { CapBoard, PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../platform/journal/index.ts";
+import {
+  circumstances,
+  isSame,
+  journalName,
+  keepOriginal,
+  keyOf,
+  lowerThanOurs,
+  nameIn,
+  type Owner,
+} from "./originals.ts";
 import { Troubles } from "./troubles.ts";
 
 /** A board of a backend. */
@@ -57,33 +67,6 @@ const AVERAGES_OVER = milliseconds(1000);
 const SOME_CAP = watts(Number.POSITIVE_INFINITY);
 const MOST_REASSERTS = 5;
 const WITHIN = milliseconds(3_600_000);
-
-/** Whose boards a keeper answers for. */
-export interface Owner {
-  readonly node: string;
-  /** Where the node's service is, as its route says at the moment. */
-  readonly endpoint: () => string | undefined;
-  /** Of this host, whose limits do not outlive it. */
-  readonly boot: string | undefined;
-}
-
-/** What one entry says beyond what its board said. */
-export const circumstances = ({ boot }: Owner, backend: string, clock: Clock): Pick<JournalEntry, "boot" | "at"> => ({
-  ...(backend !== "http" && boot !== undefined && { boot }),
-  at: new Date(clock.now()).toISOString(),
-});
-
-/** As near as what was set reads back. */
-export const isSame = (limit: number, expected: number): boolean =>
-  Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected);
-
-/** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
-export const keyOf = ({ node, endpoint }: Owner, backend: string, board: string): JournalKey =>
-  backend === "http" ? { node, backend, endpoint: endpoint(), board } : { backend, board };
-
-/** What drives a GPU may change while its cap is in force; the board and its original do not. */
-export const journalName = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind">): string =>
-  kind === "gpu" && name !== "http" ? "gpu" : name;
 
 /**
  * Sets caps and answers for them: no write before the original is safe, none that is not read back, and none that is called
@@ -295,32 +278,4 @@ export class CapKeeper {
   }
 }
 
-/**
- * What somebody else has set a board to, where that is less than we had set: theirs to raise. Told only of RAPL, where all write
- * the one register that is read; other boards tell the least of what several want, and ours is one of those.
- */
-export async function lowerThanOurs(
-  backend: PowerCapBackend,
-  board: string,
-  ours: Watts | undefined,
-  signal: AbortSignal,
-): Promise<Watts | undefined> {
-  if (backend.name !== "rapl" || ours === undefined) return undefined;
-  const { limit } = await backend.limit(board, signal);
-  return limit !== undefined && limit < ours && !isSame(limit, ours) ? limit : undefined;
-}
-
 const heldLower = (limit: Watts): string => `held lower, at ${limit} W, by somebody else`;
-
-const nameIn = ({ backend, endpoint = "", board }: JournalKey): string => `${backend} ${endpoint} ${board}`;
-
-/** Undefined once it is safe; otherwise what keeps the write from being done. */
-export async function keepOriginal(journal: Journal, entry: JournalEntry): Promise<WriteOutcome | undefined> {
-  try {
-    await journal.keep(entry);
-    return undefined;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { result: "blocked", message: `${why}; nothing is capped until STATE_DIR can be written` };
-  }
-}

@@ -11,9 +11,10 @@ import {
 import { elapsed, type MonotonicInstant, milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
-import { CapKeeper, type Owner, type Seat } from "./cap-keeper.ts";
+import { CapKeeper, type Seat } from "./cap-keeper.ts";
 import { CpuRun, type CpuTick, extreme } from "./cpu-run.ts";
 import { firstPresent, seatsOf } from "./host.ts";
+import type { Owner } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 import { ThrottleKeeper } from "./throttle-keeper.ts";

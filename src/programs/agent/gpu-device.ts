@@ -11,8 +11,9 @@ import { type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal } from "../../platform/journal/index.ts";
-import { CapKeeper, type MissingBoard, type Owner, type Seat } from "./cap-keeper.ts";
+import { CapKeeper, type MissingBoard, type Seat } from "./cap-keeper.ts";
 import { type Found, seatsOf } from "./host.ts";
+import type { Owner } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 

@@ -4,8 +4,8 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { HttpCaps, HttpControl, HttpThrottle } from "../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
-import { isSame, journalName, lowerThanOurs } from "./cap-keeper.ts";
 import type { Host } from "./host.ts";
+import { isSame, journalName, lowerThanOurs } from "./originals.ts";
 import { THROTTLE } from "./throttle-keeper.ts";
 
 export interface RestorerOptions {

@@ -11,7 +11,7 @@ import { isNonNegative, type Percent, percent, type Watts } from "../../core/uni
 import type { Clock } from "../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
-import { circumstances, keepOriginal, keyOf, type Owner } from "./cap-keeper.ts";
+import { circumstances, keepOriginal, keyOf, type Owner } from "./originals.ts";
 import { Troubles } from "./troubles.ts";
 
 /** The one board of a throttle: all of the node's CPUs. */
