@@ -113,6 +113,20 @@ describe("joulie agent restore", () => {
     });
   });
 
+  it("X-59 leaves what the firmware has set since at another boot", async () => {
+    trial.machine.rapl.limits.set("package-0", 340);
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(3);
+    await agent.stop();
+    trial.machine.boot = "the-next-boot";
+    trial.machine.rapl.limits.set("package-0", 300);
+    expect((await byHand()).code).toBe(0);
+    // The other still reads as we had set it: nothing was reset there.
+    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 300, "package-1": 350 });
+    expect(trial.disk.boards).toEqual([]);
+  });
+
   it("tells what it could not put back, keeps it, and fails", async () => {
     await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
     const agent = trial.start({ RESTORE_ON_EXIT: "false" });
