@@ -23,6 +23,9 @@ const energyFile = (index: number): string => `devices/virtual/powercap/intel-ra
 export const maximumFile = (cpu: number): string => `${CPU}/cpufreq/policy${cpu}/scaling_max_freq`;
 export const gpuFile = (index: number): string => `${gpuFolder(index)}/hwmon/hwmon${index + 5}/power1_cap`;
 
+/** Below `proc`. */
+export const bootFile = "sys/kernel/random/boot_id";
+
 const gpuFolder = (index: number): string =>
   `devices/pci0000:00/0000:${(index + 1).toString(16).padStart(2, "0")}:00.0`;
 
@@ -116,7 +119,13 @@ function procTree({ cpus, packages }: MachineShape): HostTree {
       .map(([name, value]) => `${name}\t: ${value}`)
       .join("\n"),
   );
-  return { files: { cpuinfo: `${processors.join("\n\n")}\n`, meminfo: "MemTotal:       527954216 kB" } };
+  return {
+    files: {
+      cpuinfo: `${processors.join("\n\n")}\n`,
+      meminfo: "MemTotal:       527954216 kB",
+      [bootFile]: "a6c2f3c0-0000-4000-8000-000000000001\n",
+    },
+  };
 }
 
 /** Without line ends: what is written back is then the same to the byte. */
