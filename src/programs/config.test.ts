@@ -132,7 +132,7 @@ const contract: Record<string, Record<string, unknown>> = {
     ARM: unset,
     COMPARE: unset,
     MODE: "queue",
-    POLICY: "queue_aware_v1",
+    POLICY: unset,
     TRACE: unset,
     CLUSTER: "exp04",
     NODES: unset,
@@ -151,7 +151,7 @@ const contract: Record<string, Record<string, unknown>> = {
     NODES: 40,
     NODE_PREFIX: "sim",
     TAINT_NODES: true,
-    HEARTBEAT_INTERVAL: 30_000,
+    HEARTBEAT_INTERVAL: 10_000,
     KEEP_OBJECTS: false,
     WORKLOAD: "day",
     LOAD: 0.6,
@@ -166,7 +166,7 @@ const contract: Record<string, Record<string, unknown>> = {
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {
     NODES: 40,
-    POLICY: "queue_aware_v1",
+    POLICY: unset,
     SPEED: 60,
     DURATION: unset,
     JSON: false,
