@@ -166,7 +166,7 @@ const contract: Record<string, Record<string, unknown>> = {
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {
     NODES: 40,
-    POLICY: unset,
+    POLICY: "queue_aware_v1",
     SPEED: 60,
     DURATION: unset,
     JSON: false,
