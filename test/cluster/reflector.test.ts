@@ -49,7 +49,7 @@ class Deafening implements Transport {
 }
 
 describe("Reflector on a server whose moment always moves", () => {
-  it("leaves a quiet watch alone, and finds a deaf one without another list", async () => {
+  it("goes on from the same moment where nobody can tell, and finds a deaf watch without another list", async () => {
     const transport = new Deafening(reach(plane.server, plane.admin.token, plane.admin.ca));
     const parts = { clock: systemClock, random: systemRandom };
     const client = new KubeClient({ transport, ...parts, fieldManager: "test" });
@@ -79,10 +79,12 @@ describe("Reflector on a server whose moment always moves", () => {
       await reflector.synced();
       await mark("first");
       await expect.poll(() => count("limit=1"), { timeout: 60_000 }).toBeGreaterThan(3);
-      expect([count("limit=500"), count("watch=1")]).toEqual([1, 1]);
+      expect(count("limit=500")).toBe(1);
+      const watches = count("watch=1");
       transport.deafen();
       await mark("second");
-      expect([count("limit=500"), count("watch=1")]).toEqual([1, 2]);
+      expect(count("limit=500")).toBe(1);
+      expect(count("watch=1")).toBeGreaterThan(watches);
     } finally {
       renewed.abort();
       await churn;
