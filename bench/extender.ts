@@ -1,13 +1,11 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { crdOf, kinds } from "../src/core/api/index.ts";
-import { systemClock } from "../src/platform/clock/index.ts";
-import { EmbeddedApi } from "../src/platform/embedded/index.ts";
-import { KubeClient, resources } from "../src/platform/kube/index.ts";
-import { seededRandom } from "../src/platform/random/index.ts";
+import type { Wish } from "./extender-api.ts";
 import { ExtenderClient, quantile } from "./extender-client.ts";
-import { bodyOf, ChangingBody, type Mode, nameOf, nodeOf, twinStatusOf } from "./extender-cluster.ts";
+import { bodyOf, ChangingBody, type Mode } from "./extender-cluster.ts";
 import { ExtenderProcess, nodeOptions } from "./extender-process.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
@@ -171,77 +169,52 @@ async function changing(figures: Record<string, Figure>, extender: ExtenderProce
 async function disturbed(figures: Record<string, Figure>, extender: ExtenderProcess, cluster: Cluster): Promise<void> {
   const body = bodyOf("names", LARGEST, "performance");
   const client = await ExtenderClient.open(extender.port);
-  const during = async (name: string, work: (done: () => boolean) => Promise<unknown>) => {
-    let over = false;
-    const disturbing = work(() => over);
+  const during = async (name: string) => {
     const times = await ask(client, "prioritize", body, 1000);
-    over = true;
-    await disturbing;
     figures[`ours: 5,000 names, prioritize ${name}: p99`] = { unit: "ms", value: quantile(times, 0.99) };
     figures[`ours: 5,000 names, prioritize ${name}: longest`] = { unit: "ms", value: Math.max(...times) };
   };
   try {
-    await during("while twins change", async (done) => cluster.change(done));
-    await during("while scraped", async (done) => {
-      while (!done()) await (await fetch(`http://127.0.0.1:${extender.metricsPort}/metrics`)).text();
-    });
+    cluster.tell("change");
+    await during("while twins change");
+    cluster.tell("rest");
+    const scraper = fork(join(import.meta.dirname, "extender-scraper.ts"), [String(extender.metricsPort)]);
+    await during("while scraped");
+    scraper.kill();
   } finally {
     client.close();
   }
 }
 
-/** Nodes and their twins behind a Kubernetes API in this process. */
+/** Nodes and their twins behind a Kubernetes API in a process of its own. */
 class Cluster {
   readonly kubeconfig: string;
   readonly #folder: string;
-  readonly #api: EmbeddedApi;
-  readonly #hand: KubeClient;
-  readonly #size: number;
+  readonly #api: ChildProcess;
 
-  private constructor(api: EmbeddedApi, kubeconfig: string, size: number) {
+  private constructor(api: ChildProcess, kubeconfig: string) {
     this.#api = api;
-    this.#size = size;
     this.#folder = mkdtempSync(join(tmpdir(), "joulie-bench-"));
     this.kubeconfig = join(this.#folder, "kubeconfig");
     writeFileSync(this.kubeconfig, kubeconfig, { mode: 0o600 });
-    this.#hand = new KubeClient({
-      transport: api.transport(),
-      clock: systemClock,
-      random: seededRandom(2),
-      fieldManager: "bench",
-      limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
-    });
   }
 
   static async open(size: number): Promise<Cluster> {
-    const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
-    const listening = await api.listen({ tls: "self-signed" });
-    const cluster = new Cluster(api, listening.kubeconfig(), size);
-    for (let index = 0; index < size; index++) {
-      const { metadata, spec, status } = nodeOf(index);
-      const { name, labels, annotations } = metadata;
-      await cluster.#hand.create(resources.nodes, { metadata: { name, labels, annotations }, spec, status });
-      await cluster.#hand.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
-      await cluster.#publish(index, index);
-    }
-    return cluster;
+    const api = fork(join(import.meta.dirname, "extender-api.ts"), [String(size)], { stdio: "inherit" });
+    const said = once(api, "message") as Promise<[string]>;
+    const [kubeconfig] = await Promise.race([said, once(api, "exit")]);
+    if (typeof kubeconfig !== "string") throw new Error(`the API of the bench ended with ${kubeconfig}`);
+    return new Cluster(api, kubeconfig);
   }
 
-  /** A twin after the other, about a thousand a second: more than an operator writes. */
-  async change(done: () => boolean): Promise<void> {
-    for (let round = 1; !done(); round++) {
-      await this.#publish(round % this.#size, round);
-      if (round % 10 === 0) await systemClock.sleep(10 as Parameters<typeof systemClock.sleep>[0]);
-    }
-  }
-
-  async #publish(index: number, figures: number): Promise<void> {
-    const status = twinStatusOf(figures, new Date(systemClock.now()).toISOString());
-    await this.#hand.apply(resources.nodeTwins, { name: nameOf(index) }, { status }, { subresource: "status" });
+  tell(wish: Wish): void {
+    this.#api.send(wish);
   }
 
   async close(): Promise<void> {
-    await this.#api.close();
+    const ended = once(this.#api, "exit");
+    this.#api.disconnect();
+    await ended;
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -57,9 +57,10 @@ describe("body buffers", () => {
     collect();
     const before = held();
     for (let piece = 0; piece < 64; piece++) Buffer.allocUnsafeSlow(65_536);
-    expect(held() - before).toBeGreaterThan(60);
+    // What others left may be freed meanwhile: memory goes back on a thread of V8's own.
+    const most = held();
+    expect(most - before).toBeGreaterThan(32);
     collect();
-    // Their memory goes back on a thread of V8's own.
-    await expect.poll(() => held() - before, { timeout: 5000 }).toBeLessThan(10);
+    await expect.poll(() => most - held(), { timeout: 5000 }).toBeGreaterThan(54);
   });
 });

@@ -52,11 +52,17 @@ export class ByteBudget {
     return this.#line.length;
   }
 
+  /** Room for a request that announces so many bytes, where nobody has to wait for it; most find it so. */
+  enterNow(bytes: number): Room | undefined {
+    if (bytes > this.#total) throw new RangeError(`${bytes} bytes are more than the whole budget of ${this.#total}`);
+    return (this.#line.length === 0 || this.#isSmall(bytes)) && this.#fits(bytes) ? this.#open(bytes) : undefined;
+  }
+
   /** Resolves once a request that announces so many bytes may begin to come. An abort leaves the line. */
   async enter(bytes: number, signal: AbortSignal): Promise<Room> {
     signal.throwIfAborted();
-    if (bytes > this.#total) throw new RangeError(`${bytes} bytes are more than the whole budget of ${this.#total}`);
-    if ((this.#line.length === 0 || this.#isSmall(bytes)) && this.#fits(bytes)) return this.#open(bytes);
+    const room = this.enterNow(bytes);
+    if (room !== undefined) return room;
     if (this.#line.length >= this.#longestLine) throw this.#noRoom();
     const { promise, resolve, reject } = Promise.withResolvers<Room>();
     const waiting = { bytes, enter: resolve };

@@ -16,7 +16,7 @@ export interface ExchangeOptions {
   readonly maxBodyBytes: number;
   readonly budget: ByteBudget;
   readonly buffers: BodyBuffers;
-  readonly decide: (verb: Verb, body: Buffer) => Promise<Decided>;
+  readonly decide: (verb: Verb, body: Buffer) => Decided | Promise<Decided>;
   /** Why there can be no decision yet; undefined once there can. */
   readonly unready: () => string | undefined;
   /** What can be read, by path; undefined: nothing is known about what the query asks for. */
@@ -62,14 +62,14 @@ export class Exchange {
   }
 
   async #decide(verb: Verb, method: string): Promise<void> {
-    const { clock, figures, maxBodyBytes, buffers, unready } = this.#options;
+    const { clock, figures, maxBodyBytes, budget, buffers, unready } = this.#options;
     const started = clock.monotonic();
     if (method !== "POST") throw new Refusal(405, `/${verb} is asked with POST`, { allow: "POST" });
     const length = lengthOf(this.#request);
     if (length !== undefined && length > maxBodyBytes) throw tooLarge(maxBodyBytes);
     const reason = unready();
     if (reason !== undefined) throw new Refusal(503, reason, { "retry-after": "1" });
-    const room = await this.#enter(length ?? 0);
+    const room = budget.enterNow(length ?? 0) ?? (await this.#enter(length ?? 0));
     let body: Body | undefined;
     try {
       body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, room });

@@ -1,20 +1,31 @@
 import type { Clock } from "../../platform/clock/index.ts";
-import { type ExtenderRequest, KnownNodes, RequestWorker, readRequest, Surprise } from "./wire/index.ts";
+import {
+  type ExtenderRequest,
+  KnownNodes,
+  type NameIndex,
+  RequestWorker,
+  readRequest,
+  rowsOfRequests,
+  Surprise,
+} from "./wire/index.ts";
 
 /** Reads requests: what the scan over their bytes does not judge goes to a worker, which most programs never need. */
 export class RequestReader {
   readonly #clock: Clock;
-  /** Whole Nodes come again and again. */
-  readonly #known = new KnownNodes();
+  /** Whole Nodes come again and again, and so do names. */
+  readonly #aids;
   #worker: RequestWorker | undefined;
 
-  constructor(clock: Clock) {
+  /** `index` knows the slots of names. */
+  constructor(clock: Clock, index: NameIndex) {
     this.#clock = clock;
+    this.#aids = { known: new KnownNodes(), index, room: rowsOfRequests() };
   }
 
-  async read(body: Buffer): Promise<ExtenderRequest> {
+  /** Most are read at once, and must be decided at once: the next one is read into the same memory. */
+  read(body: Buffer): ExtenderRequest | Promise<ExtenderRequest> {
     try {
-      return readRequest(body, this.#known);
+      return readRequest(body, this.#aids);
     } catch (error) {
       if (!(error instanceof Surprise)) throw error;
     }

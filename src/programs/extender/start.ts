@@ -89,7 +89,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     clock,
     onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
-  const reader = new RequestReader(ioClock);
+  const reader = new RequestReader(ioClock, state.index);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
   // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
   const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);
@@ -115,7 +115,10 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       maxBodyBytes,
       budget,
       buffers: new BodyBuffers(nurseryCollector()),
-      decide: async (verb, body) => decider[verb](await reader.read(body)),
+      decide: (verb, body) => {
+        const request = reader.read(body);
+        return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
+      },
       unready,
       pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
       figures,

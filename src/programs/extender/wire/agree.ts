@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KnownNodes } from "./known-nodes.ts";
+import type { NameIndex } from "./name-index.ts";
 import { type ExtenderRequest, readRequest, requestOf } from "./request.ts";
+import type { ScanAids } from "./scan.ts";
 import { oracle } from "./test-documents.ts";
 import { Surprise, WireError } from "./wire-error.ts";
 
 /** How a body was read; throws where the reading is not the oracle's. */
-export function agree(body: Buffer, known?: KnownNodes): "read" | "refused" | "surprise" {
+export function agree(body: Buffer, aids?: ScanAids): "read" | "refused" | "surprise" {
   let way: "read" | "surprise" = "read";
   let request: ExtenderRequest;
   try {
     try {
-      request = readRequest(body, known);
+      request = readRequest(body, aids);
     } catch (error) {
       if (!(error instanceof Surprise)) throw error;
       way = "surprise";
@@ -23,7 +24,19 @@ export function agree(body: Buffer, known?: KnownNodes): "read" | "refused" | "s
     return "refused";
   }
   expectOracle(request, body);
+  if (aids?.index !== undefined) expectSlots(request, aids.index);
   return way;
+}
+
+/** Slots that were found on the way are those that looking each name up gives. */
+function expectSlots({ candidates }: ExtenderRequest, index: NameIndex): void {
+  const slots = new Int32Array(candidates.count);
+  candidates.slots(index, slots);
+  for (const [i, slot] of slots.entries()) {
+    const name = Buffer.from(candidates.name(i));
+    const expected = index.slotOf(name, 0, name.length);
+    if (slot !== expected) throw new Error(`${candidates.name(i)} has slot ${expected} and was given ${slot}`);
+  }
 }
 
 export function expectOracle({ pod, candidates }: ExtenderRequest, body: Buffer): void {

@@ -5,14 +5,20 @@ import type { Rows } from "./rows.ts";
 export const NAME_START = 0;
 /** As every end of a string here: negated (~) when the string has escapes. */
 export const NAME_END = 1;
-export const START = 2;
-export const END = 3;
-export const PROFILE_START = 4;
-export const PROFILE_END = 5;
-export const NAME_ROW = 2;
-export const NODE_ROW = 6;
+/** The slot, counted from 1; UNKNOWN where nobody has that name, 0 where it was not looked up. */
+export const SLOT = 2;
+export const UNKNOWN = -1;
+export const START = 3;
+export const END = 4;
+export const PROFILE_START = 5;
+export const PROFILE_END = 6;
+export const NAME_ROW = 3;
+export const NODE_ROW = 7;
 
-/** The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. */
+/**
+ * The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. Valid until the next request is
+ * read into the same rows, or the index that found their slots changes.
+ */
 export class Candidates {
   readonly kind: "names" | "nodes";
   /** The whole request. */
@@ -80,9 +86,12 @@ export class Candidates {
     const { body } = this;
     const { count, cells, width } = this.#rows;
     for (let i = 0, row = 0; i < count; i++, row += width) {
+      const found = cells[row + SLOT] as number;
       const start = cells[row + NAME_START] as number;
       const end = cells[row + NAME_END] as number;
-      if (end >= 0) {
+      if (found !== 0) {
+        out[i] = found === UNKNOWN ? -1 : found - 1;
+      } else if (end >= 0) {
         out[i] = index.slotOf(body, start, end);
       } else {
         const name = Buffer.from(this.#text(start, end));

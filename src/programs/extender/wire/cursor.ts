@@ -18,6 +18,9 @@ import {
 } from "./json-bytes.ts";
 import { WireError } from "./wire-error.ts";
 
+/** Of one value at a time; each writes what it reads, so one room does for all. */
+const open = new Uint8Array(MAX_DEPTH + 1);
+
 /**
  * Walks over JSON in bytes and builds nothing. It accepts exactly what JSON.parse accepts of UTF-8, up to a depth of 10,000:
  * what is skipped is checked as closely as what is read, so no malformed body passes because its fault lies in a part nobody
@@ -34,7 +37,6 @@ export class Cursor {
   escaped = false;
   #depth = 0;
   readonly #lastQuote: number;
-  readonly #open = new Uint8Array(MAX_DEPTH + 1);
 
   constructor(bytes: Buffer) {
     if (!isUtf8(bytes)) throw new WireError(`the body is not UTF-8 at byte ${firstBrokenByte(bytes)}`);
@@ -105,7 +107,7 @@ export class Cursor {
 
   /** Over any value, with all that is in it. */
   skipValue(): void {
-    this.at = skipValue(this.bytes, this.at, this.#lastQuote, this.#open, this.#depth);
+    this.at = skipValue(this.bytes, this.at, this.#lastQuote, open, this.#depth);
   }
 
   fault(expected: string): WireError {

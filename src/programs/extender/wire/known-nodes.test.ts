@@ -32,7 +32,7 @@ describe("KnownNodes", () => {
           const known = new KnownNodes(limit);
           for (const list of requests) {
             const items = list.map(({ status, ...metadata }) => ({ metadata, status }));
-            expect(agree(request(items), known)).toBe("read");
+            expect(agree(request(items), { known })).toBe("read");
             expect(known.bytes).toBeLessThanOrEqual(limit);
           }
         },
@@ -43,7 +43,7 @@ describe("KnownNodes", () => {
   it("finds what it kept, and only where every byte is the same and there", () => {
     const known = new KnownNodes();
     const body = request([node("a"), node("b", { labels: { "joulie.io/power-profile": "eco" } })]);
-    readRequest(body, known);
+    readRequest(body, { known });
     const at = body.indexOf('{"metadata":{"name":"b"');
     expect(known.find(body, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at + 1)).toBe(-1);
@@ -52,7 +52,7 @@ describe("KnownNodes", () => {
     const changed = Buffer.from(body);
     changed.write("y", changed.lastIndexOf("x"));
     expect(known.find(changed, at)).toBe(-1);
-    expectOracle(readRequest(changed, known), changed);
+    expectOracle(readRequest(changed, { known }), changed);
     // The newer one took the place of the older.
     expect(known.find(changed, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at)).toBe(-1);
@@ -62,21 +62,35 @@ describe("KnownNodes", () => {
     const known = new KnownNodes();
     const body = request([node("a")]);
     const again = Buffer.from(body);
-    readRequest(body, known);
+    readRequest(body, { known });
     body.fill(0);
     expect(known.find(again, again.indexOf('{"metadata":{"name"'))).toBeGreaterThanOrEqual(0);
   });
 
+  it("X-62 writes a new version over the old one, and takes more only for one that is longer by much", () => {
+    const known = new KnownNodes();
+    const withText = (text: string) => {
+      const body = request([node("a", { text }), node("b")]);
+      for (let time = 0; time < 2; time++) expectOracle(readRequest(body, { known }), body);
+      expect(known.find(body, body.indexOf('{"metadata":{"name":"a"'))).toBe(0);
+      return known.bytes;
+    };
+    const first = withText("x".repeat(50));
+    for (let version = 0; version < 50; version++) expect(withText("y".repeat(version))).toBe(first);
+    expect(withText("z".repeat(300))).toBe(first + 256);
+    expect(withText("")).toBe(first + 256);
+  });
+
   it("takes no more memory than it was given, and starts over when that is used up", () => {
-    // With what a Node takes beside its bytes.
-    const size = JSON.stringify(node("n-000")).length + 640;
+    // With what a Node takes beside its bytes, and with room for it to grow.
+    const size = 256 + 640;
     const known = new KnownNodes(10 * size);
     const body = request(Array.from({ length: 25 }, (_, i) => node(`n-${String(i).padStart(3, "0")}`)));
-    expectOracle(readRequest(body, known), body);
+    expectOracle(readRequest(body, { known }), body);
     expect(known.bytes).toBe(5 * size);
-    expectOracle(readRequest(body, known), body);
+    expectOracle(readRequest(body, { known }), body);
     const huge = request([node("huge", { x: "x".repeat(10 * size) })]);
-    expectOracle(readRequest(huge, known), huge);
+    expectOracle(readRequest(huge, { known }), huge);
     expect(known.bytes).toBeLessThanOrEqual(10 * size);
   });
 
@@ -85,7 +99,7 @@ describe("KnownNodes", () => {
     const tiny = (i: number) => `{"metadata":{"name":"${i}"}}`;
     for (let from = 0; from < 200_000; from += 50_000) {
       const items = Array.from({ length: 50_000 }, (_, i) => tiny(from + i)).join(",");
-      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), known);
+      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), { known });
     }
     expect(known.bytes).toBeLessThanOrEqual(64 << 20);
     const first = Buffer.from(`${tiny(0)}   `);
@@ -98,8 +112,8 @@ describe("KnownNodes", () => {
     const names = collidingNames(15);
     const known = new KnownNodes();
     const body = request(names.map((name) => ({ metadata: { name } })));
-    readRequest(body, known);
-    expectOracle(readRequest(body, known), body);
+    readRequest(body, { known });
+    expectOracle(readRequest(body, { known }), body);
     expect(known.find(body, body.indexOf(`{"metadata":{"name":"${names.at(-1)}`))).toBe(names.length - 1);
   });
 });

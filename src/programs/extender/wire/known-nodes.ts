@@ -11,11 +11,15 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** What a Buffer and its place in the map take beside the bytes, so that tiny Nodes are not free. */
 const PER_NODE = 640;
 
+/** A new version of a Node is seldom longer by more: it is written over the old one, and nothing is left to be collected. */
+const ROUNDED_TO = 256;
+
 /** What is kept of a Node: places, from its own first byte on. */
-const ROW = 3;
-const KNOWN_NAME_END = 0;
-const KNOWN_PROFILE_START = 1;
-const KNOWN_PROFILE_END = 2;
+const ROW = 4;
+const KNOWN_END = 0;
+const KNOWN_NAME_END = 1;
+const KNOWN_PROFILE_START = 2;
+const KNOWN_PROFILE_END = 3;
 
 /**
  * Nodes that were walked once, byte for byte. kube-scheduler sends the same thousands of Nodes again for every pod, twice, and a
@@ -49,8 +53,10 @@ export class KnownNodes {
     while (nameEnd < last && bytes[nameEnd] !== QUOTE) nameEnd++;
     const known = this.#index.get(keyOf(bytes, nameStart, nameEnd)) ?? -1;
     const node = this.#nodes[known];
-    if (node === undefined || from + node.length > bytes.length) return -1;
-    return bytes.compare(node, 0, node.length, from, from + node.length) === 0 ? known : -1;
+    if (node === undefined) return -1;
+    const length = this.#places.cells[known * ROW + KNOWN_END] as number;
+    if (from + length > bytes.length) return -1;
+    return bytes.compare(node, 0, length, from, from + length) === 0 ? known : -1;
   }
 
   /** Fills a row for a known Node that lies at `start`; where it ends. */
@@ -62,7 +68,7 @@ export class KnownNodes {
     cells[row + NAME_END] = start + (places[from + KNOWN_NAME_END] as number);
     cells[row + PROFILE_START] = profile === 0 ? 0 : start + profile;
     cells[row + PROFILE_END] = start + (places[from + KNOWN_PROFILE_END] as number);
-    return start + (this.#nodes[known] as Buffer).length;
+    return start + (places[from + KNOWN_END] as number);
   }
 
   /** Keeps a copy of a Node that was walked, in place of an older one of its name; one that is not as Go writes it is let go. */
@@ -72,27 +78,35 @@ export class KnownNodes {
     const profileEnd = cells[row + PROFILE_END] as number;
     const nameStart = start + HEAD.length;
     const asGoWrites = cells[row + NAME_START] === nameStart && nameEnd >= 0 && profileEnd >= 0;
-    const size = end - start + PER_NODE;
+    const size = roundedUp(end - start) + PER_NODE;
     if (!asGoWrites || nameEnd - nameStart > MAX_NAME || size > this.#limit) return;
-    // Names that left are forgotten with all others: those come again with the next request.
-    if (this.#bytes + size > this.#limit) this.#forget();
-    const key = keyOf(bytes, nameStart, nameEnd);
-    let known = this.#index.get(key);
-    if (known === undefined) {
-      known = this.#places.add() / ROW;
-      this.#index.set(key, known);
-      this.#bytes += size;
-    } else {
-      this.#bytes += end - start - (this.#nodes[known] as Buffer).length;
-    }
-    // Not from Node's pool, of which one small Node would keep a whole page.
-    const node = Buffer.allocUnsafeSlow(end - start);
-    bytes.copy(node, 0, start, end);
-    this.#nodes[known] = node;
+    const known = this.#roomFor(keyOf(bytes, nameStart, nameEnd), end - start);
+    bytes.copy(this.#nodes[known] as Buffer, 0, start, end);
     const places = this.#places.cells;
+    places[known * ROW + KNOWN_END] = end - start;
     places[known * ROW + KNOWN_NAME_END] = nameEnd - start;
     places[known * ROW + KNOWN_PROFILE_START] = profile === 0 ? 0 : profile - start;
     places[known * ROW + KNOWN_PROFILE_END] = profile === 0 ? 0 : profileEnd - start;
+  }
+
+  /** The number of the Node of that name, whose memory takes that many bytes. */
+  #roomFor(key: string, length: number): number {
+    const known = this.#index.get(key);
+    const has = known === undefined ? 0 : (this.#nodes[known] as Buffer).length;
+    if (known !== undefined && has >= length) return known;
+    const size = roundedUp(length);
+    const more = known === undefined ? size + PER_NODE : size - has;
+    if (this.#bytes + more > this.#limit) {
+      // Names that left are forgotten with all others: those come again with the next request.
+      this.#forget();
+      return this.#roomFor(key, length);
+    }
+    this.#bytes += more;
+    const number = known ?? this.#places.add() / ROW;
+    this.#index.set(key, number);
+    // Not from Node's pool, of which one small Node would keep a whole page.
+    this.#nodes[number] = Buffer.allocUnsafeSlow(size);
+    return number;
   }
 
   #forget(): void {
@@ -102,6 +116,8 @@ export class KnownNodes {
     this.#bytes = 0;
   }
 }
+
+const roundedUp = (length: number): number => Math.ceil(length / ROUNDED_TO) * ROUNDED_TO;
 
 /** With its opening quote: V8 hashes the text of a number without a seed. */
 const keyOf = (bytes: Buffer, nameStart: number, nameEnd: number): string =>

@@ -1,9 +1,16 @@
+import { isPlain, QUOTE } from "./json-bytes.ts";
+import { sameBytes, viewOf } from "./words.ts";
+
 const FIRST_PLACES = 64;
+const FIRST_BYTES = 4096;
 const EMPTY = -1;
 
 /**
  * From a node's name, as bytes that lie in a request, to its slot: no string is made for a name that is only looked up. Open
  * addressing over a hash of the bytes; a hit is a hit only when every byte is the same.
+ *
+ * Candidates come in much the same order time and again. So it also remembers which name came behind which: where the expected
+ * one comes, comparing its bytes is all there is to do, and neither its end is searched nor its hash worked out.
  */
 export class NameIndex {
   /** Of each place: the slot, the hash, and where the name lies in the pool. */
@@ -11,9 +18,16 @@ export class NameIndex {
   #hashes = new Int32Array(FIRST_PLACES);
   #starts = new Int32Array(FIRST_PLACES);
   #ends = new Int32Array(FIRST_PLACES);
-  #pool = new Uint8Array(4096);
+  /** Names in quotes, so that one is compared with all that a list holds of it. */
+  #pool = new Uint8Array(FIRST_BYTES);
+  #view = viewOf(this.#pool);
   #poolEnd = 0;
   #size = 0;
+  /** Of each slot: where its name lies in the pool, without the quotes; nowhere where start and end are 0. */
+  #slotStarts = new Int32Array(FIRST_PLACES);
+  #slotEnds = new Int32Array(FIRST_PLACES);
+  /** Behind each slot, counted from 1: the slot that followed; at 0 the one that came first. */
+  #followers = new Int32Array(FIRST_PLACES + 1).fill(EMPTY);
 
   /** How much memory its names take. */
   get bytes(): number {
@@ -25,12 +39,15 @@ export class NameIndex {
     if (!(slot >= 0)) throw new RangeError(`the slot of ${name} must be 0 or more, got ${slot}`);
     const bytes = Buffer.from(name);
     const hash = hashOf(bytes, 0, bytes.length);
-    const place = this.#placeOf(bytes, 0, bytes.length, hash);
+    let place = this.#placeOf(bytes, 0, bytes.length, hash);
     if (this.#slots[place] !== EMPTY) {
-      this.#slots[place] = slot;
+      this.#forgetSlot(place);
+      this.#put(place, slot, hash, this.#starts[place], this.#ends[place]);
       return;
     }
     const start = this.#keep(bytes);
+    // Keeping it may have moved all others.
+    place = this.#placeOf(bytes, 0, bytes.length, hash);
     this.#put(place, slot, hash, start, start + bytes.length);
     this.#size++;
     // At most half full: a look at an unknown name soon meets an empty place.
@@ -41,13 +58,14 @@ export class NameIndex {
     const bytes = Buffer.from(name);
     let gap = this.#placeOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length));
     if (this.#slots[gap] === EMPTY) return;
+    this.#forgetSlot(gap);
     this.#size--;
     const mask = this.#slots.length - 1;
     // Later names of the same cluster move up, so that no search ends at the gap too early.
     for (let place = (gap + 1) & mask; this.#slots[place] !== EMPTY; place = (place + 1) & mask) {
       const home = (this.#hashes[place] as number) & mask;
       if (((place - home) & mask) < ((place - gap) & mask)) continue;
-      this.#put(gap, this.#slots[place], this.#hashes[place], this.#starts[place], this.#ends[place]);
+      this.#move(place, gap);
       gap = place;
     }
     this.#slots[gap] = EMPTY;
@@ -56,6 +74,25 @@ export class NameIndex {
   /** The slot of the name whose UTF-8 is bytes[start, end); -1 when it is unknown. */
   slotOf(bytes: Uint8Array, start: number, end: number): number {
     return this.#slots[this.#placeOf(bytes, start, end, hashOf(bytes, start, end))] as number;
+  }
+
+  /** The slot whose name came behind that of `slot` the last time, -1 being no name: the first of a list. -1 for none. */
+  followerOf(slot: number): number {
+    return this.#followers[slot + 1] ?? EMPTY;
+  }
+
+  /** Remembers that a known name came behind another. */
+  follows(slot: number, follower: number): void {
+    if (slot + 1 < this.#followers.length) this.#followers[slot + 1] = follower;
+  }
+
+  /** How many bytes the slot's name and its quotes are, where just these lie at `at`; else 0. */
+  quotedLengthAt(slot: number, bytes: DataView, at: number): number {
+    const end = (this.#slotEnds[slot] as number) + 1;
+    const start = (this.#slotStarts[slot] as number) - 1;
+    const length = end - start;
+    if (start < 0 || at + length > bytes.byteLength) return 0;
+    return sameBytes(this.#view, start, end, bytes, at) ? length : 0;
   }
 
   /** Where the name is, or the empty place where it would go. */
@@ -78,18 +115,50 @@ export class NameIndex {
     return true;
   }
 
-  #put(place: number, slot = EMPTY, hash = 0, start = 0, end = 0): void {
+  #put(place: number, slot: number, hash: number, start = 0, end = 0): void {
     this.#slots[place] = slot;
     this.#hashes[place] = hash;
     this.#starts[place] = start;
     this.#ends[place] = end;
+    if (slot >= this.#slotStarts.length) this.#growSlots(slot + 1);
+    // In quotes, bytes that JSON has to escape would read as something else.
+    const isAsWritten = isPlain(this.#pool, start, end);
+    this.#slotStarts[slot] = isAsWritten ? start : 0;
+    this.#slotEnds[slot] = isAsWritten ? end : 0;
   }
 
+  #move(from: number, to: number): void {
+    this.#slots[to] = this.#slots[from] as number;
+    this.#hashes[to] = this.#hashes[from] as number;
+    this.#starts[to] = this.#starts[from] as number;
+    this.#ends[to] = this.#ends[from] as number;
+  }
+
+  /** The slot no longer stands for the name at this place, unless it already stands for another. */
+  #forgetSlot(place: number): void {
+    const slot = this.#slots[place] as number;
+    if (this.#slotStarts[slot] !== this.#starts[place]) return;
+    this.#slotStarts[slot] = 0;
+    this.#slotEnds[slot] = 0;
+  }
+
+  #growSlots(least: number): void {
+    const length = Math.max(least, 2 * this.#slotStarts.length);
+    this.#slotStarts = longer(this.#slotStarts, length);
+    this.#slotEnds = longer(this.#slotEnds, length);
+    const known = this.#followers.length;
+    this.#followers = longer(this.#followers, length + 1).fill(EMPTY, known);
+  }
+
+  /** Where the name begins, behind its quote. */
   #keep(bytes: Uint8Array): number {
-    if (this.#poolEnd + bytes.length > this.#pool.length) this.#rebuild(this.#slots.length, bytes.length);
-    const start = this.#poolEnd;
+    const length = bytes.length + 2;
+    if (this.#poolEnd + length > this.#pool.length) this.#rebuild(this.#slots.length, length);
+    const start = this.#poolEnd + 1;
+    this.#pool[start - 1] = QUOTE;
     this.#pool.set(bytes, start);
-    this.#poolEnd = start + bytes.length;
+    this.#pool[start + bytes.length] = QUOTE;
+    this.#poolEnd += length;
     return start;
   }
 
@@ -98,24 +167,29 @@ export class NameIndex {
     const [slots, hashes, starts, ends, pool] = [this.#slots, this.#hashes, this.#starts, this.#ends, this.#pool];
     let used = 0;
     for (let place = 0; place < slots.length; place++) {
-      if (slots[place] !== EMPTY) used += (ends[place] as number) - (starts[place] as number);
+      if (slots[place] !== EMPTY) used += (ends[place] as number) - (starts[place] as number) + 2;
     }
     this.#slots = new Int32Array(places).fill(EMPTY);
     this.#hashes = new Int32Array(places);
     this.#starts = new Int32Array(places);
     this.#ends = new Int32Array(places);
-    this.#pool = new Uint8Array(Math.max(4096, (used + room) * 2));
+    this.#pool = new Uint8Array(Math.max(FIRST_BYTES, (used + room) * 2));
+    this.#view = viewOf(this.#pool);
     this.#poolEnd = 0;
     for (let place = 0; place < slots.length; place++) {
       if (slots[place] === EMPTY) continue;
       const name = pool.subarray(starts[place], ends[place]);
       const hash = hashes[place] as number;
-      const start = this.#poolEnd;
-      this.#pool.set(name, start);
-      this.#poolEnd = start + name.length;
-      this.#put(this.#placeOf(name, 0, name.length, hash), slots[place], hash, start, this.#poolEnd);
+      const start = this.#keep(name);
+      this.#put(this.#placeOf(name, 0, name.length, hash), slots[place] as number, hash, start, start + name.length);
     }
   }
+}
+
+function longer(array: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const copy = new Int32Array(length);
+  copy.set(array);
+  return copy;
 }
 
 /** FNV-1a, its high bits folded into the low ones that choose the place. */

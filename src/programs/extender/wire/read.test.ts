@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { agree } from "./agree.ts";
 import { NameIndex } from "./name-index.ts";
 import { readRequest } from "./request.ts";
+import { rowsOfRequests } from "./scan.ts";
 import { dice, mutated, randomRequest, spelled } from "./test-documents.ts";
 import { Surprise, WireError } from "./wire-error.ts";
 
@@ -213,6 +214,51 @@ describe("readRequest", () => {
     slots.fill(9);
     read(JSON.stringify({ pod: {}, nodes: { items } })).candidates.slots(index, slots);
     expect([...slots]).toEqual(expected);
+  });
+
+  it("X-12 finds the slots of names that come in their old order, in another, or that are others', whatever came and went", () => {
+    const names = fc.constantFrom("a", "b", "node-1", "node-10", "node-100", "größe", 'a","b', "back\\slash", "\n");
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ list: fc.array(names, { maxLength: 9 }), spaced: fc.boolean() }) },
+      { weight: 1, arbitrary: fc.record({ name: names, slot: fc.option(fc.nat(8), { nil: undefined }) }) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const aids = { index: new NameIndex(), room: rowsOfRequests() };
+        for (const one of steps) {
+          if ("name" in one) {
+            if (one.slot === undefined) aids.index.delete(one.name);
+            else aids.index.set(one.name, one.slot);
+            continue;
+          }
+          const request = { Pod: {}, Nodes: null, NodeNames: one.list };
+          const body = Buffer.from(JSON.stringify(request, undefined, one.spaced ? 1 : undefined));
+          // Once to learn the order, once to meet it again.
+          expect([agree(body, aids), agree(body, aids)]).toEqual(["read", "read"]);
+        }
+      }),
+    );
+  });
+
+  it("X-12 names that are read without hashing them are the expected ones, byte for byte", () => {
+    const index = new NameIndex();
+    ["node-1", "node-2", "node-3"].forEach((name, slot) => index.set(name, slot));
+    const slotsOf = (names: readonly string[]) => {
+      const slots = new Int32Array(names.length);
+      const body = Buffer.from(JSON.stringify({ Pod: {}, NodeNames: names }));
+      readRequest(body, { index }).candidates.slots(index, slots);
+      return [...slots];
+    };
+    expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, 1, 2]);
+    expect([index.followerOf(-1), index.followerOf(0), index.followerOf(1), index.followerOf(2)]).toEqual([
+      0, 1, 2, -1,
+    ]);
+    expect(slotsOf(["node-1", "node-22", "node-3", "node-2"])).toEqual([0, -1, 2, 1]);
+    // Slots change hands: what is expected is a slot, and who is there now is compared.
+    index.delete("node-2");
+    index.set("other", 1);
+    expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, -1, 2]);
+    expect(slotsOf(["node-1", "other", "node-3"])).toEqual([0, 1, 2]);
   });
 
   it("has no Node to give back, and no label, where only names came", () => {

@@ -1,53 +1,57 @@
 import type { Candidates } from "./candidates.ts";
+import { copyBytes, viewOf } from "./words.ts";
 
-const HOST = Buffer.from('{"Host":');
-const SCORE = Buffer.from(',"Score":');
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
-const CLOSE_OBJECT = 0x7d;
 const COMMA = 0x2c;
-const ZERO = 0x30;
-/** Of a score between -32768 and 32767. */
-const SCORE_DIGITS = 6;
+/** Bytes as the number a DataView writes them by. */
+const word = (text: string): number => viewOf(Buffer.from(text)).getInt32(0);
+const HOST = '{"Host":';
+const HOST_WORDS = [word(HOST), word(HOST.slice(4))] as const;
+const SCORE = ',"Score":';
+const SCORE_WORDS = [word(SCORE), word(SCORE.slice(4))] as const;
+const COLON = 0x3a;
+/** The digits of each score that a setting allows, with room behind them. */
+const digits = Int32Array.from({ length: 1000 }, (_, score) => word(`${score}   `));
+/** Of a score between -32768 and 32767, or one of `digits` with the room behind it. */
+const SCORE_ROOM = 6;
+const BEHIND = viewOf(Buffer.from("},")).getInt16(0);
 
 /** `[{"Host":…,"Score":…},…]`: one for each candidate, in their order. Names go back as the request spelled them. */
 export function prioritizeReply(candidates: Candidates, scores: Int16Array): Buffer[] {
-  const { body, count } = candidates;
-  let room = 2 + count * (HOST.length + SCORE.length + SCORE_DIGITS + 2);
+  const { count } = candidates;
+  if (count === 0) return [Buffer.from("[]")];
+  const body = viewOf(candidates.body);
+  let room = 2 + count * (HOST.length + SCORE.length + SCORE_ROOM + 2);
   for (let i = 0; i < count; i++) room += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i);
-  const out = Buffer.allocUnsafe(room);
-  let at = 0;
-  out[at++] = OPEN_ARRAY;
+  const bytes = Buffer.allocUnsafe(room);
+  const out = viewOf(bytes);
+  bytes[0] = OPEN_ARRAY;
+  let at = 1;
   for (let i = 0; i < count; i++) {
-    if (i > 0) out[at++] = COMMA;
-    at = copy(HOST, 0, HOST.length, out, at);
-    at = copy(body, candidates.quotedNameStart(i), candidates.quotedNameEnd(i), out, at);
-    at = copy(SCORE, 0, SCORE.length, out, at);
-    at = writeScore(scores[i] ?? 0, out, at);
-    out[at++] = CLOSE_OBJECT;
+    out.setInt32(at, HOST_WORDS[0]);
+    out.setInt32(at + 4, HOST_WORDS[1]);
+    at = copyBytes(body, candidates.quotedNameStart(i), candidates.quotedNameEnd(i), out, at + HOST.length);
+    out.setInt32(at, SCORE_WORDS[0]);
+    out.setInt32(at + 4, SCORE_WORDS[1]);
+    out.setUint8(at + 8, COLON);
+    at = writeScore(scores[i] ?? 0, bytes, out, at + SCORE.length);
+    out.setInt16(at, BEHIND);
+    at += 2;
   }
-  out[at++] = CLOSE_ARRAY;
-  return [out.subarray(0, at)];
+  // In place of the last comma.
+  bytes[at - 1] = CLOSE_ARRAY;
+  return [bytes.subarray(0, at)];
 }
 
-/** Names are a dozen bytes or two: a loop is there before a call to Buffer.copy is. */
-function copy(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {
-  let p = at;
-  for (let i = start; i < end; i++) to[p++] = from[i] as number;
-  return p;
-}
-
-function writeScore(score: number, out: Buffer, at: number): number {
-  if (score < 0 || score > 999) return at + out.write(String(score), at, "latin1");
-  let p = at;
-  if (score > 99) out[p++] = ZERO + Math.floor(score / 100);
-  if (score > 9) out[p++] = ZERO + (Math.floor(score / 10) % 10);
-  out[p++] = ZERO + (score % 10);
-  return p;
+function writeScore(score: number, bytes: Buffer, out: DataView, at: number): number {
+  if (score < 0 || score >= digits.length) return at + bytes.write(String(score), at, "latin1");
+  out.setInt32(at, digits[score] as number);
+  return at + (score > 99 ? 3 : score > 9 ? 2 : 1);
 }
 
 /**
- * The answer to /filter as pieces to write one behind the other; the nodes among them are slices of the request, never copies.
+ * The answer to /filter as pieces to write one behind the other; whole Nodes among them are slices of the request, never copies.
  * `codes` says of each candidate why it is refused, as a position in `reasons`; 0 keeps it. What was not asked about is null:
  * kube-scheduler takes NodeNames if it sent names, else Nodes, as its new list. An empty list keeps no node, and so would null.
  */
@@ -62,7 +66,7 @@ export function filterReply(
       : ['{"Nodes":{"metadata":{},"items":[', ']},"NodeNames":null,"FailedNodes":{},"FailedAndUnresolvableNodes":{'];
   return [
     Buffer.from(head),
-    ...keptPieces(candidates, codes),
+    ...(candidates.kind === "names" ? keptNames(candidates, codes) : keptPieces(candidates, codes)),
     Buffer.from(tail),
     refused(candidates, codes, reasons),
     Buffer.from('},"Error":""}'),
@@ -87,9 +91,29 @@ function keptPieces(candidates: Candidates, codes: Uint8Array): Buffer[] {
   return pieces;
 }
 
+/** Names are so short that a copy costs less than a slice: of 5,000 every other one may be refused. */
+function keptNames(candidates: Candidates, codes: Uint8Array): Buffer[] {
+  const { count } = candidates;
+  if (!codes.some((code) => code !== 0)) return keptPieces(candidates, codes);
+  const body = viewOf(candidates.body);
+  let room = 0;
+  for (let i = 0; i < count; i++) room += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i) + 1;
+  const bytes = Buffer.allocUnsafe(room);
+  const out = viewOf(bytes);
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    if (codes[i] !== 0) continue;
+    at = copyBytes(body, candidates.quotedNameStart(i), candidates.quotedNameEnd(i), out, at);
+    out.setUint8(at++, COMMA);
+  }
+  // Without the last comma.
+  return [bytes.subarray(0, Math.max(0, at - 1))];
+}
+
 /** `"name":"reason",…` */
 function refused(candidates: Candidates, codes: Uint8Array, reasons: readonly (string | undefined)[]): Buffer {
-  const { body, count } = candidates;
+  const { count } = candidates;
+  const body = viewOf(candidates.body);
   const texts = reasons.map((reason) => Buffer.from(`:${JSON.stringify(reason ?? "")},`));
   const textOf = (i: number) => texts[codes[i] as number] as Buffer;
   let room = 0;
@@ -97,15 +121,16 @@ function refused(candidates: Candidates, codes: Uint8Array, reasons: readonly (s
     if (codes[i] === 0) continue;
     room += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i) + textOf(i).length;
   }
-  const out = Buffer.allocUnsafe(room);
+  const bytes = Buffer.allocUnsafe(room);
+  const out = viewOf(bytes);
   let at = 0;
   for (let i = 0; i < count; i++) {
     if (codes[i] === 0) continue;
-    at = copy(body, candidates.quotedNameStart(i), candidates.quotedNameEnd(i), out, at);
+    at = copyBytes(body, candidates.quotedNameStart(i), candidates.quotedNameEnd(i), out, at);
     const text = textOf(i);
-    out.set(text, at);
+    bytes.set(text, at);
     at += text.length;
   }
   // Without the last comma.
-  return out.subarray(0, Math.max(0, at - 1));
+  return bytes.subarray(0, Math.max(0, at - 1));
 }

@@ -1,8 +1,7 @@
 import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "./json-bytes.ts";
-import type { KnownNodes } from "./known-nodes.ts";
 import type { Rows } from "./rows.ts";
-import { type Found, RequestScan, type Unusual } from "./scan.ts";
+import { type Found, RequestScan, type ScanAids, type Unusual } from "./scan.ts";
 import { WireError } from "./wire-error.ts";
 
 /** etcd stores no larger object. It also bounds how long JSON.parse may hold the loop. */
@@ -18,13 +17,13 @@ export interface ExtenderRequest {
 }
 
 /**
- * Reads a request without building its nodes; Nodes that are `known` need not be walked again. Throws a WireError when the
- * request is wrong, and a Surprise when a worker should read it.
+ * Reads a request without building its nodes. Throws a WireError when the request is wrong, and a Surprise when a worker should
+ * read it.
  */
-export const readRequest = (body: Buffer, known?: KnownNodes): ExtenderRequest => requestOf(body, "surprise", known);
+export const readRequest = (body: Buffer, aids?: ScanAids): ExtenderRequest => requestOf(body, "surprise", aids);
 
-export function requestOf(body: Buffer, unusual: Unusual, known?: KnownNodes): ExtenderRequest {
-  const scan = new RequestScan(body, unusual, known);
+export function requestOf(body: Buffer, unusual: Unusual, aids?: ScanAids): ExtenderRequest {
+  const scan = new RequestScan(body, unusual, aids);
   return { pod: podOf(body, scan.found.pod), candidates: candidatesOf(body, scan) };
 }
 

@@ -1,4 +1,4 @@
-/** Numbers of equal rows, one row per candidate, in one array that grows. */
+/** Numbers of equal rows, one row per candidate, in one array that grows and is used again. */
 export class Rows {
   readonly width: number;
   count = 0;
@@ -9,16 +9,22 @@ export class Rows {
     this.cells = new Int32Array(width * 64);
   }
 
+  clear(): void {
+    this.count = 0;
+  }
+
   /** Room for one more row of zeros; where it starts. */
   add(): number {
     const start = this.count * this.width;
+    const end = start + this.width;
     this.count++;
-    if (start + this.width > this.cells.length) {
+    if (end > this.cells.length) {
       const more = new Int32Array(this.cells.length * 2);
       more.set(this.cells);
       this.cells = more;
     }
-    this.cells.fill(0, start, start + this.width);
+    // A loop over a handful of numbers is over before a call to fill begins.
+    for (let cell = start; cell < end; cell++) this.cells[cell] = 0;
     return start;
   }
 }

@@ -1,10 +1,23 @@
 import { labels } from "../../../core/api/index.ts";
-import { END, NAME_END, NAME_ROW, NAME_START, NODE_ROW, PROFILE_END, PROFILE_START, START } from "./candidates.ts";
+import {
+  END,
+  NAME_END,
+  NAME_ROW,
+  NAME_START,
+  NODE_ROW,
+  PROFILE_END,
+  PROFILE_START,
+  SLOT,
+  START,
+  UNKNOWN,
+} from "./candidates.ts";
 import { Cursor } from "./cursor.ts";
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import { COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
 import type { KnownNodes } from "./known-nodes.ts";
+import type { NameIndex } from "./name-index.ts";
 import { Rows } from "./rows.ts";
 import { Surprise, WireError } from "./wire-error.ts";
+import { viewOf } from "./words.ts";
 
 /** As many nodes as the largest clusters have; a body of the largest size could name a hundred times as many. */
 const MAX_CANDIDATES = 100_000;
@@ -39,6 +52,24 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
  */
 export type Unusual = "surprise" | "last";
 
+/** What was learnt from earlier requests and makes the next one short work; all of it can be absent. */
+export interface ScanAids {
+  /** Nodes that were walked before need not be walked again. */
+  readonly known?: KnownNodes | undefined;
+  /** Names whose slots are found on the way. */
+  readonly index?: NameIndex | undefined;
+  /** Where an earlier request's candidates stand, of which nobody thinks any more. */
+  readonly room?: RequestRows | undefined;
+}
+
+interface RequestRows {
+  readonly nodes: Rows;
+  readonly names: Rows;
+}
+
+/** Room for the candidates of one request, and then of the next. */
+export const rowsOfRequests = (): RequestRows => ({ nodes: new Rows(NODE_ROW), names: new Rows(NAME_ROW) });
+
 /**
  * One walk over a request. It notes places and judges JSON alone; what the places must hold is for the reader to say once the
  * whole body is known, for a later value of the same key may replace an earlier one that would not do.
@@ -46,17 +77,23 @@ export type Unusual = "surprise" | "last";
 export class RequestScan {
   readonly found: Record<Field, Found> = { pod: absent, nodes: absent, nodenames: absent };
   items: Found = absent;
-  nodes = new Rows(NODE_ROW);
-  names = new Rows(NAME_ROW);
+  readonly nodes: Rows;
+  readonly names: Rows;
   readonly #cursor: Cursor;
   readonly #unusual: Unusual;
   readonly #known: KnownNodes | undefined;
+  readonly #index: NameIndex | undefined;
   readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
-  constructor(body: Buffer, unusual: Unusual, known?: KnownNodes) {
+  constructor(body: Buffer, unusual: Unusual, { known, index, room = rowsOfRequests() }: ScanAids = {}) {
     this.#cursor = new Cursor(body);
     this.#unusual = unusual;
     this.#known = known;
+    this.#index = index;
+    this.nodes = room.nodes;
+    this.names = room.names;
+    this.nodes.clear();
+    this.names.clear();
     const cursor = this.#cursor;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
@@ -89,9 +126,9 @@ export class RequestScan {
     const start = cursor.at;
     if (field === "nodes") {
       this.items = absent;
-      this.nodes = new Rows(NODE_ROW);
+      this.nodes.clear();
     }
-    if (field === "nodenames") this.names = new Rows(NAME_ROW);
+    if (field === "nodenames") this.names.clear();
     if (field === "nodes" && shape === OPEN_OBJECT) this.#readNodeList();
     else if (field === "nodenames" && shape === OPEN_ARRAY) this.#readNames();
     else cursor.skipValue();
@@ -101,15 +138,62 @@ export class RequestScan {
   #readNames(): void {
     const cursor = this.#cursor;
     const rows = this.names;
+    const index = this.#index;
+    const view = viewOf(cursor.bytes);
+    let before = -1;
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       const row = this.#add(rows);
-      if (cursor.peek() === QUOTE) this.#readString(rows, row + NAME_START, row + NAME_END);
-      else {
+      if (cursor.peek() !== QUOTE) {
         // No name starts here; the end keeps the place for the message.
         rows.cells[row + NAME_END] = cursor.at;
         cursor.skipValue();
+      } else if (index === undefined) {
+        this.#readString(rows, row + NAME_START, row + NAME_END);
+      } else {
+        before = this.#readNamesBehind(before, index, view, row);
       }
     }
+  }
+
+  /** Names in the order they came in before, for as long as they do and nothing but a comma is between them; else one name. */
+  #readNamesBehind(before: number, index: NameIndex, view: DataView, first: number): number {
+    const cursor = this.#cursor;
+    const { bytes } = cursor;
+    const rows = this.names;
+    let known = before;
+    let at = cursor.at;
+    for (let row = first; ; row = this.#add(rows)) {
+      const expected = index.followerOf(known);
+      const length = expected < 0 ? 0 : index.quotedLengthAt(expected, view, at);
+      if (length === 0) {
+        cursor.at = at;
+        return this.#readName(index, row, known);
+      }
+      const { cells } = rows;
+      cells[row + NAME_START] = at + 1;
+      at += length;
+      cells[row + NAME_END] = at - 1;
+      cells[row + SLOT] = expected + 1;
+      known = expected;
+      if (bytes[at] !== COMMA || bytes[at + 1] !== QUOTE) {
+        cursor.at = at;
+        return known;
+      }
+      at++;
+    }
+  }
+
+  /** A name that was not expected, and is from now on. */
+  #readName(index: NameIndex, row: number, before: number): number {
+    const { cells } = this.names;
+    this.#readString(this.names, row + NAME_START, row + NAME_END);
+    const end = cells[row + NAME_END] as number;
+    // One with escapes is looked up as text, later.
+    if (end < 0) return -1;
+    const slot = index.slotOf(this.#cursor.bytes, cells[row + NAME_START] as number, end);
+    cells[row + SLOT] = slot < 0 ? UNKNOWN : slot + 1;
+    if (slot >= 0) index.follows(before, slot);
+    return slot;
   }
 
   #readNodeList(): void {
@@ -122,7 +206,7 @@ export class RequestScan {
         continue;
       }
       seen = this.#once(seen, "items");
-      this.nodes = new Rows(NODE_ROW);
+      this.nodes.clear();
       const shape = cursor.peek();
       const start = cursor.at;
       if (shape === OPEN_ARRAY) this.#readItems();
