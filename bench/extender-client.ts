@@ -31,20 +31,22 @@ export class ExtenderClient {
     body: Buffer,
   ): Promise<{ readonly ms: number; readonly bytes: number; readonly status: number }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ ms: number; bytes: number; status: number }>();
-    let head = "";
+    let head = Buffer.alloc(0);
     let expected = -1;
     let bytes = 0;
     let status = 0;
     this.#take = (chunk) => {
       let rest = chunk.length;
       if (expected < 0) {
-        head += chunk.toString("latin1");
-        const end = head.indexOf(HEAD_END);
+        // Only the head becomes text: the answer behind it is long.
+        const end = chunk.indexOf(HEAD_END);
+        head = Buffer.concat([head, end < 0 ? chunk : chunk.subarray(0, end)]);
         if (end < 0) return;
-        status = Number(head.slice(9, 12));
-        expected = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);
-        if (Number.isNaN(expected)) reject(new Error(`an answer without a length: ${head.slice(0, end)}`));
-        rest = head.length - end - HEAD_END.length;
+        const text = head.toString("latin1");
+        status = Number(text.slice(9, 12));
+        expected = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Number.NaN);
+        if (Number.isNaN(expected)) reject(new Error(`an answer without a length: ${text}`));
+        rest = chunk.length - end - HEAD_END.length;
       }
       bytes += rest;
       if (bytes >= expected) resolve({ ms: performance.now() - begun, bytes, status });

@@ -8,10 +8,11 @@ import { freePorts } from "../test/controlplane/ports.ts";
 const PATIENCE_MS = 60_000;
 
 /**
- * A small nursery: bodies of 30 MB pass through it, and by its own choice Node lets it grow to several times what lives. To be
- * given on the command line or by NODE_OPTIONS, as docs/guides/scheduler.md says.
+ * A small nursery: bodies of 30 MB pass through it, and by its own choice Node lets it grow to several times what lives. And one
+ * heap of the C library's for all threads, where each would keep what it once needed. As docs/guides/scheduler.md says.
  */
 export const nodeOptions = ["--max-semi-space-size=1"];
+export const environment = { MALLOC_ARENA_MAX: "1" };
 
 export class ExtenderProcess {
   readonly port: number;
@@ -34,6 +35,7 @@ export class ExtenderProcess {
     const main = join(import.meta.dirname, "../dist/joulie.mjs");
     await bundle(main);
     const child = run([...nodeOptions, main, "extender"], {
+      ...environment,
       KUBECONFIG: kubeconfig,
       EXTENDER_ADDR: `127.0.0.1:${port}`,
       METRICS_ADDR: `127.0.0.1:${metrics}`,

@@ -1,6 +1,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
+/**
+ * Has V8 collect new objects on one thread. With a nursery of a megabyte that takes a third of a millisecond; to wake helpers and to wait for
+ * them takes as long on a quiet machine, and many times that where kube-scheduler wants the same cores.
+ */
+export function collectAlone(): void {
+  setFlagsFromString("--no-parallel-scavenge");
+}
+
 type Collect = (options: { readonly type: "minor"; readonly execution: "sync" }) => void;
 
 /**

@@ -12,7 +12,7 @@ import type { ExtenderConfig } from "./config.ts";
 import { Decider } from "./decide.ts";
 import { Decisions } from "./decisions.ts";
 import { Figures } from "./figures.ts";
-import { nurseryCollector } from "./nursery.ts";
+import { collectAlone, nurseryCollector } from "./nursery.ts";
 import { pagesOf } from "./pages.ts";
 import { RequestReader } from "./read-request.ts";
 import { type SchedulerServer, type SchedulerServerLimits, serveScheduler } from "./server.ts";
@@ -45,6 +45,7 @@ const FAREWELL = milliseconds(5000);
 
 /** `joulie extender`, until a signal ends it. Gives the exit code. */
 export async function start(config: ExtenderConfig): Promise<number> {
+  collectAlone();
   const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "extender" });
   const clock = systemClock;
   const stop = untilStopped(process, log);
