@@ -47,6 +47,22 @@ describe("arrivals", () => {
     expect(first(11)).toBeGreaterThan(2 * first(3));
     expect(first(3)).toBeGreaterThan(20);
   });
+
+  it("begin in the evening with what the afternoon has left, which falls from the first minutes on", () => {
+    const evening = during(1, 1, 0.6, 18);
+    const presentAt = (minute: number) =>
+      evening.filter(({ at, work }) => at <= 60 * minute && at + work > 60 * minute).length;
+    expect(presentAt(20)).toBeLessThan(0.85 * presentAt(0));
+    expect(presentAt(50)).toBeLessThan(0.7 * presentAt(0));
+  });
+
+  it("begin as full at every hour as a day that has begun long before is by then", () => {
+    const day = during(24, 1, 6);
+    for (const hour of [9, 12.5, 18, 21]) {
+      const there = day.filter(({ at, work }) => at <= 3600 * hour && at + work > 3600 * hour).length;
+      expect(Math.abs(during(0, 1, 6, hour).length / there - 1)).toBeLessThan(0.1);
+    }
+  });
 });
 
 describe("the workload in a cluster", () => {
