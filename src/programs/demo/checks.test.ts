@@ -4,16 +4,16 @@ import { checksOf, type Findings } from "./checks.ts";
 import { type Summary, summaryText } from "./summary.ts";
 
 const good: Findings = {
-  expected: { drains: true, figures: true },
+  expected: { twins: true, drains: true, figures: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
   placements: { performancePods: 50, onEcoOrDraining: 0, crossed: 1, examples: [] },
   offences: { pods: 0, podSeconds: 0 },
-  caps: { compared: 400, different: 0, examples: [] },
+  caps: { compared: 400, eco: 150, different: 0, examples: [] },
   energy: {
     integralJoules: joules(1e8),
     sampledJoules: joules(1e8),
-    meter: { samples: 500, meteredJoules: joules(9.01e7), integralJoules: joules(9e7) },
+    meter: { samples: 500, meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
   },
 };
 const failedOf = (change: Partial<Findings>) =>
@@ -33,17 +33,12 @@ describe("the demo's own checks", () => {
       "no performance pod was placed on a node published as eco or draining",
       { placements: { ...good.placements, onEcoOrDraining: 1 } },
     ],
-    [
-      "no performance pod was placed on a node published as eco or draining",
-      { placements: { ...good.placements, performancePods: 0 } },
-    ],
     ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1 } }],
-    ["caps in force are the published ones", { caps: { compared: 400, different: 1, examples: ["a"] } }],
-    ["caps in force are the published ones", { caps: { compared: 0, different: 0, examples: [] } }],
+    ["caps in force are the published ones", { caps: { ...good.caps, different: 1, examples: ["a"] } }],
     ["energy agrees with power samples within 0.1 %", { energy: { ...good.energy, sampledJoules: joules(1.002e8) } }],
     [
       "energy agrees with power samples within 0.1 %",
-      { energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(8e7) } } },
+      { energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(9.01e7) } } },
     ],
     [
       "energy agrees with power samples within 0.1 %",
@@ -53,12 +48,39 @@ describe("the demo's own checks", () => {
     expect(failedOf(change)).toEqual([name]);
   });
 
+  it("find nothing in order where there was nothing to see", () => {
+    const held = "no performance pod ran under eco caps";
+    const placed = "no performance pod was placed on a node published as eco or draining";
+    expect(failedOf({ placements: { ...good.placements, performancePods: 0 } })).toEqual([placed, held]);
+    expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
+  });
+
+  it("ask no twins of a run that somebody ended before they were there, and of any other", () => {
+    const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
+    expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
+    const ended = checksOf({ ...good, twins, expected: { ...good.expected, twins: false } });
+    expect(ended[0]).toMatchObject({ ok: true, note: expect.stringContaining("it did not happen") as string });
+    expect(checksOf({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
+  });
+
   it("ask for what takes its time only of a run that was long enough, and say so", () => {
-    const short = { expected: { drains: false, figures: false }, drains: { deferred: 0, completed: 0, takenBack: 0 } };
-    expect(failedOf({ ...short, caps: { compared: 0, different: 0, examples: [] } })).toEqual([]);
-    expect(failedOf({ ...short, caps: { compared: 1, different: 1, examples: ["a"] } })).toHaveLength(1);
+    const short = {
+      expected: { twins: true, drains: false, figures: false },
+      drains: { deferred: 0, completed: 0, takenBack: 0 },
+    };
+    expect(failedOf({ ...short, caps: { compared: 0, eco: 0, different: 0, examples: [] } })).toEqual([]);
+    expect(failedOf({ ...short, caps: { compared: 1, eco: 0, different: 1, examples: ["a"] } })).toHaveLength(1);
+    const metered = (meteredJoules: number) => ({
+      ...short,
+      energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(meteredJoules) } },
+    });
+    expect(failedOf(metered(9.05e7))).toEqual([]);
+    expect(failedOf(metered(9.1e7))).toHaveLength(1);
     const [, drains] = checksOf({ ...good, ...short });
-    expect(drains).toMatchObject({ ok: true, note: "it did not happen, and the run was too short to ask for it" });
+    expect(drains).toMatchObject({
+      ok: true,
+      note: "it did not happen, and the run was too short or too small to ask for it",
+    });
     expect(checksOf(good).filter(({ note }) => note !== undefined)).toEqual([]);
   });
 });
@@ -93,7 +115,7 @@ describe("the summary", () => {
   });
 
   it("does not praise what did not happen", () => {
-    const [short] = checksOf({ ...good, expected: { drains: false, figures: false } }).map((check) => ({
+    const [short] = checksOf({ ...good, expected: { twins: true, drains: false, figures: false } }).map((check) => ({
       ...check,
       note: "no",
     }));

@@ -1,5 +1,12 @@
 import process from "node:process";
-import { elapsed, inSeconds, type MonotonicInstant, milliseconds, seconds } from "../../core/units/index.ts";
+import {
+  elapsed,
+  inSeconds,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  seconds,
+} from "../../core/units/index.ts";
 import {
   type DelayFigures,
   type EventLoopDelay,
@@ -15,7 +22,7 @@ import { checksOf } from "./checks.ts";
 import type { DemoConfig } from "./config.ts";
 import type { Frame } from "./frame.ts";
 import { News } from "./news.ts";
-import { Observer } from "./observer.ts";
+import { Observer, type ObserverOptions } from "./observer.ts";
 import { Pace } from "./pace.ts";
 import { DecisionsPage } from "./pages.ts";
 import { every } from "./rounds.ts";
@@ -27,18 +34,25 @@ export interface StageOptions extends Pick<Started, "simulator" | "addresses" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
+  readonly askedAt: ObserverOptions["askedAt"];
   readonly onNotice: (text: string) => void;
 }
 
-const SAMPLE = milliseconds(100);
+/** How often power is looked at, in simulated seconds, and at most so often in real time. */
+const SAMPLE = seconds(2);
+const SAMPLE_AT_MOST = milliseconds(20);
 /** Of real seconds. */
 const LONGEST_GAP = 1;
 const LOOK = milliseconds(1000);
 /** Simulated seconds in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
 const LONG = 1800;
+/** With fewer the number of performance nodes hardly moves. */
+const MANY = 20;
 /** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for ever, though. */
 const FIRST_JOBS = { least: milliseconds(60_000), perNode: milliseconds(50) };
 const NEWS = 8;
+/** A publication goes to each of its watches by a way of its own: real time, a busy process taken into account. */
+const HEARING = milliseconds(500);
 /** Ticks of the agent in which a new cap is surely in force. */
 const AGENT_TICKS = 3;
 
@@ -51,7 +65,8 @@ export class Stage {
   readonly #pace: Pace;
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
-  #watching = systemClock.monotonic();
+  /** When every node had its twin, and the jobs were let in. */
+  #begun: MonotonicInstant | undefined;
   #placed = false;
   /** Of each second. */
   readonly #delays: DelayFigures[] = [];
@@ -79,7 +94,8 @@ export class Stage {
       datacenter: simulator.datacenter,
       stale: intervals.stale,
       settling: milliseconds(AGENT_TICKS * intervals.agent),
-      answeredAt: async (pod) => this.#page.answeredAt(pod),
+      askedAt: options.askedAt,
+      hearing: () => milliseconds(HEARING * clock.speed),
       onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
     });
   }
@@ -91,14 +107,15 @@ export class Stage {
   /** Watches until the signal, once the cluster has its jobs. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
-    this.#watching = systemClock.monotonic();
+    this.#begun = systemClock.monotonic();
     await Promise.all([
-      every(SAMPLE, systemClock, signal, () =>
-        this.observer.sampleEnergy(seconds(this.#options.clock.speed * LONGEST_GAP)),
-      ),
+      every(this.#samplePeriod, systemClock, signal, () => {
+        const gap = Math.max(this.#options.clock.speed * LONGEST_GAP, 2 * SAMPLE);
+        this.observer.sampleEnergy(seconds(gap));
+      }),
       every(LOOK, systemClock, signal, async () => {
         this.#observePace();
-        await this.observer.look();
+        this.observer.look();
         this.#news.podsDecided(await this.#page.latest());
       }),
     ]);
@@ -130,15 +147,20 @@ export class Stage {
     };
   }
 
-  summary(): Summary {
+  /** `interrupted`: somebody has ended it, maybe before everything was there. */
+  summary(interrupted: boolean): Summary {
     const { config, clock, simulator, began } = this.#options;
     const { observer } = this;
     const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds } = simulator.datacenter.offences;
     const { capped, uncapped } = observer.budget;
-    const long = simulatedSeconds >= LONG;
+    const [long, many] = [simulatedSeconds >= LONG, simulator.datacenter.size >= MANY];
     const checks = checksOf({
-      expected: { drains: long && config.POLICY === "queue_aware_v1", figures: long },
+      expected: {
+        twins: this.#begun !== undefined || !interrupted,
+        drains: long && many && config.POLICY === "queue_aware_v1",
+        figures: long && many,
+      },
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
@@ -169,9 +191,14 @@ export class Stage {
     };
   }
 
+  get #samplePeriod(): Milliseconds {
+    return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
+  }
+
   #firstJobsPlaced(): boolean {
     const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
-    this.#placed ||= this.observer.unseen === 0 || elapsed(this.#watching, systemClock.monotonic()) > longest;
+    const now = systemClock.monotonic();
+    this.#placed ||= this.observer.unseen === 0 || elapsed(this.#begun ?? now, now) > longest;
     return this.#placed;
   }
 
