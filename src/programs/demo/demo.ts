@@ -29,6 +29,10 @@ export interface DemoWorld {
 const REDRAW = milliseconds(500);
 const PLAIN_LINE = milliseconds(5000);
 const LOOK = milliseconds(100);
+/** Jobs on their way at a time, once those that are there at the start have come. */
+const FEW = 10;
+/** The operator has planned for the jobs that wait by then: most of them find a place the first time they are tried. */
+const PLANNING = milliseconds(1000);
 /** Jobs that are there at the start are placed by then. */
 const SETTLING = milliseconds(2000);
 /** Somebody waits for the prompt; an embedded cluster needs no farewell. */
@@ -68,6 +72,7 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
     stage = running;
     await Promise.race([
       cast.failed,
+      ...(plane.failed === undefined ? [] : [plane.failed]),
       Promise.all([play(running, cast, started, over), show(running, screen, world, over)]),
     ]);
     return running.summary(interrupted.aborted);
@@ -96,12 +101,14 @@ async function planeOf(
   return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, signal);
 }
 
-/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan. */
+/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */
 async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, signal: AbortSignal): Promise<void> {
   try {
     stage.start();
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     await until(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    await until(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
+    await systemClock.sleep(PLANNING, signal);
     await cast.schedule(ports, signal);
     await systemClock.sleep(SETTLING, signal);
     await stage.watch(signal);
