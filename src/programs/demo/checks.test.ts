@@ -8,7 +8,7 @@ const good: Findings = {
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
   placements: { performancePods: 50, onEcoOrDraining: 0, crossed: 1, examples: [] },
-  offences: { pods: 0, podSeconds: 0 },
+  offences: { pods: 0, podSeconds: 0, examples: [] },
   caps: { compared: 400, eco: 150, different: 0, examples: [] },
   energy: {
     integralJoules: joules(1e8),
@@ -33,7 +33,7 @@ describe("the demo's own checks", () => {
       "no performance pod was placed on a node published as eco or draining",
       { placements: { ...good.placements, onEcoOrDraining: 1 } },
     ],
-    ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1 } }],
+    ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1, examples: ["a"] } }],
     ["caps in force are the published ones", { caps: { ...good.caps, different: 1, examples: ["a"] } }],
     ["energy agrees with power samples within 0.1 %", { energy: { ...good.energy, sampledJoules: joules(1.002e8) } }],
     [
@@ -102,7 +102,7 @@ describe("the summary", () => {
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
     eventLoop: { medianMs: 1, worstMs: 80 },
     notices: ["this machine does not hold speed 60; going on at 30"],
-    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5 } }),
+    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
   };
 
   it("says what happened, what it took, and which promise was not kept with its figures", () => {
@@ -110,7 +110,7 @@ describe("the summary", () => {
     expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
     expect(text).toContain("3 drains deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
     expect(text).toContain("this machine does not hold speed 60; going on at 30");
-    expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5}');
+    expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5,"examples":["a"]}');
     expect(text).toContain("ok     every node has a fresh twin\n");
   });
 

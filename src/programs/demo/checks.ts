@@ -20,7 +20,7 @@ export interface Findings {
   readonly twins: TwinFigures;
   readonly drains: ClassHistory["drains"];
   readonly placements: PlacementFigures;
-  readonly offences: { readonly pods: number; readonly podSeconds: number };
+  readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
   readonly caps: CapFigures;
   readonly energy: {
     readonly integralJoules: Joules;

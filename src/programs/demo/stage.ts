@@ -51,6 +51,7 @@ const MANY = 20;
 /** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for ever, though. */
 const FIRST_JOBS = { least: milliseconds(60_000), perNode: milliseconds(50) };
 const NEWS = 8;
+const EXAMPLES = 5;
 /** A publication goes to each of its watches by a way of its own: real time, a busy process taken into account. */
 const HEARING = milliseconds(500);
 /** Ticks of the agent in which a new cap is surely in force. */
@@ -152,7 +153,8 @@ export class Stage {
     const { config, clock, simulator, began } = this.#options;
     const { observer } = this;
     const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
-    const { pods, podSeconds } = simulator.datacenter.offences;
+    const { pods, podSeconds, first } = simulator.datacenter.offences;
+    const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
     const [long, many] = [simulatedSeconds >= LONG, simulator.datacenter.size >= MANY];
     const checks = checksOf({
@@ -164,7 +166,7 @@ export class Stage {
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
-      offences: { pods, podSeconds },
+      offences: { pods, podSeconds, examples },
       caps: observer.caps.figures,
       energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },
     });
