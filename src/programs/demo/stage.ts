@@ -68,7 +68,8 @@ export class Stage {
   readonly #notices: string[] = [];
   /** When every node had its twin, and the jobs were let in. */
   #begun: MonotonicInstant | undefined;
-  #placed = false;
+  /** When the jobs that were there at the start had been tried, and what the process had cost by then. */
+  #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage } | undefined;
   /** Of each second. */
   readonly #delays: DelayFigures[] = [];
 
@@ -183,6 +184,8 @@ export class Stage {
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: { joules, pue: simulator.datacenter.facility().pue },
+      ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
+      cores: this.#cores,
       memory: { rssBytes: process.memoryUsage.rss(), peakRssBytes: process.resourceUsage().maxRSS * 1024 },
       eventLoop: {
         medianMs: medianOf(this.#delays.map(({ p50 }) => p50)),
@@ -193,6 +196,17 @@ export class Stage {
     };
   }
 
+  /** How long after the beginning something was, in seconds. */
+  #since(at: MonotonicInstant | undefined): number | undefined {
+    return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
+  }
+
+  get #cores(): number | undefined {
+    if (this.#placed === undefined) return undefined;
+    const { user, system } = process.cpuUsage(this.#placed.cpu);
+    return (user + system) / 1000 / elapsed(this.#placed.at, systemClock.monotonic());
+  }
+
   get #samplePeriod(): Milliseconds {
     return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
   }
@@ -200,8 +214,10 @@ export class Stage {
   #firstJobsPlaced(): boolean {
     const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
     const now = systemClock.monotonic();
-    this.#placed ||= this.observer.unseen === 0 || elapsed(this.#begun ?? now, now) > longest;
-    return this.#placed;
+    if (this.#placed !== undefined) return true;
+    if (this.observer.unseen > 0 && elapsed(this.#begun ?? now, now) <= longest) return false;
+    this.#placed = { at: now, cpu: process.cpuUsage() };
+    return true;
   }
 
   #observePace(): void {
