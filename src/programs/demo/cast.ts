@@ -43,8 +43,8 @@ type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler"
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
-/** Of a large cluster's nodes; up to a hundred nodes all are. */
-const SCORED_PCT = 10;
+/** Of a large cluster's nodes, as kube-scheduler has it for the largest; of up to a hundred nodes all are. */
+const SCORED_PCT = 5;
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 

@@ -69,7 +69,7 @@ function check(name: string, holds: boolean, figures: object, { happened, expect
     name,
     ok: holds && (happened || !expected),
     ...(!happened && {
-      note: expected ? "it never happened" : "it did not happen, and the run was too short or too small to ask for it",
+      note: expected ? "never seen" : "not seen in a run this short or small",
     }),
     figures: { ...figures },
   };

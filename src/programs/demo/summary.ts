@@ -36,7 +36,7 @@ export function summaryText(summary: Summary): string {
   const { drains, pods, energy, memory, checks } = summary;
   const lines = [
     `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished, ${kilowattHours(energy.joules)}`,
-    `${drains.deferred} drains deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
+    `drains: ${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
     ...summary.notices,
     ...checks.map(checkText),
   ];
