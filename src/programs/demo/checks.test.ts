@@ -13,7 +13,7 @@ const good: Findings = {
   energy: {
     integralJoules: joules(1e8),
     sampledJoules: joules(1e8),
-    meter: { samples: 500, meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
+    meter: { samples: 500, seconds: seconds(1000), meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
   },
 };
 const failedOf = (change: Partial<Findings>) =>
@@ -72,7 +72,10 @@ describe("the demo's own checks", () => {
     expect(failedOf({ ...short, caps: { compared: 1, eco: 0, different: 1, examples: ["a"] } })).toHaveLength(1);
     const metered = (meteredJoules: number) => ({
       ...short,
-      energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(meteredJoules) } },
+      energy: {
+        ...good.energy,
+        meter: { ...good.energy.meter, seconds: seconds(60), meteredJoules: joules(meteredJoules) },
+      },
     });
     expect(failedOf(metered(9.05e7))).toEqual([]);
     expect(failedOf(metered(9.1e7))).toHaveLength(1);

@@ -41,15 +41,17 @@ export interface StageOptions extends Pick<Started, "simulator" | "addresses" | 
 /** How often power is looked at, in simulated seconds, and at most so often in real time. */
 const SAMPLE = seconds(2);
 const SAMPLE_AT_MOST = milliseconds(20);
-/** Of real seconds. */
-const LONGEST_GAP = 1;
+/** A meter that could not look for longer knows nothing of that time: it would have missed too much. */
+const LONGEST_GAP = seconds(4 * SAMPLE);
 const LOOK = milliseconds(1000);
 /** Simulated seconds in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
 const LONG = 1800;
 /** With fewer the number of performance nodes hardly moves. */
 const MANY = 20;
-/** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for ever, though. */
-const FIRST_JOBS = { least: milliseconds(60_000), perNode: milliseconds(50) };
+/** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for long, though. */
+const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
+/** Some job has always just come. */
+const JUST_COME = milliseconds(1000);
 const NEWS = 8;
 const EXAMPLES = 5;
 /** A publication goes to each of its watches by a way of its own: real time, a busy process taken into account. */
@@ -111,15 +113,11 @@ export class Stage {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
     await Promise.all([
-      every(this.#samplePeriod, systemClock, signal, () => {
-        const gap = Math.max(this.#options.clock.speed * LONGEST_GAP, 2 * SAMPLE);
-        this.observer.sampleEnergy(seconds(gap));
-      }),
-      every(LOOK, systemClock, signal, async () => {
-        this.#observePace();
-        this.observer.look();
-        this.#news.podsDecided(await this.#page.latest());
-      }),
+      every(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
+      every(LOOK, systemClock, signal, () => this.observer.look()),
+      // Each in rounds of its own: where one of them takes long, the others are not late as well.
+      every(LOOK, systemClock, signal, () => this.#observePace()),
+      every(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
     ]);
   }
 
@@ -215,7 +213,7 @@ export class Stage {
     const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
     const now = systemClock.monotonic();
     if (this.#placed !== undefined) return true;
-    if (this.observer.unseen > 0 && elapsed(this.#begun ?? now, now) <= longest) return false;
+    if (this.observer.unseen > JUST_COME && elapsed(this.#begun ?? now, now) <= longest) return false;
     this.#placed = { at: now, cpu: process.cpuUsage() };
     return true;
   }

@@ -28,8 +28,8 @@ export const CORES_PER_GPU = 6;
 
 /** How many jobs come in each hour of the day (UTC), of which the mean is 1: few by night, many by day, until people go home. */
 export const DAY_SHAPE: readonly number[] = normalised([
-  0.5, 0.45, 0.42, 0.42, 0.45, 0.55, 0.75, 1, 1.3, 1.5, 1.6, 1.6, 1.5, 1.55, 1.6, 1.6, 1.5, 1.4, 0.75, 0.65, 0.6, 0.58,
-  0.55, 0.52,
+  0.5, 0.45, 0.42, 0.42, 0.45, 0.55, 0.75, 1, 1.3, 1.5, 1.6, 1.6, 1.5, 1.55, 1.6, 1.6, 1.5, 1.4, 0.6, 0.58, 0.56, 0.54,
+  0.52, 0.5,
 ]);
 
 function normalised(hours: readonly number[]): readonly number[] {
