@@ -30,10 +30,14 @@ describe("arrivals", () => {
   });
 
   it("ask for the load over a day, of cores and of GPUs", () => {
-    const day = during(24, 1).filter(({ at }) => at > 0);
+    const days = 8;
+    const day = Array.from({ length: days }, (_, seed) => during(24, seed))
+      .flat()
+      .filter(({ at }) => at > 0);
     const cores = fleet.reduce((sum, spec) => sum + (spec.gpus === undefined ? spec.cores : 0), 0);
     const gpus = fleet.reduce((sum, spec) => sum + (spec.gpus?.count ?? 0), 0);
-    const asked = (of: (job: Arrival) => number) => day.reduce((sum, job) => sum + of(job) * job.work, 0) / (24 * 3600);
+    const asked = (of: (job: Arrival) => number) =>
+      day.reduce((sum, job) => sum + of(job) * job.work, 0) / (days * 24 * 3600);
     expect(asked((job) => (job.gpus ? 0 : job.cores)) / cores).toBeCloseTo(0.6, 1);
     expect(asked((job) => job.gpus?.count ?? 0) / gpus).toBeCloseTo(0.6, 1);
     expect(day.filter(({ performance }) => performance).length / day.length).toBeCloseTo(0.25, 1);
