@@ -5,6 +5,7 @@ import {
   type Milliseconds,
   type MonotonicInstant,
   milliseconds,
+  type Seconds,
   seconds,
 } from "../../core/units/index.ts";
 import {
@@ -44,7 +45,7 @@ const SAMPLE_AT_MOST = milliseconds(20);
 /** A meter that could not look for longer knows nothing of that time: it would have missed too much. */
 const LONGEST_GAP = seconds(4 * SAMPLE);
 const LOOK = milliseconds(1000);
-/** Simulated seconds in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
+/** Simulated seconds of work in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
 const LONG = 1800;
 /** With fewer the number of performance nodes hardly moves. */
 const MANY = 20;
@@ -71,7 +72,7 @@ export class Stage {
   /** When every node had its twin, and the jobs were let in. */
   #begun: MonotonicInstant | undefined;
   /** When the jobs that were there at the start had been tried, and what the process had cost by then. */
-  #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage } | undefined;
+  #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
   /** Of each second. */
   readonly #delays: DelayFigures[] = [];
 
@@ -155,7 +156,8 @@ export class Stage {
     const { pods, podSeconds, first } = simulator.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
-    const [long, many] = [simulatedSeconds >= LONG, simulator.datacenter.size >= MANY];
+    const worked = simulatedSeconds - (this.#placed?.seconds ?? simulatedSeconds);
+    const [long, many] = [worked >= LONG, simulator.datacenter.size >= MANY];
     const checks = checksOf({
       expected: {
         twins: this.#begun !== undefined || !interrupted,
@@ -214,7 +216,7 @@ export class Stage {
     const now = systemClock.monotonic();
     if (this.#placed !== undefined) return true;
     if (this.observer.unseen > JUST_COME && elapsed(this.#begun ?? now, now) <= longest) return false;
-    this.#placed = { at: now, cpu: process.cpuUsage() };
+    this.#placed = { at: now, cpu: process.cpuUsage(), seconds: this.#options.simulator.datacenter.now };
     return true;
   }
 
