@@ -3,11 +3,18 @@ import process from "node:process";
 import { run } from "./programs/cli/index.ts";
 import { programs } from "./programs/index.ts";
 
+let unread = false;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // A reader that closes early, such as `| head -1`, has seen enough: that is no fault.
-  if (error.code === "EPIPE") process.exit(0);
-  process.stderr.write(`joulie: could not write to standard output: ${error.message}\n`);
-  process.exit(1);
+  if (error.code !== "EPIPE") {
+    process.stderr.write(`joulie: could not write to standard output: ${error.message}\n`);
+    process.exit(1);
+  }
+  // Each line that still comes fails anew.
+  if (unread) return;
+  unread = true;
+  // A reader that closes early, such as `| head -1`, has seen enough: that is no fault. Whoever ends in good order on a
+  // signal has something to put in order here, too.
+  if (!process.emit("SIGTERM", "SIGTERM")) process.exit(0);
 });
 // Where nobody can be told, the exit code still tells.
 process.stderr.on("error", () => {});

@@ -1,5 +1,6 @@
 // The demo as a person starts it: a process of its own, on the embedded cluster and on a real one.
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Summary } from "../../src/programs/demo/summary.ts";
@@ -8,8 +9,8 @@ import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts
 import { runKubectl } from "../controlplane/kubectl.ts";
 
 const joulie = join(import.meta.dirname, "../../bin/joulie.mjs");
-/** Longer than any of this takes on a machine that does nothing else. */
-const PATIENCE_MS = 100_000;
+/** Many times what any of this takes on a machine that does nothing else. */
+const PATIENCE_MS = 240_000;
 
 interface Ended {
   readonly code: number | null;
@@ -114,6 +115,38 @@ describe("the demo", () => {
       expect(summary.seconds).toBeGreaterThanOrEqual(4);
       expect(summary.nodes).toBe(3);
       expect(ended.code).toBe(summary.ok ? 0 : 1);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "ends at once on Ctrl-C while it still starts, and blames nobody for it",
+    async () => {
+      demo = new Demo("--nodes", "200");
+      await demo.says(/look inside/);
+      demo.interrupt();
+      const ended = await demo.ended;
+      expect(ended.code).toBe(0);
+      expect(failed(summaryOf(ended))).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "ends in good order when nobody reads what it says, and leaves nothing behind",
+    async () => {
+      const child = spawn(process.execPath, [joulie, "demo", "--nodes", "3"], { stdio: ["ignore", "pipe", "inherit"] });
+      const code = new Promise((resolve) => void child.on("close", resolve));
+      let said = "";
+      for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+        said += chunk.toString();
+        // As `| head` does. Leaving the loop closes the pipe.
+        if (said.includes("KUBECONFIG=")) break;
+      }
+      const [, kubeconfig = ""] = /KUBECONFIG=(\S+)/.exec(said) ?? [];
+      expect(kubeconfig).not.toBe("");
+      expect(await code).toBe(0);
+      expect(existsSync(join(kubeconfig, ".."))).toBe(false);
     },
     PATIENCE_MS,
   );

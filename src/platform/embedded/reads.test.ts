@@ -102,3 +102,31 @@ describe("a path", () => {
     expect((await send("GET", nodes)).body.items).toHaveLength(1);
   });
 });
+
+describe("a list by a field", () => {
+  it("has at every moment those that have its value, and no others", async () => {
+    const { send } = world();
+    const path = "/api/v1/namespaces/default/pods";
+    const on = async (node: string, more = "", where = "/api/v1/pods") => {
+      const selector = encodeURIComponent(`spec.nodeName=${node}${more}`);
+      const { body } = await send("GET", `${where}?fieldSelector=${selector}`);
+      return body.items.map(({ metadata }) => metadata.name);
+    };
+    const bind = async (name: string, node: string) =>
+      send("POST", `${path}/${name}/binding`, { metadata: { name }, target: { kind: "Node", name: node } });
+    for (const name of ["a", "b"]) await send("POST", nodes, { metadata: { name } });
+    for (const name of ["z", "q", "p"]) await send("POST", path, pod(name));
+    expect(await on("a")).toEqual([]);
+    for (const name of ["z", "p"]) await bind(name, "a");
+    await bind("q", "b");
+    expect([await on("a"), await on("b")]).toEqual([["p", "z"], ["q"]]);
+    const ended = { status: { phase: "Succeeded" } };
+    await send("PATCH", `${path}/p/status`, ended, { "content-type": "application/merge-patch+json" });
+    expect(await on("a")).toEqual(["p", "z"]);
+    expect(await on("a", ",status.phase!=Succeeded")).toEqual(["z"]);
+    expect(await on("a", "", "/api/v1/namespaces/kube-system/pods")).toEqual([]);
+    await send("DELETE", `${path}/z?gracePeriodSeconds=0`);
+    expect(await on("a")).toEqual(["p"]);
+    expect(await on("c")).toEqual([]);
+  });
+});

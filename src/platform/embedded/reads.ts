@@ -2,7 +2,7 @@ import type { ApiResponse } from "../kube/index.ts";
 import { keyOf } from "./collection.ts";
 import type { Fields } from "./json.ts";
 import { partsReply, streamReply, textReply } from "./reply.ts";
-import { selectorOf } from "./selectors.ts";
+import { narrowest, selectorOf } from "./selectors.ts";
 import { apiVersionOf, type ServedResource } from "./served-resource.ts";
 import type { Server } from "./server.ts";
 import { type Form, type ListMetadata, listText, objectText, tableText } from "./shown.ts";
@@ -51,8 +51,15 @@ export function selected(
   query: URLSearchParams,
 ): Stored[] {
   const matches = selectorOf(resource, query);
-  const all = server.store.collection(resource.storedAs).list(namespace);
-  return matches === undefined ? all : all.filter(({ object }) => matches(object));
+  const collection = server.store.collection(resource.storedAs);
+  const narrow = narrowest(resource, query);
+  const some =
+    narrow === undefined
+      ? collection.list(namespace)
+      : collection
+          .having(narrow.read, narrow.value)
+          .filter(({ object }) => namespace === undefined || object.metadata.namespace === namespace);
+  return matches === undefined ? some : some.filter(({ object }) => matches(object));
 }
 
 interface Page {

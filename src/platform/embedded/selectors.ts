@@ -29,6 +29,21 @@ export function selectorOf(resource: ServedResource, query: URLSearchParams): Ma
   return given.length === 0 ? undefined : (object) => given.every((test) => test(object));
 }
 
+/**
+ * A field that has to have one value, where a request asks by one whose readers are the same each time: few objects have it,
+ * and a guard may ask for each node in turn.
+ */
+export function narrowest(
+  { selectable }: ServedResource,
+  query: URLSearchParams,
+): { readonly read: (object: KubeObject) => string; readonly value: string } | undefined {
+  for (const { field, value, equal } of parseFieldSelector(query.get("fieldSelector") ?? "")) {
+    const read = Object.hasOwn(selectable, field) ? selectable[field] : undefined;
+    if (equal && value !== "" && read !== undefined) return { read, value };
+  }
+  return undefined;
+}
+
 function labelTest(text: string | null): Matches | undefined {
   if (text === null || text === "") return undefined;
   const selector = parseLabelSelector(text);

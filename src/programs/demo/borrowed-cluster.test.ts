@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
-import { KubeClient, type Resource, resources } from "../../platform/kube/index.ts";
+import { type ApiRequest, KubeClient, type Resource, resources } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { borrowCluster } from "./borrowed-cluster.ts";
 
@@ -21,15 +21,25 @@ function cluster(installed: boolean) {
     random: seededRandom(1),
     crds: installed ? kinds.map(crdOf) : [],
   });
+  const way = api.transport();
+  /** Told of every call once it was answered. */
+  const served: ((call: ApiRequest) => void)[] = [];
   const client = new KubeClient({
-    transport: api.transport(),
+    transport: {
+      ...way,
+      request: async (call) => {
+        const answer = await way.request(call);
+        for (const hear of served) hear(call);
+        return answer;
+      },
+    },
     clock: systemClock,
     random: seededRandom(2),
     fieldManager: "joulie-demo",
   });
   const names = async (resource: Resource) =>
     (await client.listAll(resource)).items.map(({ metadata }) => metadata.name).toSorted();
-  return { client, names };
+  return { client, names, served };
 }
 
 describe("a borrowed cluster", () => {
@@ -50,6 +60,16 @@ describe("a borrowed cluster", () => {
     await giveBack(never);
     expect(await names(crds)).toHaveLength(kinds.length);
     expect(await names(resources.namespaces)).toContain("joulie-demo");
+  });
+
+  it("is given back also to somebody who has had enough before it was ready", async () => {
+    const { client, names, served } = cluster(false);
+    const enough = new AbortController();
+    served.push(({ method, path }) => {
+      if (method === "POST" && path.includes("customresourcedefinitions")) enough.abort(new Error("enough"));
+    });
+    await expect(borrowCluster(client, "joulie-demo", systemClock, enough.signal)).rejects.toThrow("enough");
+    expect(await names(crds)).toEqual([]);
   });
 
   it("is refused where Joulie manages a node, and nothing is brought", async () => {

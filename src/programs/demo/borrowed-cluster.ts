@@ -3,6 +3,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
 import { SIMULATED } from "../simulator/index.ts";
+import { withinLimit } from "./rounds.ts";
 
 const crds: Resource = {
   group: "apiextensions.k8s.io",
@@ -13,6 +14,7 @@ const crds: Resource = {
 };
 const TRIES = 100;
 const PAUSE = milliseconds(100);
+const GIVING_BACK = milliseconds(10_000);
 
 /**
  * Makes a real cluster ready: our kinds and a namespace, where they are not there yet. Refuses one that Joulie manages
@@ -28,8 +30,10 @@ export async function borrowCluster(
   const brought: { readonly resource: Resource; readonly name: string; readonly uid: string }[] = [];
   const bring = async (resource: Resource, manifest: object): Promise<void> => {
     const { metadata } = manifest as KubeObject;
+    signal.throwIfAborted();
     try {
-      const made = await client.create(resource, { ...manifest, metadata: { ...metadata } }, { signal });
+      // Without the signal: of one that is cut off nobody would know whether it is there.
+      const made = await client.create(resource, { ...manifest, metadata: { ...metadata } });
       brought.push({ resource, name: metadata.name, uid: made.metadata.uid ?? "" });
     } catch (error) {
       if (!isApiError(error, "alreadyExists")) throw error;
@@ -47,7 +51,8 @@ export async function borrowCluster(
     await bring(resources.namespaces, { metadata: { name: namespace } });
     for (const kind of kinds) await served(kind, client, clock, signal);
   } catch (error) {
-    await giveBack(signal).catch(() => undefined);
+    // Somebody who has had enough still gets the cluster back as it was.
+    await withinLimit(GIVING_BACK, giveBack).catch(() => undefined);
     throw error;
   }
   return giveBack;

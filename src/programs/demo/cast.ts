@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { type Clock, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
-import { Extender, Scheduler } from "../../platform/embedded/index.ts";
+import { Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -11,6 +11,7 @@ import { runAgent } from "../agent/index.ts";
 import { runExtender } from "../extender/index.ts";
 import { runOperator } from "../operator/index.ts";
 import { type RunningSimulator, runSimulator } from "../simulator/index.ts";
+import { AskedExtender } from "./asked-extender.ts";
 import type { DemoConfig } from "./config.ts";
 import { freePorts } from "./free-ports.ts";
 import type { Addresses } from "./pages.ts";
@@ -42,6 +43,8 @@ type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler"
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** Of a large cluster's nodes, as kube-scheduler has it for the largest; of up to a hundred nodes all are. */
+const SCORED_PCT = 5;
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -53,6 +56,7 @@ export class Cast {
   readonly #running = new Set<Promise<void>>();
   readonly #transports: Transport[] = [];
   #scheduler: Scheduler | undefined;
+  #extender: AskedExtender | undefined;
 
   constructor(options: CastOptions) {
     this.#options = options;
@@ -103,7 +107,7 @@ export class Cast {
 
   /** Once the extender answers: before that every pod would fail, and wait for its next try. */
   async schedule({ extender }: Ports, signal: AbortSignal): Promise<void> {
-    const { plane, log } = this.#options;
+    const { plane, clock, log } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
     await ready(`${urlPrefix}/readyz`, signal);
     const transport = await this.connect();
@@ -114,31 +118,33 @@ export class Cast {
       fieldManager: "joulie-demo-scheduler",
       limit: CALLS,
     });
-    const asked = new Extender({
-      urlPrefix,
-      filterVerb: "filter",
-      prioritizeVerb: "prioritize",
-      nodeCacheCapable: true,
-    });
+    const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
+    this.#extender = new AskedExtender({ urlPrefix, ...verbs, nodeCacheCapable: true }, clock);
     this.#scheduler = new Scheduler({
       client,
       clock: systemClock,
       random: systemRandom,
       log: log("scheduler"),
-      extenders: [asked],
+      extenders: [this.#extender],
       schedulerName: plane.workload.scheduler,
+      percentageOfNodesToScore: SCORED_PCT,
     });
     this.#scheduler.start();
+  }
+
+  /** When the extender was last asked where a pod may go, in simulated time. */
+  askedAt(pod: string): Instant | undefined {
+    return this.#extender?.askedAt(pod);
   }
 
   /** Ends all of them in good order; what is not over by then is cut off. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo ends"));
-    const over = Promise.all([this.#scheduler?.stop(), ...this.#running]);
+    const over = Promise.allSettled([this.#scheduler?.stop(), ...this.#running]);
     const enough = new AbortController();
     await Promise.race([over, systemClock.sleep(limit, enough.signal).catch(() => undefined)]);
     enough.abort();
-    await Promise.all(this.#transports.map(async (transport) => transport.close()));
+    await Promise.allSettled(this.#transports.map(async (transport) => transport.close()));
   }
 
   async #run(name: ProgramName, run: (world: World, signal: AbortSignal) => Promise<void>): Promise<void> {

@@ -4,16 +4,16 @@ import { checksOf, type Findings } from "./checks.ts";
 import { type Summary, summaryText } from "./summary.ts";
 
 const good: Findings = {
-  expected: { drains: true, figures: true },
+  expected: { twins: true, drains: true, figures: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
   placements: { performancePods: 50, onEcoOrDraining: 0, crossed: 1, examples: [] },
-  offences: { pods: 0, podSeconds: 0 },
-  caps: { compared: 400, different: 0, examples: [] },
+  offences: { pods: 0, podSeconds: 0, examples: [] },
+  caps: { compared: 400, eco: 150, different: 0, examples: [] },
   energy: {
     integralJoules: joules(1e8),
     sampledJoules: joules(1e8),
-    meter: { samples: 500, meteredJoules: joules(9.01e7), integralJoules: joules(9e7) },
+    meter: { samples: 500, seconds: seconds(1000), meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
   },
 };
 const failedOf = (change: Partial<Findings>) =>
@@ -33,17 +33,12 @@ describe("the demo's own checks", () => {
       "no performance pod was placed on a node published as eco or draining",
       { placements: { ...good.placements, onEcoOrDraining: 1 } },
     ],
-    [
-      "no performance pod was placed on a node published as eco or draining",
-      { placements: { ...good.placements, performancePods: 0 } },
-    ],
-    ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1 } }],
-    ["caps in force are the published ones", { caps: { compared: 400, different: 1, examples: ["a"] } }],
-    ["caps in force are the published ones", { caps: { compared: 0, different: 0, examples: [] } }],
+    ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1, examples: ["a"] } }],
+    ["caps in force are the published ones", { caps: { ...good.caps, different: 1, examples: ["a"] } }],
     ["energy agrees with power samples within 0.1 %", { energy: { ...good.energy, sampledJoules: joules(1.002e8) } }],
     [
       "energy agrees with power samples within 0.1 %",
-      { energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(8e7) } } },
+      { energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(9.01e7) } } },
     ],
     [
       "energy agrees with power samples within 0.1 %",
@@ -53,12 +48,42 @@ describe("the demo's own checks", () => {
     expect(failedOf(change)).toEqual([name]);
   });
 
+  it("find nothing in order where there was nothing to see", () => {
+    const held = "no performance pod ran under eco caps";
+    const placed = "no performance pod was placed on a node published as eco or draining";
+    expect(failedOf({ placements: { ...good.placements, performancePods: 0 } })).toEqual([placed, held]);
+    expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
+  });
+
+  it("ask no twins of a run that somebody ended before they were there, and of any other", () => {
+    const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
+    expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
+    const ended = checksOf({ ...good, twins, expected: { ...good.expected, twins: false } });
+    expect(ended[0]).toMatchObject({ ok: true, note: expect.stringContaining("not seen") as string });
+    expect(checksOf({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
+  });
+
   it("ask for what takes its time only of a run that was long enough, and say so", () => {
-    const short = { expected: { drains: false, figures: false }, drains: { deferred: 0, completed: 0, takenBack: 0 } };
-    expect(failedOf({ ...short, caps: { compared: 0, different: 0, examples: [] } })).toEqual([]);
-    expect(failedOf({ ...short, caps: { compared: 1, different: 1, examples: ["a"] } })).toHaveLength(1);
+    const short = {
+      expected: { twins: true, drains: false, figures: false },
+      drains: { deferred: 0, completed: 0, takenBack: 0 },
+    };
+    expect(failedOf({ ...short, caps: { compared: 0, eco: 0, different: 0, examples: [] } })).toEqual([]);
+    expect(failedOf({ ...short, caps: { compared: 1, eco: 0, different: 1, examples: ["a"] } })).toHaveLength(1);
+    const metered = (meteredJoules: number) => ({
+      ...short,
+      energy: {
+        ...good.energy,
+        meter: { ...good.energy.meter, seconds: seconds(60), meteredJoules: joules(meteredJoules) },
+      },
+    });
+    expect(failedOf(metered(9.05e7))).toEqual([]);
+    expect(failedOf(metered(9.1e7))).toHaveLength(1);
     const [, drains] = checksOf({ ...good, ...short });
-    expect(drains).toMatchObject({ ok: true, note: "it did not happen, and the run was too short to ask for it" });
+    expect(drains).toMatchObject({
+      ok: true,
+      note: "not seen in a run this short or small",
+    });
     expect(checksOf(good).filter(({ note }) => note !== undefined)).toEqual([]);
   });
 });
@@ -77,23 +102,25 @@ describe("the summary", () => {
     pods: { waiting: 1, running: 2, performance: 1, finished: 258 },
     power: { watts: 34_000, cappedWatts: 58_000, uncappedWatts: 66_000 },
     energy: { joules: joules(86e6), pue: 1.2 },
+    ready: { twins: 2.1, jobs: 4.3 },
+    cores: 0.4,
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
     eventLoop: { medianMs: 1, worstMs: 80 },
     notices: ["this machine does not hold speed 60; going on at 30"],
-    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5 } }),
+    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
   };
 
   it("says what happened, what it took, and which promise was not kept with its figures", () => {
     const text = summaryText(summary);
     expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
-    expect(text).toContain("3 drains deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
+    expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
     expect(text).toContain("this machine does not hold speed 60; going on at 30");
-    expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5}');
+    expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5,"examples":["a"]}');
     expect(text).toContain("ok     every node has a fresh twin\n");
   });
 
   it("does not praise what did not happen", () => {
-    const [short] = checksOf({ ...good, expected: { drains: false, figures: false } }).map((check) => ({
+    const [short] = checksOf({ ...good, expected: { twins: true, drains: false, figures: false } }).map((check) => ({
       ...check,
       note: "no",
     }));

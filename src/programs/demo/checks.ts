@@ -15,12 +15,12 @@ export interface Check {
 }
 
 export interface Findings {
-  /** What cannot be missing after so long, in simulated time, under this policy. Before that its absence is no failure. */
-  readonly expected: { readonly drains: boolean; readonly figures: boolean };
+  /** What cannot be missing in a run like this, so long and with so many nodes. In another its absence is no failure. */
+  readonly expected: { readonly twins: boolean; readonly drains: boolean; readonly figures: boolean };
   readonly twins: TwinFigures;
   readonly drains: ClassHistory["drains"];
   readonly placements: PlacementFigures;
-  readonly offences: { readonly pods: number; readonly podSeconds: number };
+  readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
   readonly caps: CapFigures;
   readonly energy: {
     readonly integralJoules: Joules;
@@ -31,11 +31,13 @@ export interface Findings {
 }
 
 const ENERGY_TOLERANCE = 0.001;
-/** A meter that looks ten times a second misses what comes and goes in between. */
-const METER_TOLERANCE = 0.01;
+/** A meter that looks now and then misses what comes and goes in between. In the long run that evens out. */
+const SHORT_METER_TOLERANCE = 0.01;
+/** Of simulated seconds. */
+const LONG_RUN = 900;
 
 export const checksOf = (found: Findings): readonly Check[] => [
-  check("every node has a fresh twin", found.twins.fresh === found.twins.nodes, found.twins),
+  twinsCheck(found),
   check("a drain was deferred and later completed", true, found.drains, {
     happened: found.drains.deferred > 0 && found.drains.completed > 0,
     expected: found.expected.drains,
@@ -46,9 +48,13 @@ export const checksOf = (found: Findings): readonly Check[] => [
     found.placements,
     { happened: found.placements.performancePods > 0, expected: found.expected.figures },
   ),
-  check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences),
+  check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences, {
+    // Where there is nothing but performance, nobody can be held back.
+    happened: found.placements.performancePods > 0 && found.caps.eco > 0,
+    expected: found.expected.figures,
+  }),
   check("caps in force are the published ones", found.caps.different === 0, found.caps, {
-    happened: found.caps.compared > 0,
+    happened: found.caps.eco > 0,
     expected: found.expected.figures,
   }),
   energyCheck(found),
@@ -60,22 +66,28 @@ interface Occasion {
   readonly expected: boolean;
 }
 
-function check(name: string, holds: boolean, figures: object, occasion?: Occasion): Check {
-  const { happened, expected } = occasion ?? { happened: true, expected: true };
+function check(name: string, holds: boolean, figures: object, { happened, expected }: Occasion): Check {
   return {
     name,
     ok: holds && (happened || !expected),
     ...(!happened && {
-      note: expected ? "it never happened" : "it did not happen, and the run was too short to ask for it",
+      note: expected ? "never seen" : "not seen in a run this short or small",
     }),
     figures: { ...figures },
   };
 }
 
+function twinsCheck({ twins, expected }: Findings): Check {
+  const all = twins.fresh === twins.nodes;
+  const occasion = { happened: all || expected.twins, expected: expected.twins };
+  return check("every node has a fresh twin", all || !expected.twins, twins, occasion);
+}
+
 function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: Findings): Check {
   const difference = deviation(sampledJoules, integralJoules);
   const metered = deviation(meter.meteredJoules, meter.integralJoules);
-  const holds = (difference ?? 0) <= ENERGY_TOLERANCE && (metered ?? 0) <= METER_TOLERANCE;
+  const allowed = meter.seconds >= LONG_RUN ? ENERGY_TOLERANCE : SHORT_METER_TOLERANCE;
+  const holds = (difference ?? 0) <= ENERGY_TOLERANCE && (metered ?? 0) <= allowed;
   const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: metered } };
   const happened = difference !== undefined && metered !== undefined;
   return check("energy agrees with power samples within 0.1 %", holds, figures, {

@@ -1,12 +1,12 @@
 import type { Ansis } from "ansis";
-import { type Instant, instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { Cast, type Started } from "./cast.ts";
 import type { DemoConfig } from "./config.ts";
 import { introduction } from "./introduction.ts";
 import { embeddedPlane, type Plane, realPlane } from "./plane.ts";
-import { every, until } from "./rounds.ts";
+import { every, until, withinLimit } from "./rounds.ts";
 import { Screen, type Terminal } from "./screen.ts";
 import { Stage } from "./stage.ts";
 import type { Summary } from "./summary.ts";
@@ -29,6 +29,10 @@ export interface DemoWorld {
 const REDRAW = milliseconds(500);
 const PLAIN_LINE = milliseconds(5000);
 const LOOK = milliseconds(100);
+/** Jobs on their way at a time, once those that are there at the start have come. */
+const FEW = 10;
+/** The operator has planned for the jobs that wait by then: most of them find a place the first time they are tried. */
+const PLANNING = milliseconds(1000);
 /** Jobs that are there at the start are placed by then. */
 const SETTLING = milliseconds(2000);
 /** Somebody waits for the prompt; an embedded cluster needs no farewell. */
@@ -36,7 +40,6 @@ const FAREWELL = milliseconds(500);
 /** Simulated nodes and pods are taken out of a real one. */
 const CLEANUP = milliseconds(30_000);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
-const USUAL_COLUMNS = 80;
 const DAY = 86_400_000;
 /** In the evening, when jobs become fewer: nodes are let go, and some have to wait for it. */
 const TIME_OF_DAY = 18 * 3_600_000;
@@ -63,20 +66,27 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
       clock,
       log: log("demo"),
       began,
+      askedAt: (pod) => cast.askedAt(pod),
       onNotice: (text) => screen ?? say(`${text}\n`),
     });
     stage = running;
     await Promise.race([
       cast.failed,
+      ...(plane.failed === undefined ? [] : [plane.failed]),
       Promise.all([play(running, cast, started, over), show(running, screen, world, over)]),
     ]);
-    return running.summary();
+    return running.summary(interrupted.aborted);
   } finally {
     if (timer) timer.cancel();
+    // Where a program has failed, nothing is drawn over what is said of it.
+    ended.abort();
     screen?.end();
-    await cast.stop(plane.embedded ? FAREWELL : CLEANUP);
-    await stage?.close();
-    await withinLimit(CLEANUP, async (limit) => plane.close(limit));
+    if (!plane.embedded) say("taking the simulated nodes away …\n");
+    try {
+      await Promise.all([cast.stop(plane.embedded ? FAREWELL : CLEANUP), stage?.close()]);
+    } finally {
+      await withinLimit(CLEANUP, async (limit) => plane.close(limit));
+    }
   }
 }
 
@@ -91,12 +101,14 @@ async function planeOf(
   return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, signal);
 }
 
-/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan. */
+/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */
 async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, signal: AbortSignal): Promise<void> {
   try {
     stage.start();
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     await until(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    await until(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
+    await systemClock.sleep(PLANNING, signal);
     await cast.schedule(ports, signal);
     await systemClock.sleep(SETTLING, signal);
     await stage.watch(signal);
@@ -107,15 +119,9 @@ async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, sig
 
 /** A live view where there is a terminal, else a line now and then. */
 async function show(stage: Stage, screen: Screen | undefined, world: DemoWorld, signal: AbortSignal): Promise<void> {
-  const draw = () => screen?.draw(renderFrame(stage.frame, world.terminal?.columns ?? USUAL_COLUMNS, world.color));
+  const draw = () => screen?.draw(renderFrame(stage.frame, screen.width, world.color));
   const tell = () => world.say(`${plainLine(stage.frame)}\n`);
   await every(screen === undefined ? PLAIN_LINE : REDRAW, systemClock, signal, screen === undefined ? tell : draw);
-}
-
-async function withinLimit(length: Milliseconds, act: (limit: AbortSignal) => Promise<void>): Promise<void> {
-  const limit = new AbortController();
-  const timer = systemClock.after(length, () => limit.abort(new Error("it took too long")));
-  await act(limit.signal).finally(() => timer.cancel());
 }
 
 const startOf = (now: Instant): Instant => instant(Math.floor(now / DAY) * DAY + TIME_OF_DAY);

@@ -1,5 +1,4 @@
-import type { Joules, Seconds, Watts } from "../../core/units/index.ts";
-import { joules } from "../../core/units/index.ts";
+import { type Joules, joules, type Seconds, seconds, type Watts } from "../../core/units/index.ts";
 
 /** Power and energy of all nodes at one moment of simulated time. */
 export interface EnergySample {
@@ -11,6 +10,8 @@ export interface EnergySample {
 
 export interface MeterFigures {
   readonly samples: number;
+  /** Of simulated time, that it has measured. */
+  readonly seconds: Seconds;
   /** As the meter has it, and as the simulator has counted it over the same time. */
   readonly meteredJoules: Joules;
   readonly integralJoules: Joules;
@@ -25,6 +26,7 @@ export class EnergyMeter {
   #metered = 0;
   #integral = 0;
   #samples = 0;
+  #seconds = 0;
 
   add(sample: EnergySample, longestGap: Seconds): void {
     const before = this.#last;
@@ -33,6 +35,7 @@ export class EnergyMeter {
     const passed = before === undefined ? undefined : sample.seconds - before.seconds;
     if (before === undefined || passed === undefined || passed > longestGap) return;
     this.#samples++;
+    this.#seconds += passed;
     this.#metered += ((before.watts + sample.watts) / 2) * passed;
     this.#integral += sample.joules - before.joules;
   }
@@ -40,6 +43,7 @@ export class EnergyMeter {
   get figures(): MeterFigures {
     return {
       samples: this.#samples,
+      seconds: seconds(this.#seconds),
       meteredJoules: joules(this.#metered),
       integralJoules: joules(this.#integral),
     };

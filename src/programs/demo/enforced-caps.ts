@@ -14,6 +14,8 @@ export interface CappedMachine {
 export interface CapFigures {
   /** Nodes whose caps had had the time to settle when they were looked at, over all looks. */
   readonly compared: number;
+  /** Of these, nodes whose published caps are below what the hardware can. */
+  readonly eco: number;
   readonly different: number;
   readonly examples: readonly string[];
 }
@@ -25,6 +27,7 @@ export class CapAudit {
   readonly #machine: (node: string) => CappedMachine | undefined;
   readonly #published = new Map<string, { readonly spec: NodeTwinSpec; readonly since: CapTime }>();
   #compared = 0;
+  #eco = 0;
   #different = 0;
   readonly #examples: string[] = [];
 
@@ -49,7 +52,9 @@ export class CapAudit {
       const machine = this.#machine(node);
       if (machine === undefined) continue;
       this.#compared++;
-      const difference = capDifference(spec, machine);
+      const caps = effectiveCaps(spec, machine.spec.hardware);
+      if (Math.min(caps.cpuPct, caps.gpuPct) < 100) this.#eco++;
+      const difference = capDifference(caps, machine);
       if (difference === undefined) continue;
       this.#different++;
       if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
@@ -57,7 +62,7 @@ export class CapAudit {
   }
 
   get figures(): CapFigures {
-    return { compared: this.#compared, different: this.#different, examples: this.#examples };
+    return { compared: this.#compared, eco: this.#eco, different: this.#different, examples: this.#examples };
   }
 }
 
@@ -71,9 +76,11 @@ interface CapTime {
 const TOLERANCE = 0.5;
 
 /** How the caps in force on a node differ from those that are published for it; undefined where they do not. */
-function capDifference(published: NodeTwinSpec, { spec, physics }: CappedMachine): string | undefined {
+function capDifference(
+  { cpuPct, gpuPct }: ReturnType<typeof effectiveCaps>,
+  { spec, physics }: CappedMachine,
+): string | undefined {
   const { cpu, gpu } = spec.hardware;
-  const { cpuPct, gpuPct } = effectiveCaps(published, spec.hardware);
   const { cpuWattsPerPackage, gpuWattsPerBoard, throttlePct = 0 } = physics.caps;
   const differences = [
     differs("CPU", cpuPct, cpu.minWattsPerSocket, cpu.maxWattsPerSocket, cpuWattsPerPackage),

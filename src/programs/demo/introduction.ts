@@ -7,7 +7,7 @@ export function introduction(config: DemoConfig, plane: Plane, pages: Addresses,
   const where = plane.embedded ? "a Kubernetes API inside this process" : "the cluster of your kubeconfig";
   const lines = [
     `${config.NODES} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
-    `operator (${config.POLICY}), scheduler and extender, all talking over HTTP, at ${config.SPEED} times real time.`,
+    `operator (${config.POLICY}), scheduler and extender, all talking over HTTP, ${config.SPEED === 1 ? "in" : `at ${config.SPEED} times`} real time.`,
     "",
     row("Kubernetes API", plane.server),
     row("look inside", `KUBECONFIG=${plane.kubeconfig} kubectl get nodetwins`),

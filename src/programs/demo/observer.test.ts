@@ -21,13 +21,13 @@ describe("the observer", () => {
   let api: EmbeddedApi;
   let hand: KubeClient;
   let observer: Observer;
-  let answered: Instant | undefined;
+  let asked: Instant | undefined;
   let events: ObservedEvent[];
 
   beforeEach(async () => {
     api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
     hand = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "a-person" });
-    answered = undefined;
+    asked = undefined;
     events = [];
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of it as the observer reads
     const datacenter = {
@@ -45,7 +45,8 @@ describe("the observer", () => {
       datacenter,
       stale: milliseconds(5 * MINUTE),
       settling: milliseconds(MINUTE),
-      answeredAt: async () => answered,
+      askedAt: () => asked,
+      hearing: () => milliseconds(0),
       onEvent: (event) => events.push(event),
     });
     observer.start();
@@ -91,9 +92,9 @@ describe("the observer", () => {
     await hand.mergePatch(resources.pods, at, { status: { phase: "Succeeded" } }, { subresource: "status" });
     await settle();
   };
-  const look = async () => {
-    await observer.look();
-    await observer.look();
+  const look = () => {
+    observer.look();
+    observer.look();
   };
 
   it("counts classes, budgets and fresh twins of the simulated nodes", async () => {
@@ -128,8 +129,8 @@ describe("the observer", () => {
     await submit("other", false);
     await bind("job", "a");
     await bind("other", "a");
-    answered = clock.now();
-    await look();
+    asked = clock.now();
+    look();
     expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 1 });
   });
 
@@ -138,16 +139,16 @@ describe("the observer", () => {
     await submit("job");
     await bind("job", "a");
     await publish("a", "draining");
-    await look();
+    look();
     expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });
   });
 
   it("compares caps once they have had the time to get there", async () => {
     await publish("a", "performance");
-    await look();
+    look();
     expect(observer.caps.figures.compared).toBe(0);
     await clock.advanceAsync(milliseconds(MINUTE));
-    await look();
+    look();
     expect(observer.caps.figures).toMatchObject({ compared: 2, different: 0 });
   });
 

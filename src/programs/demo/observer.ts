@@ -29,7 +29,10 @@ export interface ObserverOptions {
   readonly stale: Milliseconds;
   /** How long, in simulated time, caps may take from their publication to their enforcement. */
   readonly settling: Milliseconds;
-  readonly answeredAt: (pod: string) => Promise<Instant | undefined>;
+  /** When the extender was last asked where a pod may go, in simulated time. */
+  readonly askedAt: (pod: string) => Instant | undefined;
+  /** How much later than this observer the extender may hear of a publication, in simulated time. */
+  readonly hearing: () => Milliseconds;
   readonly onEvent: (event: ObservedEvent) => void;
 }
 
@@ -77,7 +80,7 @@ export class Observer {
     const { client, ioClock, random, log, datacenter } = options;
     this.#options = options;
     this.caps = new CapAudit((node) => datacenter.machine(node));
-    this.placements = new Placements(this.history, options.answeredAt);
+    this.placements = new Placements(this.history, options.askedAt, options.hearing);
     const io = { client, clock: ioClock, random, log };
     this.#twins = new Reflector({
       ...io,
@@ -112,10 +115,10 @@ export class Observer {
   }
 
   /** Looks at what can only be looked at now and then. */
-  async look(): Promise<void> {
+  look(): void {
     const { clock, ioClock, settling } = this.#options;
     this.caps.look({ real: ioClock.monotonic() - SETTLING_AT_LEAST, simulated: clock.monotonic() - settling });
-    await this.placements.judge();
+    this.placements.judge();
   }
 
   sampleEnergy(longestGap: Seconds): void {

@@ -40,6 +40,15 @@ describe("the pace of the demo", () => {
     expect(clock.speed).toBe(30);
   });
 
+  it("has the time to catch up before it is halved again", () => {
+    const { clock, pace } = paced(60);
+    const speeds = Array.from({ length: 13 }, () => {
+      pace.observe({ ...calm, unseen: 12 });
+      return clock.speed;
+    });
+    expect(speeds).toEqual([60, 60, ...Array.from({ length: 10 }, () => 30), 15]);
+  });
+
   it("does not go to nothing: where it makes no sense any more that is said once", () => {
     const { clock, said, pace } = paced(1);
     for (let second = 0; second < 60; second++) pace.observe({ ...calm, delay: 900 });

@@ -17,6 +17,8 @@ const TOO_LONG_UNSEEN = 3;
 const TOO_LATE = 1.5;
 /** One bad second is nothing: garbage is collected, a burst of jobs comes. */
 const SECONDS_IN_A_ROW = 3;
+/** What has queued up is still there after the speed was lowered: so much longer until that is blamed on the new one. */
+const SECONDS_TO_CATCH_UP = 7;
 const SLOWDOWN = 0.5;
 /** Slower than this it cannot be seen to move. */
 const SLOWEST = 0.25;
@@ -43,7 +45,7 @@ export class Pace {
     ].find((reason) => reason !== false);
     this.#strained = why === undefined ? 0 : this.#strained + 1;
     if (why === undefined || this.#strained < SECONDS_IN_A_ROW) return;
-    this.#strained = 0;
+    this.#strained = -SECONDS_TO_CATCH_UP;
     const speed = this.#clock.speed * SLOWDOWN;
     if (speed >= SLOWEST) {
       this.#clock.speed = speed;

@@ -54,20 +54,15 @@ export class DecisionsPage {
   }
 
   /** Newest first. Nothing while it does not answer. */
-  async latest(pod?: string): Promise<readonly Decision[]> {
-    const url = new URL(this.#url);
-    if (pod !== undefined) url.searchParams.set("pod", pod);
+  async latest(): Promise<readonly Decision[]> {
     try {
-      const page = (await this.#http.json({ url })) as { readonly decisions?: readonly DecisionEntry[] };
+      const page = (await this.#http.json({ url: new URL(this.#url) })) as {
+        readonly decisions?: readonly DecisionEntry[];
+      };
       return (page.decisions ?? []).map(decisionOf);
     } catch {
       return [];
     }
-  }
-
-  /** When it last said which nodes a pod may go to. */
-  async answeredAt(pod: string): Promise<Instant | undefined> {
-    return (await this.latest(pod)).find(({ verb }) => verb === "filter")?.at;
   }
 
   async close(): Promise<void> {

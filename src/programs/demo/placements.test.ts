@@ -1,32 +1,39 @@
 import { describe, expect, it } from "vitest";
-import { type Instant, instant } from "../../core/units/index.ts";
+import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ClassHistory } from "./class-history.ts";
 import { Placements } from "./placements.ts";
 
-function world(answered: Instant | undefined) {
+function world(asked: Instant | undefined) {
   const history = new ClassHistory();
   history.saw("a", { version: 10, class: "performance", seen: instant(1000) });
   history.saw("a", { version: 20, class: "draining", seen: instant(2000) });
-  return { history, placements: new Placements(history, async () => answered) };
+  return {
+    history,
+    placements: new Placements(
+      history,
+      () => asked,
+      () => milliseconds(100),
+    ),
+  };
 }
 
-async function judged(version: number, answered: Instant | undefined, node = "a") {
-  const { placements } = world(answered);
+function judged(version: number, asked: Instant | undefined, node = "a") {
+  const { placements } = world(asked);
   placements.add({ pod: "default/job", node, version });
-  await placements.judge();
+  placements.judge();
   expect(placements.figures.performancePods).toBe(0);
-  await placements.judge();
+  placements.judge();
   return placements.figures;
 }
 
 describe("placements of performance pods", () => {
-  it("are fine on a node that was published as performance, or as nothing yet", async () => {
-    expect(await judged(15, undefined)).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 0 });
-    expect(await judged(15, undefined, "b")).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 0 });
+  it("are fine on a node that was published as performance, or as nothing yet", () => {
+    expect(judged(15, undefined)).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 0 });
+    expect(judged(15, undefined, "b")).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 0 });
   });
 
-  it("are found on a node that was draining by then, with who and where", async () => {
-    expect(await judged(25, instant(2001))).toEqual({
+  it("are found on a node that was draining by then, with who and where", () => {
+    expect(judged(25, instant(2101))).toEqual({
       performancePods: 1,
       onEcoOrDraining: 1,
       crossed: 0,
@@ -34,23 +41,26 @@ describe("placements of performance pods", () => {
     });
   });
 
-  it("count against the extender where it says nothing about its answer", async () => {
-    expect(await judged(25, undefined)).toMatchObject({ onEcoOrDraining: 1, crossed: 0 });
+  it("count against the extender where nobody knows that it was asked", () => {
+    expect(judged(25, undefined)).toMatchObject({ onEcoOrDraining: 1, crossed: 0 });
   });
 
-  it("have crossed the publication where the extender had answered before it", async () => {
-    expect(await judged(25, instant(1999))).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 1 });
-  });
+  it.each([1999, 2100])(
+    "have crossed the publication where the extender was asked before it could hear of it",
+    (asked) => {
+      expect(judged(25, instant(asked))).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 1 });
+    },
+  );
 
-  it("wait a round for the other watch: what it tells late still counts", async () => {
+  it("wait a round for the other watch: what it tells late still counts", () => {
     const { history, placements } = world(undefined);
     placements.add({ pod: "default/job", node: "a", version: 40 });
-    await placements.judge();
+    placements.judge();
     history.saw("a", { version: 30, class: "performance", seen: instant(3000) });
     placements.add({ pod: "default/next", node: "a", version: 41 });
-    await placements.judge();
+    placements.judge();
     expect(placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });
-    await placements.judge();
+    placements.judge();
     expect(placements.figures).toMatchObject({ performancePods: 2, onEcoOrDraining: 0 });
   });
 });

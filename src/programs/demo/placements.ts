@@ -1,4 +1,4 @@
-import type { Instant } from "../../core/units/index.ts";
+import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { ClassHistory } from "./class-history.ts";
 
 /** A performance pod that was bound to a node. */
@@ -13,10 +13,10 @@ export interface Placement {
 export interface PlacementFigures {
   /** Performance pods that were placed, and looked at. */
   readonly performancePods: number;
-  /** Bound to a node that was published as eco or draining by then, and the extender could know. */
+  /** Bound to a node that was published as eco or draining by then, though the extender was asked after that. */
   readonly onEcoOrDraining: number;
   /**
-   * Bound just after such a publication, by an answer of the extender from before it: such a pod keeps the node's
+   * Bound just after such a publication, by a question to the extender from before it: such a pod keeps the node's
    * performance caps until it ends.
    */
   readonly crossed: number;
@@ -32,17 +32,22 @@ const EXAMPLES = 5;
  */
 export class Placements {
   readonly #history: ClassHistory;
-  readonly #answeredAt: (pod: string) => Promise<Instant | undefined>;
+  readonly #askedAt: (pod: string) => Instant | undefined;
+  readonly #hearing: () => Milliseconds;
   #waiting: Placement[] = [];
   #performancePods = 0;
   #onEcoOrDraining = 0;
   #crossed = 0;
   readonly #examples: string[] = [];
 
-  /** `answeredAt`: when the extender last said where the pod may go, in simulated time. */
-  constructor(history: ClassHistory, answeredAt: (pod: string) => Promise<Instant | undefined>) {
+  /**
+   * `askedAt`: when the extender was last asked where the pod may go. `hearing`: how much later than we the extender may
+   * hear of a publication. Both in simulated time.
+   */
+  constructor(history: ClassHistory, askedAt: (pod: string) => Instant | undefined, hearing: () => Milliseconds) {
     this.#history = history;
-    this.#answeredAt = answeredAt;
+    this.#askedAt = askedAt;
+    this.#hearing = hearing;
   }
 
   add(placement: Placement): void {
@@ -50,10 +55,10 @@ export class Placements {
   }
 
   /** Judges those that were added before the call before this one. */
-  async judge(): Promise<void> {
+  judge(): void {
     const due = this.#waiting.splice(0, this.#settled);
     this.#settled = this.#waiting.length;
-    for (const placement of due) await this.#judge(placement);
+    for (const placement of due) this.#judge(placement);
   }
   #settled = 0;
 
@@ -66,12 +71,12 @@ export class Placements {
     };
   }
 
-  async #judge({ pod, node, version }: Placement): Promise<void> {
+  #judge({ pod, node, version }: Placement): void {
     this.#performancePods++;
     const published = this.#history.at(node, version);
     if (published?.class !== "eco" && published?.class !== "draining") return;
-    const answered = await this.#answeredAt(pod);
-    if (answered !== undefined && answered <= published.seen) {
+    const asked = this.#askedAt(pod);
+    if (asked !== undefined && asked <= published.seen + this.#hearing()) {
       this.#crossed++;
       return;
     }

@@ -1,10 +1,9 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { crdOf, kinds } from "../../core/api/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
-import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
+import { startApiThread } from "./api-thread.ts";
 import { borrowCluster } from "./borrowed-cluster.ts";
 
 /** The API that all programs talk to. */
@@ -18,6 +17,8 @@ export interface Plane {
   readonly workload: { readonly namespace: string; readonly scheduler: string };
   /** A way there of one's own, over HTTP. */
   connect(): Promise<Transport>;
+  /** Rejects when it is no longer there; never for one that is somebody else's. */
+  readonly failed?: Promise<never>;
   /** Takes away what was brought, for as long as that may take. */
   close(signal: AbortSignal): Promise<void>;
 }
@@ -28,20 +29,22 @@ export const NAMESPACE = "joulie-demo";
 const connectTo = async (kubeconfig: string): Promise<Transport> =>
   new HttpTransport({ identity: await loadIdentity({ clock: systemClock, kubeconfig, environment: {} }) });
 
+/** An API of this process; `folder` is nobody else's. */
 export async function embeddedPlane(folder: string): Promise<Plane> {
-  const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
-  const listening = await api.listen({ tls: "self-signed" });
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, listening.kubeconfig(), { mode: 0o600 });
-  await chmod(kubeconfig, 0o600);
-  const client = clientOf(api.transport(), systemClock);
-  await client.create(resources.namespaces, { metadata: { name: NAMESPACE } });
+  const api = await startApiThread();
+  const [kubeconfig, plain] = [join(folder, "kubeconfig"), join(folder, "kubeconfig-of-programs")];
+  await writeFile(kubeconfig, api.kubeconfig, { mode: 0o600 });
+  await writeFile(plain, api.plainKubeconfig, { mode: 0o600 });
+  const transport = await connectTo(plain);
+  await clientOf(transport, systemClock).create(resources.namespaces, { metadata: { name: NAMESPACE } });
+  await transport.close();
   return {
     kubeconfig,
-    server: listening.url,
+    server: api.url,
     embedded: true,
     workload: { namespace: "default", scheduler: "default-scheduler" },
-    connect: async () => connectTo(kubeconfig),
+    connect: async () => connectTo(plain),
+    failed: api.failed,
     close: async () => api.close(),
   };
 }

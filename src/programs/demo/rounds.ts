@@ -1,5 +1,5 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, systemClock } from "../../platform/clock/index.ts";
 
 /** The share of its time that something done in rounds may take. */
 const SHARE = 0.05;
@@ -33,4 +33,11 @@ export async function until(
   signal: AbortSignal,
 ): Promise<void> {
   while (!holds()) await clock.sleep(period, signal);
+}
+
+/** Does something that may not take longer, in real time. */
+export async function withinLimit(length: Milliseconds, act: (limit: AbortSignal) => Promise<void>): Promise<void> {
+  const limit = new AbortController();
+  const timer = systemClock.after(length, () => limit.abort(new Error("it took too long")));
+  await act(limit.signal).finally(() => timer.cancel());
 }

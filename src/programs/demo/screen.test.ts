@@ -7,10 +7,11 @@ const PIECES = new RegExp(`(${ESC}\\[[?]?\\d*[A-Za-z]|\\n|\\r)`, "g");
 
 /** A terminal as far as a screen uses one: what stands where after all that was written. */
 class Paper {
-  readonly columns = 80;
+  columns: number | undefined = 80;
   readonly rows: number | undefined;
   readonly lines: string[] = [""];
   writes = 0;
+  last = "";
   cursorShown = true;
   #row = 0;
 
@@ -20,6 +21,7 @@ class Paper {
 
   write(text: string): void {
     this.writes++;
+    this.last = text;
     for (const piece of text.split(PIECES)) {
       const up = piece.startsWith(ESC) && piece.endsWith("A") ? Number(piece.slice(2, -1)) : 0;
       this.#row -= up;
@@ -62,6 +64,26 @@ describe("a screen", () => {
     const screen = new Screen(paper);
     for (const round of ["a", "b"]) screen.draw([`${round}1`, `${round}2`, `${round}3`, `${round}4`, `${round}5`]);
     expect(paper.lines).toEqual(["b1", "b2", "b3", ""]);
+  });
+
+  it("begins anew where the terminal has another width: its lines may have been broken", () => {
+    const paper = new Paper();
+    const screen = new Screen(paper);
+    screen.draw(["a long line", "another"]);
+    paper.columns = 6;
+    screen.draw(["short"]);
+    expect(paper.last).toContain(`${ESC}[H${ESC}[2J`);
+    screen.draw(["again"]);
+    expect(paper.last).not.toContain(`${ESC}[2J`);
+  });
+
+  it("leaves the last column free: clearing behind it would take its character", () => {
+    const paper = new Paper();
+    expect(new Screen(paper).width).toBe(79);
+    paper.columns = 1;
+    expect(new Screen(paper).width).toBe(1);
+    paper.columns = undefined;
+    expect(new Screen(paper).width).toBe(79);
   });
 
   it("that was never drawn on leaves the terminal alone", () => {

@@ -1,5 +1,13 @@
 import process from "node:process";
-import { elapsed, inSeconds, type MonotonicInstant, milliseconds, seconds } from "../../core/units/index.ts";
+import {
+  elapsed,
+  inSeconds,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  type Seconds,
+  seconds,
+} from "../../core/units/index.ts";
 import {
   type DelayFigures,
   type EventLoopDelay,
@@ -15,7 +23,7 @@ import { checksOf } from "./checks.ts";
 import type { DemoConfig } from "./config.ts";
 import type { Frame } from "./frame.ts";
 import { News } from "./news.ts";
-import { Observer } from "./observer.ts";
+import { Observer, type ObserverOptions } from "./observer.ts";
 import { Pace } from "./pace.ts";
 import { DecisionsPage } from "./pages.ts";
 import { every } from "./rounds.ts";
@@ -27,18 +35,28 @@ export interface StageOptions extends Pick<Started, "simulator" | "addresses" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
+  readonly askedAt: ObserverOptions["askedAt"];
   readonly onNotice: (text: string) => void;
 }
 
-const SAMPLE = milliseconds(100);
-/** Of real seconds. */
-const LONGEST_GAP = 1;
+/** How often power is looked at, in simulated seconds, and at most so often in real time. */
+const SAMPLE = seconds(2);
+const SAMPLE_AT_MOST = milliseconds(20);
+/** A meter that could not look for longer knows nothing of that time: it would have missed too much. */
+const LONGEST_GAP = seconds(4 * SAMPLE);
 const LOOK = milliseconds(1000);
-/** Simulated seconds in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
+/** Simulated seconds of work in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
 const LONG = 1800;
-/** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for ever, though. */
-const FIRST_JOBS = { least: milliseconds(60_000), perNode: milliseconds(50) };
+/** With fewer the number of performance nodes hardly moves. */
+const MANY = 20;
+/** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for long, though. */
+const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
+/** Some job has always just come. */
+const JUST_COME = milliseconds(1000);
 const NEWS = 8;
+const EXAMPLES = 5;
+/** A publication goes to each of its watches by a way of its own: real time, a busy process taken into account. */
+const HEARING = milliseconds(500);
 /** Ticks of the agent in which a new cap is surely in force. */
 const AGENT_TICKS = 3;
 
@@ -51,8 +69,10 @@ export class Stage {
   readonly #pace: Pace;
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
-  #watching = systemClock.monotonic();
-  #placed = false;
+  /** When every node had its twin, and the jobs were let in. */
+  #begun: MonotonicInstant | undefined;
+  /** When the jobs that were there at the start had been tried, and what the process had cost by then. */
+  #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
   /** Of each second. */
   readonly #delays: DelayFigures[] = [];
 
@@ -79,7 +99,8 @@ export class Stage {
       datacenter: simulator.datacenter,
       stale: intervals.stale,
       settling: milliseconds(AGENT_TICKS * intervals.agent),
-      answeredAt: async (pod) => this.#page.answeredAt(pod),
+      askedAt: options.askedAt,
+      hearing: () => milliseconds(HEARING * clock.speed),
       onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
     });
   }
@@ -91,16 +112,13 @@ export class Stage {
   /** Watches until the signal, once the cluster has its jobs. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
-    this.#watching = systemClock.monotonic();
+    this.#begun = systemClock.monotonic();
     await Promise.all([
-      every(SAMPLE, systemClock, signal, () =>
-        this.observer.sampleEnergy(seconds(this.#options.clock.speed * LONGEST_GAP)),
-      ),
-      every(LOOK, systemClock, signal, async () => {
-        this.#observePace();
-        await this.observer.look();
-        this.#news.podsDecided(await this.#page.latest());
-      }),
+      every(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
+      every(LOOK, systemClock, signal, () => this.observer.look()),
+      // Each in rounds of its own: where one of them takes long, the others are not late as well.
+      every(LOOK, systemClock, signal, () => this.#observePace()),
+      every(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
     ]);
   }
 
@@ -130,19 +148,26 @@ export class Stage {
     };
   }
 
-  summary(): Summary {
+  /** `interrupted`: somebody has ended it, maybe before everything was there. */
+  summary(interrupted: boolean): Summary {
     const { config, clock, simulator, began } = this.#options;
     const { observer } = this;
     const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
-    const { pods, podSeconds } = simulator.datacenter.offences;
+    const { pods, podSeconds, first } = simulator.datacenter.offences;
+    const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
-    const long = simulatedSeconds >= LONG;
+    const worked = simulatedSeconds - (this.#placed?.seconds ?? simulatedSeconds);
+    const [long, many] = [worked >= LONG, simulator.datacenter.size >= MANY];
     const checks = checksOf({
-      expected: { drains: long && config.POLICY === "queue_aware_v1", figures: long },
+      expected: {
+        twins: this.#begun !== undefined || !interrupted,
+        drains: long && many && config.POLICY === "queue_aware_v1",
+        figures: long && many,
+      },
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
-      offences: { pods, podSeconds },
+      offences: { pods, podSeconds, examples },
       caps: observer.caps.figures,
       energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },
     });
@@ -159,6 +184,8 @@ export class Stage {
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: { joules, pue: simulator.datacenter.facility().pue },
+      ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
+      cores: this.#cores,
       memory: { rssBytes: process.memoryUsage.rss(), peakRssBytes: process.resourceUsage().maxRSS * 1024 },
       eventLoop: {
         medianMs: medianOf(this.#delays.map(({ p50 }) => p50)),
@@ -169,10 +196,28 @@ export class Stage {
     };
   }
 
+  /** How long after the beginning something was, in seconds. */
+  #since(at: MonotonicInstant | undefined): number | undefined {
+    return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
+  }
+
+  get #cores(): number | undefined {
+    if (this.#placed === undefined) return undefined;
+    const { user, system } = process.cpuUsage(this.#placed.cpu);
+    return (user + system) / 1000 / elapsed(this.#placed.at, systemClock.monotonic());
+  }
+
+  get #samplePeriod(): Milliseconds {
+    return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
+  }
+
   #firstJobsPlaced(): boolean {
     const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
-    this.#placed ||= this.observer.unseen === 0 || elapsed(this.#watching, systemClock.monotonic()) > longest;
-    return this.#placed;
+    const now = systemClock.monotonic();
+    if (this.#placed !== undefined) return true;
+    if (this.observer.unseen > JUST_COME && elapsed(this.#begun ?? now, now) <= longest) return false;
+    this.#placed = { at: now, cpu: process.cpuUsage(), seconds: this.#options.simulator.datacenter.now };
+    return true;
   }
 
   #observePace(): void {

@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,10 @@ const LINGERING = milliseconds(300);
 export async function start(config: DemoConfig): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-demo-"));
   const logFile = config.LOG_LEVEL === undefined ? join(folder, "programs.log") : undefined;
-  const lines = logFile === undefined ? process.stderr : createWriteStream(logFile, { mode: 0o600 });
+  const file = logFile === undefined ? undefined : createWriteStream(logFile, { mode: 0o600 });
+  // A full disk costs lines of a log, not the demo.
+  file?.on("error", () => undefined);
+  const lines = file ?? process.stderr;
   const log = (program: string) =>
     createLogger({
       level: config.LOG_LEVEL ?? "info",
@@ -34,7 +37,8 @@ export async function start(config: DemoConfig): Promise<number> {
   let keep = false;
   try {
     // Log lines and a view that is drawn over and over would spoil each other.
-    const terminal = people.isTTY && logFile !== undefined ? people : undefined;
+    const draws = people.isTTY && process.env["TERM"] !== "dumb" && logFile !== undefined;
+    const terminal = draws ? people : undefined;
     const color = people.isTTY ? new Ansis() : new Ansis(0);
     const summary = await runDemo(config, { folder, log, logFile, say, terminal, color }, stop.signal);
     say(`\n${summaryText(summary)}`);
@@ -48,8 +52,17 @@ export async function start(config: DemoConfig): Promise<number> {
     return 1;
   } finally {
     stop.release();
+    if (file !== undefined) await ended(file);
     if (keep && logFile !== undefined) say(`the log is kept: ${logFile}\n`);
     else await rm(folder, { recursive: true, force: true });
     systemClock.after(LINGERING, () => process.exit(), { background: true });
   }
 }
+
+/** Everything is in the file, or will never be. */
+const ended = async (file: WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    file.once("close", resolve);
+    if (file.closed) resolve();
+    file.end();
+  });

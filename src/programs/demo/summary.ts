@@ -19,6 +19,10 @@ export interface Summary {
   readonly pods: PodFigures;
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
   readonly energy: { readonly joules: Joules; readonly pue: number | undefined };
+  /** In real seconds from the start: every node had its twin, and the jobs that were there at the start had been tried. */
+  readonly ready: { readonly twins: number | undefined; readonly jobs: number | undefined };
+  /** Cores that the process was busy with since then; undefined where it never came to that. */
+  readonly cores: number | undefined;
   readonly memory: { readonly rssBytes: number; readonly peakRssBytes: number };
   /** How late it was: the median over seconds of the median of each, and the worst moment. */
   readonly eventLoop: { readonly medianMs: number; readonly worstMs: number };
@@ -32,7 +36,7 @@ export function summaryText(summary: Summary): string {
   const { drains, pods, energy, memory, checks } = summary;
   const lines = [
     `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished, ${kilowattHours(energy.joules)}`,
-    `${drains.deferred} drains deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
+    `drains: ${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
     ...summary.notices,
     ...checks.map(checkText),
   ];

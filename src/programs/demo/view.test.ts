@@ -55,11 +55,14 @@ describe("the live view", () => {
     expect(over.match(/█/g)?.length).toBe(60);
   });
 
-  it.each([20, 40, 80, 100, 200])("is never wider than a terminal of %i columns, nor of another height", (width) => {
-    const lines = text({}, width);
-    expect(lines).toHaveLength(text().length);
-    for (const line of lines) expect(Array.from(line).length).toBeLessThanOrEqual(width);
-  });
+  it.each([1, 5, 20, 40, 80, 100, 200])(
+    "is never wider than a terminal of %i columns, nor of another height",
+    (width) => {
+      const lines = text({}, width);
+      expect(lines).toHaveLength(text().length);
+      for (const line of lines) expect(Array.from(line).length).toBeLessThanOrEqual(width);
+    },
+  );
 
   it("has colours where they are wanted, which take no room", () => {
     const coloured = renderFrame(frame, 60, new Ansis(1));

@@ -8,7 +8,6 @@ type Style = "strong" | "dim" | "green" | "yellow" | "red" | "cyan";
 type Segment = string | readonly [text: string, style: Style];
 
 const LABEL = 9;
-const NARROWEST = 20;
 const WIDEST_BAR = 60;
 const tones: Readonly<Record<NewsItem["tone"], Style>> = { up: "cyan", down: "green", waits: "yellow", plain: "dim" };
 
@@ -54,7 +53,7 @@ export function renderFrame(frame: Frame, width: number, color: Ansis): readonly
       ` ${item.text}`,
     ]),
   ];
-  return lines.map((line) => fitted(line, Math.max(NARROWEST, width), color));
+  return lines.map((line) => fitted(line, width, color));
 }
 
 /** One line for a pipe. */

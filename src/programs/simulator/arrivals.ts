@@ -27,28 +27,30 @@ export interface WorkloadOptions {
 interface Stream {
   readonly jobs: readonly JobKind[];
   readonly resource?: string;
-  /** Jobs in the cluster at a time, on average over a day. */
-  readonly present: number;
   /** Jobs per second, on average over a day. */
   readonly rate: number;
 }
 
 const HOUR = 3600;
+const DAY = DAY_SHAPE.length * HOUR;
 const SHORTEST = 30;
 const LONGEST_MEANS = 6;
 const PEAK = Math.max(...DAY_SHAPE);
 
 /**
  * Jobs without end, in order of time. It begins with those that would be there already, had it begun long before: a cluster
- * that fills up for an hour shows nothing of a day. Job times are exponential, so what is left of one under way is
- * distributed as a whole one.
+ * that fills up for an hour shows nothing of a day, and one that begins in the evening has jobs of the afternoon left. Job
+ * times are exponential, so what is left of one under way is distributed as a whole one.
  */
 export function* arrivals(options: WorkloadOptions): Generator<Arrival, never, undefined> {
   const { random, timeOfDay } = options;
   const streams = streamsOf(options);
   for (const stream of streams) {
-    const present = Math.round(stream.present * shapeAt(timeOfDay));
-    for (let job = 0; job < present; job++) yield arrivalOf(stream, pickPresent(stream, random), seconds(0), options);
+    const presentOf = presentAt(timeOfDay, stream);
+    const present = Math.round(stream.jobs.reduce((sum, job) => sum + presentOf(job), 0));
+    for (let job = 0; job < present; job++) {
+      yield arrivalOf(stream, pick(stream.jobs, presentOf, random), seconds(0), options);
+    }
   }
   const total = streams.reduce((sum, { rate }) => sum + rate, 0);
   for (let at = 0; ; ) {
@@ -68,6 +70,23 @@ export function* arrivals(options: WorkloadOptions): Generator<Arrival, never, u
 
 const shapeAt = (timeOfDay: Seconds): number => DAY_SHAPE[Math.floor(timeOfDay / HOUR) % DAY_SHAPE.length] ?? 1;
 
+/** How many jobs of a kind are there at a time of day: those of each hour before it, as far as they are not over. */
+function presentAt(timeOfDay: Seconds, { rate }: Stream): (job: JobKind) => number {
+  const now = timeOfDay + DAY;
+  return ({ weight, minutes }) => {
+    const mean = minutes * 60;
+    const leftOf = (at: number): number => Math.exp((at - now) / mean);
+    let [present, until] = [0, now];
+    while (until > timeOfDay) {
+      // The part of this hour that is over already, then whole hours back.
+      const from = Math.ceil(until / HOUR - 1) * HOUR;
+      present += shapeAt(seconds(from)) * mean * (leftOf(until) - leftOf(from));
+      until = from;
+    }
+    return rate * weight * present;
+  };
+}
+
 function streamsOf({ fleet, load }: WorkloadOptions): readonly Stream[] {
   const gpus = new Map<string, number>();
   let cores = 0;
@@ -81,20 +100,12 @@ function streamsOf({ fleet, load }: WorkloadOptions): readonly Stream[] {
 }
 
 function streamOf(jobs: readonly JobKind[], taken: number, resource?: string): Stream {
-  let [perJob, time] = [0, 0];
-  for (const { weight, sizes, minutes } of jobs) {
-    perJob += weight * meanOf(sizes) * minutes * 60;
-    time += weight * minutes * 60;
-  }
+  const perJob = jobs.reduce((sum, { weight, sizes, minutes }) => sum + weight * meanOf(sizes) * minutes * 60, 0);
   const rate = taken / perJob;
-  return { jobs, rate, present: rate * time, ...(resource !== undefined && { resource }) };
+  return { jobs, rate, ...(resource !== undefined && { resource }) };
 }
 
 const meanOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
-
-/** Of the jobs that are there at a time the long ones are more. */
-const pickPresent = ({ jobs }: Stream, random: RandomSource): JobKind =>
-  pick(jobs, ({ weight, minutes }) => weight * minutes, random);
 
 function pick<Item>(items: readonly Item[], weightOf: (item: Item) => number, random: RandomSource): Item {
   let left = random.next() * items.reduce((sum, item) => sum + weightOf(item), 0);

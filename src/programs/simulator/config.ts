@@ -43,6 +43,11 @@ const settings = {
       about: "Taints the nodes with joulie.io/simulated, so that no real pod is placed where nothing runs.",
     }),
     HEARTBEAT_INTERVAL: duration({ default: "10s", about: "How often each node's Lease is renewed, in real time." }),
+    POD_START: duration({
+      default: "2s",
+      orZero: "at once",
+      about: "How long a pod takes from its binding to the start of its work, in simulated time.",
+    }),
     KEEP_OBJECTS: flag({ default: "false", about: "Leaves nodes and pods in the cluster at the end." }),
   }),
   ...flagsOnly("Workload", {

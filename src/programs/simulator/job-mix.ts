@@ -26,10 +26,10 @@ export const GPU_JOBS: readonly JobKind[] = [
 /** Cores that a GPU job asks for beside each board. */
 export const CORES_PER_GPU = 6;
 
-/** How many jobs come in each hour of the day (UTC), of which the mean is 1. */
+/** How many jobs come in each hour of the day (UTC), of which the mean is 1: few by night, many by day, until people go home. */
 export const DAY_SHAPE: readonly number[] = normalised([
-  0.55, 0.5, 0.48, 0.48, 0.5, 0.58, 0.72, 0.9, 1.12, 1.3, 1.4, 1.42, 1.35, 1.36, 1.4, 1.38, 1.3, 1.2, 1.08, 1, 0.92,
-  0.82, 0.72, 0.62,
+  0.5, 0.45, 0.42, 0.42, 0.45, 0.55, 0.75, 1, 1.3, 1.5, 1.6, 1.6, 1.5, 1.55, 1.6, 1.6, 1.5, 1.4, 0.6, 0.58, 0.56, 0.54,
+  0.52, 0.5,
 ]);
 
 function normalised(hours: readonly number[]): readonly number[] {

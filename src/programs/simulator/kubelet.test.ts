@@ -102,6 +102,26 @@ describe("pods", () => {
     expect(trial.simulator.datacenter.totals.pods).toBe(0);
   });
 
+  it("take a while to start, draw nothing until then, and those deleted meanwhile never do", async () => {
+    trial = await Trial.begin({ POD_START: "10s" });
+    const jobs = () => trial.simulator.datacenter.machine("sim-000")?.physics.jobCount;
+    await trial.createPod("job", "sim-000", work(100));
+    await trial.createPod("dropped", "sim-000", work(100));
+    await trial.pass(5);
+    await trial.hand.delete(resources.pods, { name: "dropped", namespace: "default" });
+    await trial.pass(3);
+    expect(jobs()).toBe(0);
+    expect((await trial.pod("job"))?.status?.phase).toBe("Pending");
+    expect(await trial.pod("dropped")).toBeUndefined();
+    await trial.pass(4);
+    expect(jobs()).toBe(1);
+    expect((await trial.pod("job"))?.status?.phase).toBe("Running");
+    await trial.pass(96);
+    expect((await trial.pod("job"))?.status?.phase).toBe("Running");
+    await trial.pass(5);
+    expect((await trial.pod("job"))?.status?.phase).toBe("Succeeded");
+  });
+
   it("take longer under a cap, by as much as they wait for the clock", async () => {
     trial = await Trial.begin();
     for (const kind of ["compute", "analytics"])

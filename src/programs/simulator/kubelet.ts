@@ -1,5 +1,6 @@
 import {
   type Instant,
+  type Milliseconds,
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
@@ -30,6 +31,8 @@ export interface KubeletOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly datacenter: Datacenter;
+  /** From a pod's binding to the start of its work, in simulated time. */
+  readonly podStart: Milliseconds;
   /** The pod as the API has it. */
   readonly pod: (key: string) => PodView | undefined;
   /** Whether a node of that name is ours now. */
@@ -46,6 +49,9 @@ interface Stay extends PodTimes {
   readonly uid: string;
   readonly machine: Machine;
   readonly job: PodJob;
+  startedAt: Instant;
+  /** Until its work begins. */
+  starting?: Timer | undefined;
   end?: PodTimes["end"];
   /** What the API has been told. */
   told?: "Running" | "Succeeded" | "Failed";
@@ -59,8 +65,9 @@ const WRITES_AT_ONCE = 64;
 const TERMINAL = new Set(["Succeeded", "Failed"]);
 
 /**
- * The kubelet of every simulated node. Work begins, ends and stops the moment a watch or the physics says so; what the API
- * is to know of it follows through a queue, pod by pod, as often as it takes.
+ * The kubelet of every simulated node. Work begins a while after a pod was bound, as containers do, and ends and stops the
+ * moment a watch or the physics says so; what the API is to know of it follows through a queue, pod by pod, as often as it
+ * takes.
  */
 export class Kubelet {
   readonly #options: KubeletOptions;
@@ -104,7 +111,10 @@ export class Kubelet {
 
   /** Tells nobody anything any more. */
   async stop(): Promise<void> {
-    for (const { ending } of this.#stays.values()) ending?.timer.cancel();
+    for (const { starting, ending } of this.#stays.values()) {
+      starting?.cancel();
+      ending?.timer.cancel();
+    }
     await this.#queue.stop();
   }
 
@@ -123,11 +133,11 @@ export class Kubelet {
     if (terminal) stay.told = phase as "Succeeded" | "Failed";
     if (terminal) this.#over(key, stay);
     else if (grace !== undefined) this.#end(pod, stay);
-    else if (stay.told === undefined) this.#queue.add(key);
+    else if (stay.told === undefined && stay.starting === undefined) this.#queue.add(key);
   }
 
   #admit(pod: PodView, machine: Machine): Stay {
-    const { clock, datacenter } = this.#options;
+    const { clock, datacenter, podStart } = this.#options;
     const job = jobOf(pod, machine.spec);
     const now = clock.now();
     // One that another run began keeps its beginning, unless that run's time was ahead of ours. Its work begins anew.
@@ -135,7 +145,18 @@ export class Kubelet {
     const stay: Stay = { uid: pod.uid, machine, job, startedAt };
     this.#stays.set(pod.key, stay);
     // One that is already told to end does not begin.
-    if (pod.grace === undefined) datacenter.change(machine, () => machine.start(job));
+    if (pod.grace !== undefined) return stay;
+    const begin = () => datacenter.change(machine, () => machine.start(job));
+    // What another run began is under way.
+    if (podStart === 0 || pod.phase === "Running") begin();
+    else {
+      stay.starting = clock.after(podStart, () => {
+        stay.starting = undefined;
+        stay.startedAt = clock.now();
+        begin();
+        this.#queue.add(pod.key);
+      });
+    }
     return stay;
   }
 
@@ -168,7 +189,10 @@ export class Kubelet {
     this.#queue.forget(key);
   }
 
-  #halt({ machine, job }: Stay): void {
+  #halt(stay: Stay): void {
+    const { machine, job } = stay;
+    stay.starting?.cancel();
+    stay.starting = undefined;
     this.#options.datacenter.change(machine, () => machine.stop(job));
   }
 

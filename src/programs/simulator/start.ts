@@ -44,13 +44,13 @@ export interface RunningSimulator {
   readonly datacenter: Datacenter;
   /** Resolves when every node is in the cluster; rejects when that cannot be, or the simulator was stopped before. */
   readonly registered: Promise<void>;
-  readonly jobs: { readonly submitted: number; readonly withheld: number };
+  readonly jobs: { readonly submitted: number; readonly withheld: number; readonly behind: number };
 }
 
 /** 5,000 nodes and their leases are 10,000 writes at the start; the API server protects itself by its own measure. */
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** A large cluster's jobs all come at once at the start; schedulers place some hundreds a second. */
-const SUBMISSIONS = { perSecond: 200, burst: 200, queue: 1000 };
+const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
 const DAY = 24 * 3600;
 
 /** `joulie simulator`, until a signal ends it. Gives the exit code. */
@@ -98,6 +98,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     ...io,
     transport,
     datacenter,
+    podStart: config.POD_START,
     pod: (key) => watch.get(key),
     owns: (node) => registrar.owns(node),
     onWritten: (what) => figures.wrote(what),

@@ -76,6 +76,11 @@ export class Submitter {
     return this.#withheld;
   }
 
+  /** Jobs whose time has come, and which are still on their way into the cluster. */
+  get behind(): number {
+    return this.#waiting.size;
+  }
+
   observe(change: Change<PodView>): void {
     const pod = change.type === "deleted" ? change.old : change.new;
     if (!pod.own) return;

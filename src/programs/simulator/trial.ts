@@ -77,6 +77,7 @@ export class Trial {
       METRICS_ADDR: "127.0.0.1:0",
       WORKLOAD: "none",
       NODES: "20",
+      POD_START: "0",
       ...flags,
     });
     const log = createLogger({

@@ -30,10 +30,14 @@ describe("arrivals", () => {
   });
 
   it("ask for the load over a day, of cores and of GPUs", () => {
-    const day = during(24, 1).filter(({ at }) => at > 0);
+    const days = 8;
+    const day = Array.from({ length: days }, (_, seed) => during(24, seed))
+      .flat()
+      .filter(({ at }) => at > 0);
     const cores = fleet.reduce((sum, spec) => sum + (spec.gpus === undefined ? spec.cores : 0), 0);
     const gpus = fleet.reduce((sum, spec) => sum + (spec.gpus?.count ?? 0), 0);
-    const asked = (of: (job: Arrival) => number) => day.reduce((sum, job) => sum + of(job) * job.work, 0) / (24 * 3600);
+    const asked = (of: (job: Arrival) => number) =>
+      day.reduce((sum, job) => sum + of(job) * job.work, 0) / (days * 24 * 3600);
     expect(asked((job) => (job.gpus ? 0 : job.cores)) / cores).toBeCloseTo(0.6, 1);
     expect(asked((job) => job.gpus?.count ?? 0) / gpus).toBeCloseTo(0.6, 1);
     expect(day.filter(({ performance }) => performance).length / day.length).toBeCloseTo(0.25, 1);
@@ -46,6 +50,22 @@ describe("arrivals", () => {
     const first = (hour: number) => during(0, 1, 0.6, hour).length;
     expect(first(11)).toBeGreaterThan(2 * first(3));
     expect(first(3)).toBeGreaterThan(20);
+  });
+
+  it("begin in the evening with what the afternoon has left, which falls from the first minutes on", () => {
+    const evening = during(1, 1, 0.6, 18);
+    const presentAt = (minute: number) =>
+      evening.filter(({ at, work }) => at <= 60 * minute && at + work > 60 * minute).length;
+    expect(presentAt(20)).toBeLessThan(0.85 * presentAt(0));
+    expect(presentAt(50)).toBeLessThan(0.7 * presentAt(0));
+  });
+
+  it("begin as full at every hour as a day that has begun long before is by then", () => {
+    const day = during(24, 1, 6);
+    for (const hour of [9, 12.5, 18, 21]) {
+      const there = day.filter(({ at, work }) => at <= 3600 * hour && at + work > 3600 * hour).length;
+      expect(Math.abs(during(0, 1, 6, hour).length / there - 1)).toBeLessThan(0.1);
+    }
   });
 });
 

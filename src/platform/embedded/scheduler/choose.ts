@@ -8,6 +8,13 @@ import type { Occupancy } from "./occupancy.ts";
 /** No node takes the pod; the message says why, node by node. */
 export class NoFit extends Error {
   override readonly name = "NoFit";
+  /** Nobody else was asked: as things stand no pod that asks for the same finds a node. */
+  readonly forAllAlike: boolean;
+
+  constructor(message: string, forAllAlike: boolean) {
+    super(message);
+    this.forAllAlike = forAllAlike;
+  }
 }
 
 export interface World {
@@ -15,6 +22,8 @@ export interface World {
   readonly occupancy: Occupancy;
   /** Where in the nodes to begin to look, so that a large cluster fills evenly. */
   readonly start: number;
+  /** Of how many nodes those that fit are enough, in percent; as kube-scheduler chooses it where undefined. */
+  readonly percentageOfNodesToScore: number | undefined;
   readonly extenders: readonly Extender[];
   readonly random: RandomSource;
   readonly log: Logger;
@@ -31,7 +40,7 @@ export async function choose(
   const { fitting, scores, looked } = fittingNodes(pod, world, count);
   const left = await filtered(pod, fitting, world, count, signal);
   const [only] = left;
-  if (only === undefined) throw new NoFit(explain(world.nodes.length, reasons));
+  if (only === undefined) throw new NoFit(explain(world.nodes.length, reasons), fitting.length === 0);
   if (left.length === 1) return { node: only.name, looked };
   const totals = await scored(pod, left, scores, world, signal);
   const best = Math.max(...totals);
@@ -39,8 +48,9 @@ export async function choose(
   return { node: equals[Math.floor(world.random.next() * equals.length)] ?? only.name, looked };
 }
 
-function fittingNodes(pod: PodView, { nodes, occupancy, start }: World, count: (reason: string) => void) {
-  const wanted = enough(nodes.length);
+function fittingNodes(pod: PodView, world: World, count: (reason: string) => void) {
+  const { nodes, occupancy, start } = world;
+  const wanted = enough(nodes.length, world.percentageOfNodesToScore);
   const fitting: NodeView[] = [];
   const scores = new Map<NodeView, number>();
   let looked = 0;

@@ -22,6 +22,8 @@ interface WaitingPod {
   readonly object: KubeObject;
   readonly spec: Pod["spec"] & { readonly tolerations?: readonly Toleration[] };
   readonly priority: number;
+  /** The same for pods that ask for the same of a node. */
+  readonly shape: string;
 }
 
 interface FullPod extends KubeObject {
@@ -40,6 +42,8 @@ export function podViewOf(given: KubeObject, schedulerName: string): PodView {
   const active = pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
   const ours = (pod.spec.schedulerName ?? "default-scheduler") === schedulerName;
   const waits = nodeName === "" && active && ours && deletionTimestamp === undefined && schedulingGates.length === 0;
+  const { requests } = fitRequests(pod);
+  const shape = () => JSON.stringify([[...requests], pod.spec.nodeSelector, pod.spec.affinity, pod.spec.tolerations]);
   return {
     key: keyOf(pod.metadata),
     name,
@@ -47,8 +51,8 @@ export function podViewOf(given: KubeObject, schedulerName: string): PodView {
     uid,
     nodeName: nodeName === "" ? undefined : nodeName,
     active,
-    requests: fitRequests(pod).requests,
-    waiting: waits ? { object: pod, spec: pod.spec, priority } : undefined,
+    requests,
+    waiting: waits ? { object: pod, spec: pod.spec, priority, shape: shape() } : undefined,
   };
 }
 

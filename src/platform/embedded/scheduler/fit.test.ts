@@ -100,6 +100,14 @@ describe("enough and explain", () => {
     expect(enough(nodes)).toBe(wanted);
   });
 
+  it.each([
+    [99, 99],
+    [2000, 100],
+    [5000, 250],
+  ])("of %d nodes %d are enough where somebody says 5 percent", (nodes, wanted) => {
+    expect(enough(nodes, 5)).toBe(wanted);
+  });
+
   it("sorts the reasons", () => {
     const reasons = new Map([
       ["Too many pods", 1],

@@ -8,10 +8,9 @@ export function misfit(pod: PodView, node: NodeView, load: Load): string | undef
   if (waiting === undefined) return "pod is not waiting";
   const { spec } = waiting;
   const tolerations = spec.tolerations ?? [];
-  const taints = node.unschedulable ? [...node.taints, UNSCHEDULABLE] : node.taints;
   if (node.unschedulable && untolerated([UNSCHEDULABLE], tolerations) !== undefined)
     return "node(s) were unschedulable";
-  const taint = untolerated(taints, tolerations);
+  const taint = untolerated(node.taints, tolerations);
   if (taint !== undefined) return `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`;
   if (!admitsNode(spec, node.labels, node.name)) return "node(s) didn't match Pod's node affinity/selector";
   return shortage(pod, node, load);
@@ -49,9 +48,9 @@ export function leastAllocated({ requests }: PodView, { allocatable }: NodeView,
 const SCORED = ["cpu", "memory"] as const;
 
 /** How many nodes that fit are enough, as kube-scheduler has it: all of a small cluster, a tenth of a large one. */
-export function enough(nodes: number): number {
+export function enough(nodes: number, percentage?: number): number {
   if (nodes < 100) return nodes;
-  const percent = Math.max(5, 50 - Math.floor(nodes / 125));
+  const percent = percentage ?? Math.max(5, 50 - Math.floor(nodes / 125));
   return Math.max(100, Math.floor((nodes * percent) / 100));
 }
 

@@ -67,8 +67,9 @@ function termMeets(term: NodeSelectorTerm, labels: Labels, name: string): boolea
 
 /** nodeSelector and required node affinity: both have to hold, and of the affinity's terms one. */
 export function admitsNode({ nodeSelector, affinity }: Pod["spec"], labels: Labels, name: string): boolean {
-  for (const [key, value] of Object.entries(nodeSelector ?? {})) {
-    if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
+  // Asked for every node: no list is made of what is read once.
+  for (const key in nodeSelector) {
+    if (!Object.hasOwn(labels, key) || labels[key] !== nodeSelector[key]) return false;
   }
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || (required.nodeSelectorTerms ?? []).some((term) => termMeets(term, labels, name));

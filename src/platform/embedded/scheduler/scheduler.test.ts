@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { systemClock, VirtualClock } from "../../clock/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
+import type { NodeView } from "./cluster-view.ts";
+import { Extender, type FilterResult } from "./extender.ts";
 import { cleanUp, eventually, nodeOf, scheduledCondition, world } from "./test-world.ts";
 
 afterEach(cleanUp);
@@ -40,6 +42,40 @@ describe("Scheduler", () => {
     await w.node("ssd");
     await w.client.mergePatch(resources.nodes, { name: "ssd" }, { metadata: { labels: { disk: "ssd" } } });
     expect(await nodeOf(w)("picky")).toBe("ssd");
+  });
+
+  it("tries pods that ask for the same again for each node that comes, until all have one", async () => {
+    const w = world();
+    await w.node("small", { cpu: "1", memory: "8Gi", pods: "10" });
+    for (const name of ["x", "y"]) await w.pod(name, { cpu: "4" });
+    for (const name of ["x", "y"]) {
+      expect((await scheduledCondition(w, name)).message).toBe("0/1 nodes are available: 1 Insufficient cpu.");
+    }
+    await w.node("a");
+    const first = await eventually(async () => {
+      const [x, y] = await Promise.all(["x", "y"].map(async (name) => w.get(name)));
+      return x?.spec.nodeName === "a" ? "y" : y?.spec.nodeName === "a" ? "x" : undefined;
+    });
+    expect((await w.get(first)).spec.nodeName).toBeUndefined();
+    await w.node("b");
+    expect(await nodeOf(w)(first)).toBe("b");
+  });
+
+  it("does not miss a node that comes while an extender is asked", async () => {
+    const slow = new (class extends Extender {
+      asked = 0;
+      override async filter(_pod: KubeObject, nodes: readonly NodeView[]): Promise<FilterResult> {
+        if (++this.asked > 1) return { nodes, failed: new Map() };
+        await w.node("b");
+        await systemClock.sleep(milliseconds(50));
+        return { nodes: [], failed: new Map(nodes.map(({ name }) => [name, "not now"])) };
+      }
+    })({ urlPrefix: "http://127.0.0.1:1", nodeCacheCapable: true });
+    const w = world(undefined, [slow]);
+    await w.node("a");
+    await w.pod("job");
+    expect(await nodeOf(w)("job")).toMatch(/^[ab]$/);
+    expect(slow.asked).toBe(2);
   });
 
   it("counts GPUs and other extended resources, and the number of pods", async () => {

@@ -6,6 +6,7 @@ import type { RandomSource } from "../../random/index.ts";
 import { choose, NoFit } from "./choose.ts";
 import { type NodeView, nodeViewOf, offersOther, type PodView, podViewOf } from "./cluster-view.ts";
 import type { Extender } from "./extender.ts";
+import { misfit } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 import { reportUnschedulable } from "./report.ts";
 import { WaitingPods } from "./waiting-pods.ts";
@@ -18,10 +19,12 @@ export interface SchedulerOptions {
   readonly extenders?: readonly Extender[];
   /** Which pods are its own, by `spec.schedulerName`. */
   readonly schedulerName?: string;
+  /** As in a KubeSchedulerConfiguration: a large cluster places pods faster where fewer nodes are looked at. */
+  readonly percentageOfNodesToScore?: number;
 }
 
-/** Pods are placed one after another, but their bindings run beside the next decisions: so many at most. */
-const MOST_BINDINGS = 64;
+/** Pods are placed one after another, but what the API is told of it runs beside the next decisions: so many at most. */
+const MOST_WRITES = 64;
 /** After so many decisions in a row everyone else in the process gets a turn. */
 const DECISIONS_PER_TURN = 32;
 
@@ -37,10 +40,14 @@ export class Scheduler {
   readonly #waiting: WaitingPods;
   readonly #events: EventRecorder;
   readonly #stop = new AbortController();
-  readonly #bindings = new Set<Promise<void>>();
+  readonly #writes = new Set<Promise<void>>();
   #wake = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #start = 0;
+  /** Nodes that have got room since the decision that is under way was begun. */
+  #stirred: NodeView[] = [];
+  /** What pods may ask for that no node has, until one gets room. Hundreds that wait for the same are not tried one by one. */
+  readonly #hopeless = new Map<string, NoFit>();
   /** The store's nodes; made anew when one changes. */
   #nodeList: readonly NodeView[] | undefined;
 
@@ -64,10 +71,11 @@ export class Scheduler {
       project: (node) => nodeViewOf(node, keepNodes),
       onChange: (changes) => {
         this.#nodeList = undefined;
-        const helps = changes.some(
-          (one) => one.type === "added" || (one.type === "updated" && offersOther(one.old, one.new)),
-        );
-        if (helps) this.#waiting.stir();
+        this.#hopeless.clear();
+        for (const one of changes) {
+          const helps = one.type === "added" || (one.type === "updated" && offersOther(one.old, one.new));
+          if (helps) this.#stir(one.new);
+        }
       },
     });
     this.#pods = new Reflector({
@@ -95,7 +103,7 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.#stop.abort(new Error("the scheduler was stopped"));
     this.#wake.resolve();
-    await Promise.all([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#bindings]);
+    await Promise.all([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#writes]);
     this.#waiting.clear();
     await this.#events.stop();
   }
@@ -111,7 +119,18 @@ export class Scheduler {
 
   #leave({ key }: PodView): void {
     this.#waiting.forget(key);
-    if (this.#occupancy.remove(key)) this.#waiting.stir();
+    const name = this.#occupancy.nodeOf(key);
+    if (!this.#occupancy.remove(key) || name === undefined) return;
+    const node = this.#nodes.store.getByKey(name);
+    if (node !== undefined) this.#stir(node);
+  }
+
+  /** A node has room that it did not have: whoever it would suit is tried again. */
+  #stir(node: NodeView): void {
+    this.#stirred.push(node);
+    this.#hopeless.clear();
+    const load = this.#occupancy.on(node.name);
+    this.#waiting.stir((pod) => misfit(pod, node, load) === undefined);
   }
 
   async #run(): Promise<void> {
@@ -128,7 +147,7 @@ export class Scheduler {
           continue;
         }
         await this.#decide(next.pod, next.attempts);
-        if (this.#bindings.size >= MOST_BINDINGS) await Promise.race(this.#bindings);
+        if (this.#writes.size >= MOST_WRITES) await Promise.race(this.#writes);
         if (decisions % DECISIONS_PER_TURN === 0) await this.#options.clock.sleep(milliseconds(0), signal);
       }
     } catch (error) {
@@ -139,22 +158,31 @@ export class Scheduler {
   async #decide(pod: PodView, attempts: number): Promise<void> {
     const { random, log, extenders = [] } = this.#options;
     const { signal } = this.#stop;
+    this.#stirred = [];
     this.#nodeList ??= [...this.#nodes.store.values()];
     const nodes = this.#nodeList;
+    const shape = pod.waiting?.shape ?? "";
     try {
-      const world = { nodes, occupancy: this.#occupancy, start: this.#start, extenders, random, log };
+      const hopeless = this.#hopeless.get(shape);
+      if (hopeless !== undefined) throw hopeless;
+      const { percentageOfNodesToScore } = this.#options;
+      const view = { nodes, occupancy: this.#occupancy, start: this.#start, percentageOfNodesToScore };
+      const world = { ...view, extenders, random, log };
       const { node, looked } = await choose(pod, world, signal);
       this.#start = nodes.length === 0 ? 0 : (this.#start + looked) % nodes.length;
       if (this.#stillWaiting(pod) !== undefined) this.#bind(pod, node, attempts);
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof NoFit && error.forAllAlike && this.#stirred.length === 0) this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);
       if (now === undefined) return;
-      // An extender that is away may be back soon; a cluster that is full stays so until something changes.
-      this.#waiting.fail(now, attempts, !(error instanceof NoFit));
+      // An extender that is away may be back soon; a cluster that is full stays so until something changes, which may
+      // have been while the extenders were asked.
+      const changed = this.#stirred.some((node) => misfit(now, node, this.#occupancy.on(node.name)) === undefined);
+      this.#waiting.fail(now, attempts, changed || !(error instanceof NoFit));
       if (!(error instanceof NoFit)) log.warn({ pod: pod.key, reason }, "a pod could not be scheduled");
-      await reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoFit, signal);
+      this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoFit, signal));
     }
   }
 
@@ -185,8 +213,12 @@ export class Scheduler {
         if (now === undefined) return;
         this.#occupancy.remove(key);
         this.#waiting.fail(now, attempts, true);
-      })
-      .finally(() => this.#bindings.delete(binding));
-    this.#bindings.add(binding);
+      });
+    this.#beside(binding);
+  }
+
+  #beside(writing: Promise<void>): void {
+    const write = writing.finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
   }
 }

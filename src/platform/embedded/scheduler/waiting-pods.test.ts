@@ -53,15 +53,24 @@ describe("WaitingPods", () => {
     }
   });
 
+  it("stirs only those that the change may help", () => {
+    const { clock, pods, order } = waiting();
+    for (const name of ["a", "b"]) pods.fail(pod(name), 0, false);
+    clock.advance(ms(60_000));
+    pods.stir(({ name }) => name === "b");
+    expect(order()).toEqual(["b"]);
+    expect(pods.size).toBe(1);
+  });
+
   it("leaves a pod for which nothing fits until something stirs, or five minutes have passed", () => {
     const { clock, pods, order } = waiting();
     pods.fail(pod("a"), 0, false);
     clock.advance(ms(60_000));
     expect(order()).toEqual([]);
-    pods.stir();
+    pods.stir(() => true);
     expect(order()).toEqual(["a"]);
     pods.fail(pod("a"), 3, false);
-    pods.stir();
+    pods.stir(() => true);
     expect(order()).toEqual([]);
     clock.advance(ms(8000));
     expect(order()).toEqual(["a"]);
@@ -86,7 +95,7 @@ describe("WaitingPods", () => {
     pods.fail(pod("later"), 0, true);
     pods.fail(pod("stuck"), 0, false);
     for (const name of ["active", "later", "stuck"]) pods.forget(`default/${name}`);
-    pods.stir();
+    pods.stir(() => true);
     clock.advance(ms(600_000));
     expect(order()).toEqual([]);
     expect(clock.waiting).toBe(0);

@@ -84,9 +84,11 @@ export class WaitingPods {
     this.#arm(pod.key, waiting, retry ? milliseconds(length) : LEFTOVER);
   }
 
-  /** Something changed that may help: whoever waits for that is tried again, after its backoff. */
-  stir(): void {
-    for (const [key, waiting] of this.#waiting) if (waiting.place === "unschedulable") this.#ready(key, waiting);
+  /** Something changed that may help these: who of them waits for that is tried again, after its backoff. */
+  stir(helps: (pod: PodView) => boolean): void {
+    for (const [key, waiting] of this.#waiting) {
+      if (waiting.place === "unschedulable" && helps(waiting.pod)) this.#ready(key, waiting);
+    }
   }
 
   clear(): void {
