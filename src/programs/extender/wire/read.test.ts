@@ -201,6 +201,15 @@ describe("readRequest", () => {
     );
   });
 
+  it("refuses one name too many at its place, also where the names are expected ones", () => {
+    const index = new NameIndex();
+    index.set("a", 0);
+    const body = Buffer.from(`{"pod":{},"nodenames":[${'"a",'.repeat(100_000)}"a"]}`);
+    const place = `at byte ${body.lastIndexOf('"a"')}`;
+    // Once without, once with what is expected.
+    for (let time = 0; time < 2; time++) expect(() => readRequest(body, { index })).toThrow(place);
+  });
+
   it("looks names up by their bytes, and by their characters where the request escapes them", () => {
     const index = new NameIndex();
     ["worker-1", "größe", 'q"uote', "gone"].forEach((name, slot) => index.set(name, slot));

@@ -165,10 +165,7 @@ export class RequestScan {
     for (let row = first; ; row = this.#add(rows)) {
       const expected = index.followerOf(known);
       const length = expected < 0 ? 0 : index.quotedLengthAt(expected, view, at);
-      if (length === 0) {
-        cursor.at = at;
-        return this.#readName(index, row, known);
-      }
+      if (length === 0) return this.#readName(index, row, known);
       const { cells } = rows;
       cells[row + NAME_START] = at + 1;
       at += length;
@@ -179,7 +176,8 @@ export class RequestScan {
         cursor.at = at;
         return known;
       }
-      at++;
+      // The cursor goes along: one name too many is refused with its place.
+      cursor.at = ++at;
     }
   }
 
