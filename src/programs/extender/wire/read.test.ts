@@ -270,6 +270,17 @@ describe("readRequest", () => {
     expect(slotsOf(["node-1", "other", "node-3"])).toEqual([0, 1, 2]);
   });
 
+  it("X-12 candidates whose rows are another request's say so, and give nobody's slots", () => {
+    const room = rowsOfRequests();
+    const index = new NameIndex();
+    const names = Buffer.from('{"pod":{},"nodenames":["a"]}');
+    const first = readRequest(names, { index, room }).candidates;
+    expect(first.count).toBe(1);
+    readRequest(names, { index, room });
+    expect(() => first.count).toThrow(/another request/);
+    expect(() => first.slots(index, new Int32Array(1))).toThrow(/another request/);
+  });
+
   it("has no Node to give back, and no label, where only names came", () => {
     const { candidates } = read('{"pod":{},"nodenames":["a"]}');
     expect(candidates.powerProfile(0)).toBeUndefined();
