@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { agree } from "./agree.ts";
 import { NameIndex } from "./name-index.ts";
 import { readRequest } from "./request.ts";
@@ -262,12 +262,21 @@ describe("readRequest", () => {
     expect([index.followerOf(-1), index.followerOf(0), index.followerOf(1), index.followerOf(2)]).toEqual([
       0, 1, 2, -1,
     ]);
+    const lookedUp = vi.spyOn(index, "slotOf");
+    expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, 1, 2]);
+    expect(lookedUp).not.toHaveBeenCalled();
     expect(slotsOf(["node-1", "node-22", "node-3", "node-2"])).toEqual([0, -1, 2, 1]);
     // Slots change hands: what is expected is a slot, and who is there now is compared.
     index.delete("node-2");
     index.set("other", 1);
     expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, -1, 2]);
     expect(slotsOf(["node-1", "other", "node-3"])).toEqual([0, 1, 2]);
+    // A name changes slots: its old one no longer stands for it.
+    index.set("node-1", 5);
+    expect(slotsOf(["node-1", "other", "node-3"])).toEqual([5, 1, 2]);
+    // In quotes, this name is the text of two others.
+    index.set('other","node-3', 1);
+    expect(slotsOf(["node-1", "other", "node-3"])).toEqual([5, 1, 2]);
   });
 
   it("X-12 candidates whose rows are another request's say so, and give nobody's slots", () => {
