@@ -20,7 +20,7 @@ const hand = new KubeClient({
   fieldManager: "bench",
   limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
 });
-let changing = false;
+let changes: AbortController | undefined;
 
 const listening = await api.listen({ tls: "self-signed" });
 for (let index = 0; index < size; index++) {
@@ -31,16 +31,17 @@ for (let index = 0; index < size; index++) {
   await publish(index, index);
 }
 process.on("message", (wish: Wish) => {
-  if (wish === "rest") changing = false;
-  else void change();
+  changes?.abort();
+  if (wish === "rest") return;
+  changes = new AbortController();
+  void change(changes.signal);
 });
 process.on("disconnect", () => process.exit());
 process.send?.(listening.kubeconfig());
 
 /** About a thousand twins a second: more than an operator writes. */
-async function change(): Promise<void> {
-  changing = true;
-  for (let round = 1; changing; round++) {
+async function change(signal: AbortSignal): Promise<void> {
+  for (let round = 1; !signal.aborted; round++) {
     await publish(round % size, round);
     if (round % 10 === 0) await systemClock.sleep(milliseconds(10));
   }

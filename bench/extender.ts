@@ -179,8 +179,11 @@ async function disturbed(figures: Record<string, Figure>, extender: ExtenderProc
     await during("while twins change");
     cluster.tell("rest");
     const scraper = fork(join(import.meta.dirname, "extender-scraper.ts"), [String(extender.metricsPort)]);
-    await during("while scraped");
-    scraper.kill();
+    try {
+      await during("while scraped");
+    } finally {
+      scraper.kill();
+    }
   } finally {
     client.close();
   }

@@ -9,7 +9,7 @@ import { type Served, serve, untilStopped } from "../../platform/serve/index.ts"
 import { BodyBuffers } from "./body-buffers.ts";
 import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
-import { Decider } from "./decide.ts";
+import { type Decided, Decider } from "./decide.ts";
 import { Decisions } from "./decisions.ts";
 import { Figures } from "./figures.ts";
 import { collectAlone, nurseryCollector } from "./nursery.ts";
@@ -116,7 +116,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       maxBodyBytes,
       budget,
       buffers: new BodyBuffers(nurseryCollector()),
-      decide: (verb, body) => {
+      decide: (verb, body): Decided | Promise<Decided> => {
         const request = reader.read(body);
         return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
       },

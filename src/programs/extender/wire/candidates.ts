@@ -16,14 +16,16 @@ export const NAME_ROW = 3;
 export const NODE_ROW = 7;
 
 /**
- * The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. Valid until the next request is
- * read into the same rows, or the index that found their slots changes.
+ * The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. Valid until the index that
+ * found their slots changes, or the next request is read into the same rows: whoever then asks how many there are, or for their
+ * slots, gets an error and not the nodes of another pod.
  */
 export class Candidates {
   readonly kind: "names" | "nodes";
   /** The whole request. */
   readonly body: Buffer;
   readonly #rows: Rows;
+  readonly #use: number;
   #lastProfile = "";
   #lastProfileBytes: Uint8Array = Buffer.alloc(0);
 
@@ -31,10 +33,11 @@ export class Candidates {
     this.kind = kind;
     this.body = body;
     this.#rows = rows;
+    this.#use = rows.uses;
   }
 
   get count(): number {
-    return this.#rows.count;
+    return this.#ownRows().count;
   }
 
   name(i: number): string {
@@ -84,7 +87,7 @@ export class Candidates {
   /** Writes the slot of each candidate to the same place in `out`, -1 for a name the index does not know. */
   slots(index: NameIndex, out: Int32Array): void {
     const { body } = this;
-    const { count, cells, width } = this.#rows;
+    const { count, cells, width } = this.#ownRows();
     for (let i = 0, row = 0; i < count; i++, row += width) {
       const found = cells[row + SLOT] as number;
       const start = cells[row + NAME_START] as number;
@@ -98,6 +101,11 @@ export class Candidates {
         out[i] = index.slotOf(name, 0, name.length);
       }
     }
+  }
+
+  #ownRows(): Rows {
+    if (this.#rows.uses !== this.#use) throw new Error("another request was read into these candidates' rows");
+    return this.#rows;
   }
 
   #cell(i: number, cell: number): number {

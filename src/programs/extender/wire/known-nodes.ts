@@ -6,8 +6,11 @@ import { Rows } from "./rows.ts";
 const HEAD = Buffer.from('{"metadata":{"name":"');
 /** The longest name Kubernetes takes. */
 const MAX_NAME = 253;
-/** Enough for all Nodes of the largest request. */
-const MAX_BYTES = 64 * 1024 * 1024;
+/**
+ * Enough for all Nodes of a request of 64 MiB with what each takes beside its bytes. With less, such a request would at its end
+ * have forgotten its beginning, and so would the next: none of its Nodes would ever be known.
+ */
+const MAX_BYTES = 80 * 1024 * 1024;
 /** What a Buffer and its place in the map take beside the bytes, so that tiny Nodes are not free. */
 const PER_NODE = 640;
 

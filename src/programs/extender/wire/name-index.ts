@@ -82,7 +82,7 @@ export class NameIndex {
   }
 
   /** Remembers that a known name came behind another. */
-  follows(slot: number, follower: number): void {
+  setFollower(slot: number, follower: number): void {
     if (slot + 1 < this.#followers.length) this.#followers[slot + 1] = follower;
   }
 

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { agree } from "./agree.ts";
 import { NameIndex } from "./name-index.ts";
 import { readRequest } from "./request.ts";
@@ -201,6 +201,15 @@ describe("readRequest", () => {
     );
   });
 
+  it("refuses one name too many at its place, also where the names are expected ones", () => {
+    const index = new NameIndex();
+    index.set("a", 0);
+    const body = Buffer.from(`{"pod":{},"nodenames":[${'"a",'.repeat(100_000)}"a"]}`);
+    const place = `at byte ${body.lastIndexOf('"a"')}`;
+    // Once without, once with what is expected.
+    for (let time = 0; time < 2; time++) expect(() => readRequest(body, { index })).toThrow(place);
+  });
+
   it("looks names up by their bytes, and by their characters where the request escapes them", () => {
     const index = new NameIndex();
     ["worker-1", "größe", 'q"uote', "gone"].forEach((name, slot) => index.set(name, slot));
@@ -253,12 +262,32 @@ describe("readRequest", () => {
     expect([index.followerOf(-1), index.followerOf(0), index.followerOf(1), index.followerOf(2)]).toEqual([
       0, 1, 2, -1,
     ]);
+    const lookedUp = vi.spyOn(index, "slotOf");
+    expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, 1, 2]);
+    expect(lookedUp).not.toHaveBeenCalled();
     expect(slotsOf(["node-1", "node-22", "node-3", "node-2"])).toEqual([0, -1, 2, 1]);
     // Slots change hands: what is expected is a slot, and who is there now is compared.
     index.delete("node-2");
     index.set("other", 1);
     expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, -1, 2]);
     expect(slotsOf(["node-1", "other", "node-3"])).toEqual([0, 1, 2]);
+    // A name changes slots: its old one no longer stands for it.
+    index.set("node-1", 5);
+    expect(slotsOf(["node-1", "other", "node-3"])).toEqual([5, 1, 2]);
+    // In quotes, this name is the text of two others.
+    index.set('other","node-3', 1);
+    expect(slotsOf(["node-1", "other", "node-3"])).toEqual([5, 1, 2]);
+  });
+
+  it("X-12 candidates whose rows are another request's say so, and give nobody's slots", () => {
+    const room = rowsOfRequests();
+    const index = new NameIndex();
+    const names = Buffer.from('{"pod":{},"nodenames":["a"]}');
+    const first = readRequest(names, { index, room }).candidates;
+    expect(first.count).toBe(1);
+    readRequest(names, { index, room });
+    expect(() => first.count).toThrow(/another request/);
+    expect(() => first.slots(index, new Int32Array(1))).toThrow(/another request/);
   });
 
   it("has no Node to give back, and no label, where only names came", () => {

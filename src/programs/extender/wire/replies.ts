@@ -1,18 +1,15 @@
 import type { Candidates } from "./candidates.ts";
+import { CLOSE_ARRAY, COLON, COMMA, OPEN_ARRAY } from "./json-bytes.ts";
 import { copyBytes, viewOf } from "./words.ts";
 
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const COMMA = 0x2c;
 /** Bytes as the number a DataView writes them by. */
 const word = (text: string): number => viewOf(Buffer.from(text)).getInt32(0);
 const HOST = '{"Host":';
 const HOST_WORDS = [word(HOST), word(HOST.slice(4))] as const;
 const SCORE = ',"Score":';
 const SCORE_WORDS = [word(SCORE), word(SCORE.slice(4))] as const;
-const COLON = 0x3a;
-/** The digits of each score that a setting allows, with room behind them. */
-const digits = Int32Array.from({ length: 1000 }, (_, score) => word(`${score}   `));
+/** The digits of each score up to 100, which SCORE_MAX never exceeds, with room behind them. */
+const digits = Int32Array.from({ length: 101 }, (_, score) => word(`${score}   `));
 /** Of a score between -32768 and 32767, or one of `digits` with the room behind it. */
 const SCORE_ROOM = 6;
 const BEHIND = viewOf(Buffer.from("},")).getInt16(0);

@@ -1,13 +1,11 @@
 import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "./json-bytes.ts";
 import type { Rows } from "./rows.ts";
-import { type Found, RequestScan, type ScanAids, type Unusual } from "./scan.ts";
+import { type Found, NULL, RequestScan, type ScanAids, type Unusual } from "./scan.ts";
 import { WireError } from "./wire-error.ts";
 
 /** etcd stores no larger object. It also bounds how long JSON.parse may hold the loop. */
 const MAX_POD_BYTES = 1.5 * 1024 * 1024;
-
-const NULL = 0x6e;
 
 /** What kube-scheduler asks: which of these nodes, or how good is each of them, for this pod? */
 export interface ExtenderRequest {

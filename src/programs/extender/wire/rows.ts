@@ -3,6 +3,8 @@ export class Rows {
   readonly width: number;
   count = 0;
   cells: Int32Array;
+  /** How often they were cleared: who reads rows of an earlier time reads another's. */
+  uses = 0;
 
   constructor(width: number) {
     this.width = width;
@@ -11,6 +13,7 @@ export class Rows {
 
   clear(): void {
     this.count = 0;
+    this.uses++;
   }
 
   /** Room for one more row of zeros; where it starts. */

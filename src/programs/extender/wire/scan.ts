@@ -22,7 +22,8 @@ import { viewOf } from "./words.ts";
 /** As many nodes as the largest clusters have; a body of the largest size could name a hundred times as many. */
 const MAX_CANDIDATES = 100_000;
 
-const NULL = 0x6e;
+/** The first byte of null. */
+export const NULL = 0x6e;
 
 const ITEMS = Buffer.from("items");
 const METADATA = Buffer.from("metadata");
@@ -165,10 +166,7 @@ export class RequestScan {
     for (let row = first; ; row = this.#add(rows)) {
       const expected = index.followerOf(known);
       const length = expected < 0 ? 0 : index.quotedLengthAt(expected, view, at);
-      if (length === 0) {
-        cursor.at = at;
-        return this.#readName(index, row, known);
-      }
+      if (length === 0) return this.#readName(index, row, known);
       const { cells } = rows;
       cells[row + NAME_START] = at + 1;
       at += length;
@@ -179,7 +177,8 @@ export class RequestScan {
         cursor.at = at;
         return known;
       }
-      at++;
+      // The cursor goes along: one name too many is refused with its place.
+      cursor.at = ++at;
     }
   }
 
@@ -192,7 +191,7 @@ export class RequestScan {
     if (end < 0) return -1;
     const slot = index.slotOf(this.#cursor.bytes, cells[row + NAME_START] as number, end);
     cells[row + SLOT] = slot < 0 ? UNKNOWN : slot + 1;
-    if (slot >= 0) index.follows(before, slot);
+    if (slot >= 0) index.setFollower(before, slot);
     return slot;
   }
 
