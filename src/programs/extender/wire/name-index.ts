@@ -4,6 +4,8 @@ import { sameBytes, viewOf } from "./words.ts";
 const FIRST_PLACES = 64;
 const FIRST_BYTES = 4096;
 const EMPTY = -1;
+/** kube-scheduler asks by two lists in turn: of the nodes that fit, and of those that the filter has left. */
+const FOLLOWERS = 2;
 
 /**
  * From a node's name, as bytes that lie in a request, to its slot: no string is made for a name that is only looked up. Open
@@ -26,8 +28,8 @@ export class NameIndex {
   /** Of each slot: where its name lies in the pool, without the quotes; nowhere where start and end are 0. */
   #slotStarts = new Int32Array(FIRST_PLACES);
   #slotEnds = new Int32Array(FIRST_PLACES);
-  /** Behind each slot, counted from 1: the slot that followed; at 0 the one that came first. */
-  #followers = new Int32Array(FIRST_PLACES + 1).fill(EMPTY);
+  /** Behind each slot, counted from 1: the last two slots that followed; at 0 those that came first. */
+  #followers = new Int32Array(FOLLOWERS * (FIRST_PLACES + 1)).fill(EMPTY);
 
   /** How much memory its names take. */
   get bytes(): number {
@@ -76,23 +78,33 @@ export class NameIndex {
     return this.#slots[this.#placeOf(bytes, start, end, hashOf(bytes, start, end))] as number;
   }
 
-  /** The slot whose name came behind that of `slot` the last time, -1 being no name: the first of a list. -1 for none. */
-  followerOf(slot: number): number {
-    return this.#followers[slot + 1] ?? EMPTY;
+  /** The slot whose name, in quotes, lies at `at` and came behind that of `slot` before, -1 being none: the first of a list. Else -1. */
+  expectedAt(slot: number, bytes: DataView, at: number): number {
+    const first = FOLLOWERS * (slot + 1);
+    for (let i = first; i < first + FOLLOWERS; i++) {
+      const follower = this.#followers[i] ?? EMPTY;
+      if (follower >= 0 && this.#liesAt(follower, bytes, at)) return follower;
+    }
+    return -1;
   }
 
-  /** Remembers that a known name came behind another. */
+  /** Remembers that a known name came behind another, and forgets the older of the two that did before. */
   setFollower(slot: number, follower: number): void {
-    if (slot + 1 < this.#followers.length) this.#followers[slot + 1] = follower;
+    const first = FOLLOWERS * (slot + 1);
+    if (first >= this.#followers.length) return;
+    this.#followers[first + 1] = this.#followers[first] as number;
+    this.#followers[first] = follower;
   }
 
-  /** How many bytes the slot's name and its quotes are, where just these lie at `at`; else 0. */
-  quotedLengthAt(slot: number, bytes: DataView, at: number): number {
-    const end = (this.#slotEnds[slot] as number) + 1;
+  /** How many bytes a name that was found as expected is in its quotes. */
+  quotedLength(slot: number): number {
+    return (this.#slotEnds[slot] as number) - (this.#slotStarts[slot] as number) + 2;
+  }
+
+  #liesAt(slot: number, bytes: DataView, at: number): boolean {
     const start = (this.#slotStarts[slot] as number) - 1;
-    const length = end - start;
-    if (start < 0 || at + length > bytes.byteLength) return 0;
-    return sameBytes(this.#view, start, end, bytes, at) ? length : 0;
+    const end = (this.#slotEnds[slot] as number) + 1;
+    return start >= 0 && at + end - start <= bytes.byteLength && sameBytes(this.#view, start, end, bytes, at);
   }
 
   /** Where the name is, or the empty place where it would go. */
@@ -147,7 +159,7 @@ export class NameIndex {
     this.#slotStarts = longer(this.#slotStarts, length);
     this.#slotEnds = longer(this.#slotEnds, length);
     const known = this.#followers.length;
-    this.#followers = longer(this.#followers, length + 1).fill(EMPTY, known);
+    this.#followers = longer(this.#followers, FOLLOWERS * (length + 1)).fill(EMPTY, known);
   }
 
   /** Where the name begins, behind its quote. */

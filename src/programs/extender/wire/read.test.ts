@@ -259,9 +259,6 @@ describe("readRequest", () => {
       return [...slots];
     };
     expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, 1, 2]);
-    expect([index.followerOf(-1), index.followerOf(0), index.followerOf(1), index.followerOf(2)]).toEqual([
-      0, 1, 2, -1,
-    ]);
     const lookedUp = vi.spyOn(index, "slotOf");
     expect(slotsOf(["node-1", "node-2", "node-3"])).toEqual([0, 1, 2]);
     expect(lookedUp).not.toHaveBeenCalled();
@@ -288,6 +285,22 @@ describe("readRequest", () => {
     readRequest(names, { index, room });
     expect(() => first.count).toThrow(/another request/);
     expect(() => first.slots(index, new Int32Array(1))).toThrow(/another request/);
+  });
+
+  it("X-12 lists of two kinds in turn, as a filter and what it has left, are both expected", () => {
+    const index = new NameIndex();
+    const all = Array.from({ length: 40 }, (_, slot) => `node-${slot}`);
+    all.forEach((name, slot) => index.set(name, slot));
+    const left = all.filter((_, slot) => slot % 2 === 0);
+    const read = (names: readonly string[]) =>
+      readRequest(Buffer.from(JSON.stringify({ Pod: {}, NodeNames: names })), { index });
+    for (const list of [all, left]) read(list);
+    const lookedUp = vi.spyOn(index, "slotOf");
+    for (const list of [all, left, all, left]) read(list);
+    expect(lookedUp).not.toHaveBeenCalled();
+    // A stranger among them costs one look, and not the order.
+    read(["stranger", ...all.slice(0, 7), "another", ...all.slice(7)]);
+    expect(lookedUp).toHaveBeenCalledTimes(2);
   });
 
   it("has no Node to give back, and no label, where only names came", () => {

@@ -164,12 +164,11 @@ export class RequestScan {
     let known = before;
     let at = cursor.at;
     for (let row = first; ; row = this.#add(rows)) {
-      const expected = index.followerOf(known);
-      const length = expected < 0 ? 0 : index.quotedLengthAt(expected, view, at);
-      if (length === 0) return this.#readName(index, row, known);
+      const expected = index.expectedAt(known, view, at);
+      if (expected < 0) return this.#readName(index, row, known);
       const { cells } = rows;
       cells[row + NAME_START] = at + 1;
-      at += length;
+      at += index.quotedLength(expected);
       cells[row + NAME_END] = at - 1;
       cells[row + SLOT] = expected + 1;
       known = expected;
@@ -188,10 +187,12 @@ export class RequestScan {
     this.#readString(this.names, row + NAME_START, row + NAME_END);
     const end = cells[row + NAME_END] as number;
     // One with escapes is looked up as text, later.
-    if (end < 0) return -1;
+    if (end < 0) return before;
     const slot = index.slotOf(this.#cursor.bytes, cells[row + NAME_START] as number, end);
     cells[row + SLOT] = slot < 0 ? UNKNOWN : slot + 1;
-    if (slot >= 0) index.setFollower(before, slot);
+    // The next one is expected behind the last that is known: strangers do not tell what follows them.
+    if (slot < 0) return before;
+    index.setFollower(before, slot);
     return slot;
   }
 
