@@ -162,6 +162,7 @@ const contract: Record<string, Record<string, unknown>> = {
     FINISHED_PODS_KEPT: 30_000,
     SPEED: 1,
     SEED: 1,
+    POD_START: 2000,
   },
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {
@@ -170,7 +171,7 @@ const contract: Record<string, Record<string, unknown>> = {
     SPEED: 60,
     DURATION: unset,
     JSON: false,
-    SEED: 1266,
+    SEED: 1,
     KUBECONFIG: unset,
     LOG_LEVEL: unset,
   },
