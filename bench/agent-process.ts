@@ -5,14 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../scripts/bundle.ts";
+import { imageSettings } from "../src/programs/agent/image-settings.ts";
 import { freePorts } from "../test/controlplane/ports.ts";
 
-/**
- * As docs/guides/agent.md asks for. An agent has little that lives and makes little garbage: by its own choice Node gives it a
- * nursery of many times that, and the C library a heap to each of its threads.
- */
-export const nodeOptions = ["--max-semi-space-size=1"];
-export const environment = { MALLOC_ARENA_MAX: "1" };
 const PATIENCE_MS = 120_000;
 
 /** The bundle in a folder with what it needs beside it. */
@@ -43,14 +38,10 @@ export class AgentProcess {
   }
 
   /** Once it knows the cluster. */
-  static async start(
-    program: string,
-    variables: Readonly<Record<string, string>>,
-    options: readonly string[] = nodeOptions,
-  ): Promise<AgentProcess> {
+  static async start(program: string, variables: Readonly<Record<string, string>>): Promise<AgentProcess> {
     const [port = 0] = await freePorts(1);
-    const own = { ...environment, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "fatal", ...variables };
-    const child = spawn(process.execPath, [...options, program, "agent"], {
+    const own = { ...imageSettings, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "fatal", ...variables };
+    const child = spawn(process.execPath, [program, "agent"], {
       stdio: ["ignore", 2, "inherit"],
       env: { PATH: process.env["PATH"], ...own },
     });

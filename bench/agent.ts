@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiVersion, labels } from "../src/core/api/index.ts";
 import { ControlService } from "../src/programs/agent/control-service.ts";
+import { imageSettings } from "../src/programs/agent/image-settings.ts";
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
 import { layMachine, limitFile } from "../test/agent/machine.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import type { Identity } from "../test/controlplane/identities.ts";
 import { numbered } from "../test/controlplane/objects.ts";
-import { AgentProcess, bundled, environment, nodeOptions } from "./agent-process.ts";
+import { AgentProcess, bundled } from "./agent-process.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
@@ -31,10 +32,14 @@ const twins = `/apis/${apiVersion}/nodetwins`;
 const applied = "application/apply-patch+yaml";
 const inPool = { "bench/pool": "true" };
 
+const settings = Object.entries(imageSettings)
+  .map((setting) => setting.join("="))
+  .join(" and ");
+
 const closing: (() => Promise<void> | void)[] = [];
 
 export const scenario: Scenario = {
-  about: `The agent from the bundle, in a process of its own with ${nodeOptions.join(" ")} and ${Object.entries(environment).join().replace(",", "=")}, on a real control plane: one node of ${shape.cpus} CPUs and ${shape.gpus} GPUs among ${FEW} and among ${MANY}, and a pool of ${POOL} of which ${DEAD} never answer; once, because it takes minutes`,
+  about: `The agent from the bundle, in a process of its own with ${settings}, on a real control plane: one node of ${shape.cpus} CPUs and ${shape.gpus} GPUs among ${FEW} and among ${MANY}, and a pool of ${POOL} of which ${DEAD} never answer; once, because it takes minutes`,
   repeats: 1,
   measure: async () => {
     const figures: Record<string, Figure> = {};

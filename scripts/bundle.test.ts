@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "./bundle.ts";
@@ -58,3 +58,52 @@ describe("the bundle and koffi", () => {
     expect(await look()).toContain("libno-nvml.so does not load");
   });
 });
+
+describe("what every program of the bundle loads", () => {
+  const rooms = ["core/api", "platform/kube", "platform/telemetry", "platform/metrics", "platform/serve"];
+  let parts: string;
+  beforeAll(async () => {
+    parts = join(folder, "rooms");
+    mkdirSync(parts);
+    const imports = rooms.map(
+      (room, index) => `import * as room${index} from ${JSON.stringify(join(root, "src", room, "index.ts"))};`,
+    );
+    const names = rooms.map((_, index) => `room${index}`).join();
+    const used = `console.log([${names}].length, process.moduleLoadList.join("\\n"));`;
+    writeFileSync(join(folder, "rooms.ts"), [...imports, used].join("\n"));
+    await bundle(join(parts, "rooms.mjs"), join(folder, "rooms.ts"));
+  });
+
+  it("is not Node's own fetch, which an import of node:http would bring along", async () => {
+    const { stdout } = await run(process.execPath, [join(parts, "rooms.mjs")]);
+    expect(stdout).toMatch(/^NativeModule http$/m);
+    expect(stdout).not.toContain("internal/deps/undici");
+    expect(stdout).not.toContain("sqlite");
+  });
+
+  it("is of undici, prom-client and zod what we use: no fetch, no second parser, no push gateway, no languages", () => {
+    const text = loadedFrom(join(parts, "rooms.mjs"));
+    const used = ["ConnectTimeoutError", "Histogram", "ZodString"];
+    const unused = [
+      "WebSocketStream",
+      "MockAgent",
+      "SqliteCacheStore",
+      "isAutodetect",
+      "Pushgateway",
+      "Ungültige Eingabe",
+    ];
+    // Not the text itself: a failure would print it.
+    expect([...used, ...unused].filter((word) => text.includes(word))).toEqual(used);
+  });
+});
+
+/** The text of a file and of all that it imports at once; what it may load later is not in it. */
+function loadedFrom(file: string, seen = new Set<string>()): string {
+  if (seen.has(file)) return "";
+  seen.add(file);
+  const text = readFileSync(file, "utf8");
+  const imports = Array.from(text.matchAll(/\b(?:from|import)"(\.[^"]+)"/g), ([, path = ""]) =>
+    join(dirname(file), path),
+  );
+  return [text, ...imports.map((path) => loadedFrom(path, seen))].join("\n");
+}

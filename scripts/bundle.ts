@@ -31,6 +31,8 @@ export async function bundle(outfile: string, entry = join(import.meta.dirname, 
     legalComments: "linked",
     // Native code does not fit into a bundle: koffi is installed beside it, and where it is not NVML alone is missing.
     external: ["koffi"],
+    // undici's own word for "bundled": it then leaves out the second of its HTTP parsers, which is an experiment.
+    define: { esbuildDetection: "1" },
     logLevel: "warning",
     // Some packages are CommonJS and ask for `require`, which an ES module does not have.
     banner: {

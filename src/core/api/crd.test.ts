@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { crdOf, type StructuralSchema, structuralSchemaOf } from "./crd.ts";
 import { power } from "./fields.ts";
 import { kinds, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AnyKind } from "./kinds.ts";
 import { apiGroup, apiVersionName } from "./names.ts";
 import { isPlainObject, type PlainObject } from "./plain-object.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { abridged } from "../units/index.ts";
 import { expectationOf } from "./expectation.ts";
 import { listBounds, readFallbacks, texts } from "./fields.ts";

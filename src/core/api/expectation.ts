@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { expectations } from "./fields.ts";
 
 function numberText({ type, minimum, exclusiveMinimum, maximum }: z.core.JSONSchema.BaseSchema): string {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
 import { dnsSubdomain, longestObjectName, objectNamePattern } from "./object-name.ts";
 import { isPlainObject } from "./plain-object.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { header } from "./metadata.ts";
 import { type PowerTarget, powerTarget } from "./power-target.ts";
 import { namedAfterNode, withRules } from "./rules.ts";

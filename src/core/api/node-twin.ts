@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { twinControlReport } from "./control-report.ts";
 import { block, choice, decimal, percentage, power, powerTrend, timestamp } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { profileControlReport } from "./control-report.ts";
 import { block, choice, httpEndpoint, objectName, orElse, whole } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { JoulieError } from "./errors.ts";
 import { describeProblem, examine, Findings, textOf } from "./examine.ts";
 import type { Kind } from "./kinds.ts";

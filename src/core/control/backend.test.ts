@@ -129,6 +129,16 @@ describe("DVFS in RAPL's place", () => {
     });
   });
 
+  it.each([
+    [broken, "error", "RAPL failed; EIO; no power reading: the throttle stays"],
+    [refused, "blocked", "RAPL failed; locked by the BIOS; no power reading: the throttle stays"],
+  ])("AGT-18 X-52 without a reading to go by it tells what RAPL came to: %j", (raplWrite, result, message) => {
+    expect(planCpu(control({ raplWrite, powerKnown: false })).report).toEqual({ result, message });
+    const nowhere = planCpu(control({ raplWrite, packages: 0 })).report;
+    expect(nowhere?.result).toBe(result);
+    expect(nowhere?.message).toContain("the number of CPU packages is unknown");
+  });
+
   it("AGT-17 is blocked with neither, and an error where RAPL failed", () => {
     expect(planCpu(control({ raplAvailable: false, dvfsAvailable: false }))).toEqual({
       backend: "none",

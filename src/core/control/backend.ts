@@ -175,26 +175,28 @@ function limitByRapl(control: CpuControl, wattsPerPackage: Watts, clamped: strin
   // Where DVFS stands in, RAPL's failure is only the reason, unless DVFS is missing too.
   if (!control.dvfsAvailable)
     return settle(control, { backend: "none", result: raplWrite.result }, clamped, NO_CPUFREQ);
-  return regulate({ ...control, raplWrite: undefined }, wattsPerPackage, ["RAPL failed", raplWrite.message, clamped]);
+  const why = ["RAPL failed", raplWrite.message, clamped];
+  return regulate({ ...control, raplWrite: undefined }, wattsPerPackage, why, raplWrite.result);
 }
 
 const RAPL_ONLY = "the control mode allows RAPL only";
 
-function regulate(control: CpuControl, wattsPerPackage: Watts, why: Words): CpuPlan {
+/** `unable` is the result where DVFS has nothing to go by: what it stands in for may have failed, and then nothing is in force. */
+function regulate(control: CpuControl, wattsPerPackage: Watts, why: Words, unable: ControlResult = "blocked"): CpuPlan {
   const { dvfsAvailable, powerKnown, throttleWrite, packages, mode } = control;
   const releases = [mode === "dvfs" ? releaseRapl(control) : tighterRapl(control, wattsPerPackage)];
   if (!dvfsAvailable) return settle(control, { backend: "none", releases, result: "blocked" }, ...why, NO_CPUFREQ);
   const target = pooledTarget(wattsPerPackage, packages);
   if (target === undefined) {
     const unknown = "the number of CPU packages is unknown";
-    return settle(control, { backend: "dvfs", releases, result: "blocked" }, ...why, unknown);
+    return settle(control, { backend: "dvfs", releases, result: unable }, ...why, unknown);
   }
   const actions: CpuAction[] = throttleWrite === undefined ? [{ kind: "regulate", target }] : [];
   return powerKnown
     ? settle(control, { backend: "dvfs", releases, actions, result: "applied" }, ...why, `DVFS aims at ${target} W`)
     : settle(
         control,
-        { backend: "dvfs", releases, actions, result: "blocked" },
+        { backend: "dvfs", releases, actions, result: unable },
         ...why,
         "no power reading: the throttle stays",
       );

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { gpuVendors } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import {

@@ -109,8 +109,10 @@ export class Amdgpu implements GpuBackend {
   }
 
   async power(): Promise<readonly BoardPower[]> {
-    return this.#cards().map(({ hwmon, board: { id } }) => {
-      const power = this.#powerAt(hwmon);
+    const boards = this.#hwmons.cards().filter((card) => this.#isBoard(card));
+    return boards.map((card) => {
+      const id = idOf(card);
+      const power = this.#powerAt(card.hwmon);
       return power === undefined
         ? { id, missing: "neither power1_average nor power1_input can be read" }
         : { id, power };
@@ -186,15 +188,19 @@ export class Amdgpu implements GpuBackend {
     });
   }
 
-  /** Undefined for what is no board of its own: the second die of an MI250X says 0 of everything, its first one has the cap. */
+  /** The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap. */
+  #isBoard({ hwmon }: GpuHwmon): boolean {
+    const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
+    if (microwattsAt(this.#files, `${hwmon}/power1_cap_max`) === 0) return false;
+    return has("power1_cap") || has(AVERAGE) || has(INPUT);
+  }
+
   #describe(found: GpuHwmon): GpuCapBoard | undefined {
+    if (!this.#isBoard(found)) return undefined;
     const { hwmon } = found;
     const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
-    const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
     const max = at("power1_cap_max");
-    if (max === 0) return undefined;
-    const capped = has("power1_cap");
-    if (!capped && !has(AVERAGE) && !has(INPUT)) return undefined;
+    const capped = isThere(this.#files, `${hwmon}/power1_cap`);
     const id = idOf(found);
     // 0 says that it goes as low as it likes: no figure to clamp to.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };

@@ -151,6 +151,30 @@ describe("how CPUs are throttled", () => {
     expect(maxima(host)[1]).toBe(2_200_000);
   });
 
+  it("what somebody has made faster again is named; what is held lower, let go of or was offline is not", async () => {
+    const { host, backend } = trial(intelPstate);
+    expect((await backend.throttle(percent(75))).result).toBe("applied");
+    expect(backend.undone()).toBeUndefined();
+    const slowed = host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
+    expect(slowed.length).toBe(3);
+    const [first = "", second = "", third = ""] = slowed;
+    host.write(first, "1200000");
+    expect(backend.undone()).toBeUndefined();
+    host.write(second, "3800000");
+    expect(backend.undone()).toMatch(/^cpufreq policy\d to 3800000 kHz$/);
+    host.write(third, "3000000");
+    expect(backend.undone()).toMatch(/^cpufreq policy\d to 3800000 kHz and 1 more$/);
+    await backend.throttle(percent(75));
+    expect(backend.undone()).toBeUndefined();
+    host.set(`${CPUFREQ}/policy0/affected_cpus`, "");
+    expect(backend.undone()).toBeUndefined();
+    host.set(`${CPUFREQ}/policy0/affected_cpus`, "0");
+    host.write(maxFile(0), "3800000");
+    expect(backend.undone()).toBeUndefined();
+    await backend.throttle(percent(0));
+    expect(backend.undone()).toBeUndefined();
+  });
+
   it("what a rival holds lower is not raised", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.original();

@@ -42,6 +42,8 @@ export class CpufreqBackend implements ThrottleBackend {
   readonly #originals = new Map<number, PolicyOriginal>();
   /** Those that are throttled, or may be since an earlier run: what they read now is not what they were. */
   readonly #throttled = new Set<number>();
+  /** What those that this run has slowed down read afterwards. */
+  readonly #slowed = new Map<number, Kilohertz>();
   readonly #makeUps = new Map<number, CpufreqPolicy["makeUp"]>();
 
   constructor({ files, clock, lowest }: CpufreqOptions) {
@@ -101,6 +103,20 @@ export class CpufreqBackend implements ThrottleBackend {
     return outcome.result === "applied" ? withSaturation(limits, throttledCount(limits.length, throttlePct)) : outcome;
   }
 
+  undone(): string | undefined {
+    const raised: string[] = [];
+    for (const policy of CpufreqPolicy.all(this.#files)) {
+      const ours = this.#slowed.get(policy.id);
+      if (ours === undefined) continue;
+      // One that was offline comes back without its limit: nobody's doing.
+      if (policy.isAsleep) this.#slowed.delete(policy.id);
+      const now = policy.isAsleep ? undefined : maxOf(policy);
+      if (now !== undefined && now > ours) raised.push(`${nameOf(policy)} to ${now} kHz`);
+    }
+    const [first, ...others] = raised;
+    return others.length === 0 ? first : `${first} and ${others.length} more`;
+  }
+
   async restore(text: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const originals = readCpufreqOriginals(text);
     if (originals === undefined) return { result: "error", message: `no frequencies are in ${text.slice(0, 80)}` };
@@ -122,6 +138,7 @@ export class CpufreqBackend implements ThrottleBackend {
     if (asleep !== undefined) return { result: "blocked", message: `${nameOf(asleep)} is offline: it stays throttled` };
     this.#originals.clear();
     this.#throttled.clear();
+    this.#slowed.clear();
     this.#makeUps.clear();
     return { result: "applied" };
   }
@@ -191,7 +208,7 @@ export class CpufreqBackend implements ThrottleBackend {
         const message = `${nameOf(policy)}: ${max} kHz was written and ${maxOf(policy)} kHz reads back`;
         failures.push({ result: "error", message: `${message}: something else sets it` });
       }
-      for (const { policy, max } of written) if (max >= this.#originalMax(policy.id)) this.#throttled.delete(policy.id);
+      for (const change of written) this.#remember(change, !astray.includes(change));
     } catch (error) {
       failures.push({ result: "error", message: `cpufreq: ${errorWords(error)}` });
     }
@@ -200,6 +217,13 @@ export class CpufreqBackend implements ThrottleBackend {
     return result === "blocked" && written.length > 0
       ? { result: "error", message: `in part only: ${message}` }
       : summary(failures);
+  }
+
+  #remember({ policy: { id }, max }: FrequencyChange, isThere: boolean): void {
+    const isSlowed = max < this.#originalMax(id);
+    if (!isSlowed) this.#throttled.delete(id);
+    if (isSlowed && isThere) this.#slowed.set(id, max);
+    else this.#slowed.delete(id);
   }
 
   #restoreMinima(policies: readonly CpufreqPolicy[], originals: ReadonlyMap<number, PolicyOriginal>): WriteOutcome {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { CapDevice, WriteOutcome } from "../../core/control/index.ts";
 import { isPositive, milliseconds, type Watts } from "../../core/units/index.ts";
 import type { ControlCommand, HttpControl, HttpEndpoint } from "./http-control.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { abridged, elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";

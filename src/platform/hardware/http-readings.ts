@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Instant, isNonNegative, type Watts, watts } from "../../core/units/index.ts";
 import { fillUrl, type HttpClient, isStale, powerInPayload, STALE_AFTER, TelemetryError } from "../telemetry/index.ts";
 import type { HttpEndpoint } from "./http-control.ts";

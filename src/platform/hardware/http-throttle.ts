@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { WriteOutcome } from "../../core/control/index.ts";
 import type { Percent } from "../../core/units/index.ts";
 import { endpointOf, UNREADABLE, wayBackOf, wayTo } from "./http-caps.ts";

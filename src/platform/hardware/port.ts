@@ -85,6 +85,8 @@ export interface ThrottleBackend {
   /** Why there is nothing to throttle; absent = there is. Never rejects. */
   look(signal?: AbortSignal): Promise<{ readonly absent?: string | undefined }>;
   throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
+  /** What somebody else has made faster again since it was throttled here, in words. */
+  undone?(): string | undefined;
   /** Tells it the originals that an earlier run kept: what is throttled now must not be taken for what it was. */
   adopt?(original: string): void;
   /** What `restore` needs; one text for the whole node. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Watts, watts } from "../../core/units/index.ts";
 
 /** How one board was before Joulie touched it, and what it needs to be so again. */

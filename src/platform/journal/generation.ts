@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { entrySchema, type JournalEntry } from "./entry.ts";
 
 /** All that is known at one time, as one file holds it. */

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
-import { buildConnector, type Dispatcher, Pool } from "undici";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../clock/index.ts";
+import { buildConnector, type Dispatcher, Pool, type PoolOptions, send } from "../http/index.ts";
 import type { Identity, TlsMaterial } from "./identity.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 import { within } from "./within.ts";
@@ -40,7 +40,7 @@ export class HttpTransport implements Transport {
     const server = new URL(identity.server);
     // Some servers stand behind a path, such as Rancher's.
     this.#prefix = server.pathname.replace(/\/+$/, "");
-    const shared: Pool.Options = {
+    const shared: PoolOptions = {
       connect: currentConnector(identity, connectTimeout, clock),
       pipelining: 1,
       allowH2: false,
@@ -56,7 +56,7 @@ export class HttpTransport implements Transport {
     const credentials = await this.#identity.headers();
     signal.throwIfAborted();
     const pool = longLived === true ? this.#watches : this.#calls;
-    const answer = await pool.request({
+    const answer = await send(pool, {
       method,
       path: this.#prefix + path,
       headers: { ...headers, ...credentials },

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse, YAMLParseError } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
 
 const text = z.string().optional();

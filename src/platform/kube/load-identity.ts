@@ -5,7 +5,7 @@ import { JoulieError } from "../../core/api/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Identity } from "./identity.ts";
 import { inClusterIdentity, SERVICE_ACCOUNT } from "./in-cluster.ts";
-import { kubeconfigIdentity } from "./kubeconfig.ts";
+import type { kubeconfigIdentity } from "./kubeconfig.ts";
 
 export interface IdentityOptions {
   readonly clock: Clock;
@@ -23,15 +23,19 @@ export interface IdentityOptions {
 export async function loadIdentity(options: IdentityOptions): Promise<Identity> {
   const { clock, environment, context, serviceAccount = SERVICE_ACCOUNT } = options;
   const files = (options.kubeconfig ?? "").split(delimiter).filter((file) => file !== "");
-  if (files.length > 0) return kubeconfigIdentity({ clock, files, context });
+  if (files.length > 0) return fromFiles({ clock, files, context });
   const token = join(serviceAccount, "token");
   if (environment.KUBERNETES_SERVICE_HOST !== undefined && existsSync(token)) {
     return inClusterIdentity({ clock, environment, serviceAccount });
   }
   const own = join(options.home ?? homedir(), ".kube", "config");
-  if (existsSync(own)) return kubeconfigIdentity({ clock, files: [own], context });
+  if (existsSync(own)) return fromFiles({ clock, files: [own], context });
   throw new JoulieError(
     "JOULIE_E_KUBE_IDENTITY",
     `no way to a cluster: KUBECONFIG is not set, this is not a pod with a service account (${token}), and there is no ${own}`,
   );
 }
+
+/** A pod has no kubeconfig: the reader and its YAML parser are loaded for those who do. */
+const fromFiles: typeof kubeconfigIdentity = async (options) =>
+  (await import("./kubeconfig.ts")).kubeconfigIdentity(options);

@@ -1,4 +1,8 @@
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+// By their files: the index also loads default metrics, a push gateway, quantiles and Node's cluster, in every program.
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
+import Registry from "prom-client/lib/registry.js";
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { CounterDefinition, GaugeDefinition, HistogramDefinition, MetricDefinition } from "./definition.ts";

@@ -1,6 +1,6 @@
-import { Agent, buildConnector } from "undici";
 import { abridged, formatDuration, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
+import { Agent, buildConnector, send } from "../http/index.ts";
 import { FileValue } from "../kube/index.ts";
 import { said, TelemetryError } from "./errors.ts";
 
@@ -108,7 +108,7 @@ export class HttpClient {
   }
 
   async #exchange({ url, method = "GET", headers, body }: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
-    const answer = await this.#agent.request({
+    const answer = await send(this.#agent, {
       origin: url.origin,
       path: url.pathname + url.search,
       method,

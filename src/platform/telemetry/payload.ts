@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Instant, instant, isNonNegative, type Watts, watts } from "../../core/units/index.ts";
 import { type DropReason, faultOf } from "./drops.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { abridged, type Instant, inSeconds, instant, parseNumber } from "../../core/units/index.ts";
 import { TelemetryError } from "./errors.ts";
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from "./http-client.ts";

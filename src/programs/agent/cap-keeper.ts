@@ -7,14 +7,7 @@ import {
   type WriteOutcome,
   watchCap,
 } from "../../core/control/index.ts";
-import {
-  elapsed,
-  type MonotonicInstant,
-  milliseconds,
-  monotonicInstant,
-  type Watts,
-  watts,
-} from "../../core/units/index.ts";
+import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { CapBoard, PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../platform/journal/index.ts";
@@ -28,6 +21,7 @@ import {
   nameIn,
   type Owner,
 } from "./originals.ts";
+import { LEFT_ALONE, Rivals } from "./rivals.ts";
 import { Troubles } from "./troubles.ts";
 
 /** A board of a backend. */
@@ -65,8 +59,6 @@ interface Held {
 const AVERAGES_OVER = milliseconds(1000);
 /** Equal to none that is asked for, and below none of them. */
 const SOME_CAP = watts(Number.POSITIVE_INFINITY);
-const MOST_REASSERTS = 5;
-const WITHIN = milliseconds(3_600_000);
 
 /**
  * Sets caps and answers for them: no write before the original is safe, none that is not read back, and none that is called
@@ -77,7 +69,7 @@ export class CapKeeper {
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #held = new Map<string, Held>();
-  readonly #undone = new Map<string, readonly MonotonicInstant[]>();
+  readonly #rivals: Rivals;
   readonly #troubles: Troubles;
   /** Why an original could not be kept since this was last cleared. */
   unkept: string | undefined;
@@ -86,6 +78,7 @@ export class CapKeeper {
     this.#owner = owner;
     this.#journal = journal;
     this.#clock = clock;
+    this.#rivals = new Rivals(clock);
     this.#troubles = new Troubles(clock);
   }
 
@@ -185,15 +178,13 @@ export class CapKeeper {
     if (limit < expected) return { kind: "holds", message: heldLower(limit) };
     // After a restart a reboot may have reset it: nobody's doing.
     if (held === undefined) return { kind: "undone", found: limit, message: "" };
-    const now = this.#clock.monotonic();
-    const before = (this.#undone.get(name) ?? []).filter((at) => elapsed(at, now) < WITHIN);
-    if (before.length >= MOST_REASSERTS)
+    const again = this.#rivals.undid(name);
+    if (again === undefined)
       return {
         kind: "contested",
-        message: `another program keeps setting ${seat.board.id} to ${limit} W; it is not set again for now: stop that program, or route control elsewhere`,
+        message: `another program keeps setting ${seat.board.id} to ${limit} W; ${LEFT_ALONE}`,
       };
-    this.#undone.set(name, [...before, now]);
-    const message = `another program had set ${seat.board.id} to ${limit} W; set again, ${before.length + 1} of ${MOST_REASSERTS} times an hour`;
+    const message = `another program had set ${seat.board.id} to ${limit} W; ${again}`;
     return { kind: "undone", found: limit, message };
   }
 
@@ -213,7 +204,7 @@ export class CapKeeper {
   forget(seat: Seat): void {
     this.#journal.drop(this.#key(seat));
     this.#held.delete(this.#name(seat));
-    this.#undone.delete(this.#name(seat));
+    this.#rivals.forget(this.#name(seat));
   }
 
   observe(seat: Seat, power: Watts | undefined, since: MonotonicInstant): void {

@@ -142,7 +142,16 @@ export class CpuDevice {
       const alarm = { reason: "CapContested", note: run.contested } as const;
       return tell({ ...judged, alarm }, run.contested);
     }
+    const { rivalry } = this.#throttle;
+    if (rivalry?.kind === "contested") {
+      const alarm = { reason: "CapContested", note: rivalry.message } as const;
+      // Some of it may have been let go of meanwhile, which is no success.
+      return result === "applied"
+        ? tell({ result: "blocked", unproven: true, alarm }, rivalry.message)
+        : tell({ result, unproven: true, alarm });
+    }
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });
+    if (rivalry !== undefined) return tell({ result: "error", unproven: true }, rivalry.message);
     // A throttle could not be kept either: that none was needed so far makes no success of it.
     if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);
     if (plan.backend === "dvfs") {

@@ -86,6 +86,7 @@ class FakeCaps implements PowerCapBackend {
 class FakeThrottle implements ThrottleBackend {
   readonly name = "dvfs";
   throttlePct = 0;
+  #set = 0;
   readonly writes: string[] = [];
   absent: string | undefined;
   refusal: WriteOutcome | undefined;
@@ -101,6 +102,10 @@ class FakeThrottle implements ThrottleBackend {
     return this.#write(`throttle ${throttlePct}`, throttlePct);
   }
 
+  undone(): string | undefined {
+    return this.throttlePct < this.#set ? `the throttle to ${this.throttlePct} %` : undefined;
+  }
+
   async original() {
     return { original: `throttled by ${this.throttlePct}` };
   }
@@ -114,6 +119,7 @@ class FakeThrottle implements ThrottleBackend {
     this.writes.push(what);
     if (this.refusal !== undefined) return this.refusal;
     this.throttlePct = throttlePct;
+    this.#set = throttlePct;
     return { result: "applied" };
   }
 }

@@ -63,6 +63,20 @@ describe("control over HTTP", () => {
     expect((await trial.events()).map(({ reason }) => reason).toSorted()).toEqual(["ControlBlocked", "ControlFailed"]);
   });
 
+  it("AGT-12 AGT-48 a service that does not answer has failed, whatever the mode: an error, and none is missing", async () => {
+    const routes = { auto: route("auto"), rapl: route("rapl") };
+    const { port } = new URL(service.control.replace("{node}", "a"));
+    await service.close();
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    for (const mode of ["auto", "rapl"] as const) {
+      await trial.route("own", routes[mode]);
+      if (mode === "auto") trial.start();
+      await trial.pass(60);
+      expect((await told("error"))?.message).toContain(`127.0.0.1:${port}/control/a: no answer`);
+    }
+    expect((await trial.events()).map(({ reason }) => reason)).toEqual(["ControlFailed"]);
+  });
+
   it("AGT-37 X-49 a service without RAPL is throttled towards the cap by its own telemetry, and restored at the end", async () => {
     service.answers.set("rapl.set_power_cap_watts", { body: { result: "blocked", message: "no RAPL here" } });
     service.node("a").power = 700;

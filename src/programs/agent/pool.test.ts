@@ -80,7 +80,7 @@ describe("pool mode", () => {
     expect(Math.min(...alive.map(asked))).toBeGreaterThanOrEqual(4);
     // The dead are asked less and less often.
     expect(Math.max(...all.slice(0, 12).map(asked))).toBeLessThanOrEqual(3);
-    expect((await trial.told("node-0"))?.cpu?.result).toBe("blocked");
+    expect((await trial.told("node-0"))?.cpu?.result).toBe("error");
     expect((await trial.told("node-0"))?.cpu?.message).toContain("no answer within 2s");
     expect(await agent.series("joulie_agent_nodes_skipped_total", "silent")).toHaveLength(1);
     service.silent.clear();

@@ -100,6 +100,55 @@ describe("a cap is a promise", () => {
     expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
   });
 
+  it("a rival of the throttle is named and overruled, and in the end left the field", async () => {
+    const { throttle } = trial.machine;
+    trial.machine.rapl.absent = "no RAPL";
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    trial.start();
+    await trial.pass(2);
+    expect(throttle.throttlePct).toBe(40);
+    for (let round = 1; round <= 5; round++) {
+      throttle.throttlePct = 0;
+      await trial.pass(20);
+      const told = (await trial.told())?.cpu;
+      expect(told).toMatchObject({ backend: "dvfs", result: "error" });
+      expect(told?.message).toContain(
+        `another program had set the throttle to 0 %; set again, ${round} of 5 times an hour`,
+      );
+      expect(throttle.throttlePct).toBe(40);
+      await trial.pass(20);
+      expect((await trial.told())?.cpu?.result).toBe("applied");
+    }
+    const writes = throttle.writes.length;
+    throttle.throttlePct = 0;
+    await trial.pass(60);
+    expect(throttle.writes.length).toBe(writes);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("blocked");
+    expect(told?.message).toContain("another program keeps setting the throttle to 0 %; it is not set again for now");
+    expect((await trial.events()).map(({ reason }) => reason)).toContain("CapContested");
+    // An hour later it may have gone.
+    await trial.pass(3600);
+    expect(throttle.throttlePct).toBe(40);
+  });
+
+  it("X-40 a throttle that somebody fights over is still let go of", async () => {
+    const { throttle } = trial.machine;
+    trial.machine.rapl.absent = "no RAPL";
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    trial.start();
+    await trial.pass(2);
+    for (let round = 0; round < 7; round++) {
+      throttle.throttlePct = 10;
+      await trial.pass(20);
+    }
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    await trial.target("a", {});
+    await trial.pass(2);
+    expect(throttle.throttlePct).toBe(0);
+    expect((await trial.told())?.cpu?.result).toBe("none");
+  });
+
   it("what fails again and again rests, and a new target is tried at once", async () => {
     trial.machine.throttle.absent = "no cpufreq";
     trial.machine.rapl.refusal = { result: "error", message: "EIO" };

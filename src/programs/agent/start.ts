@@ -34,6 +34,7 @@ import { PrometheusClients } from "./prometheus-clients.ts";
 import { Reporter } from "./reporter.ts";
 import { settingsOf } from "./settings.ts";
 import { ShardWatch } from "./shard.ts";
+import { keepFirstCompilation } from "./small-compiler.ts";
 import { lockState } from "./state-lock.ts";
 
 /** What the agent runs in. */
@@ -70,6 +71,8 @@ export async function start(config: AgentConfig): Promise<number> {
   let lock: FolderLock | undefined;
   try {
     nodeNameOf(config);
+    // A pool reads thousands of answers a minute, and the better code is worth its memory there.
+    if (config.AGENT_MODE === "daemonset") keepFirstCompilation();
     const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
     transport = new HttpTransport({ identity });
     lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });

@@ -12,7 +12,14 @@ import type { Clock } from "../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
 import { circumstances, keepOriginal, keyOf, type Owner } from "./originals.ts";
+import { LEFT_ALONE, Rivals } from "./rivals.ts";
 import { Troubles } from "./troubles.ts";
+
+export interface Rivalry {
+  /** Set again, or undone so often that setting it again is a fight. */
+  readonly kind: "undone" | "contested";
+  readonly message: string;
+}
 
 /** The one board of a throttle: all of the node's CPUs. */
 export const THROTTLE = "throttle";
@@ -29,12 +36,16 @@ export class ThrottleKeeper {
   #adopted: string | undefined;
   /** What the journal says was to be set; whether it was, only a write can tell. */
   #unsure = false;
+  readonly #rivals: Rivals;
+  /** What somebody else had undone this tick, and what was done about it. */
+  rivalry: Rivalry | undefined;
 
   constructor(owner: Owner, journal: Journal, clock: Clock, settings: DvfsSettings) {
     this.#owner = owner;
     this.#journal = journal;
     this.#clock = clock;
     this.#settings = settings;
+    this.#rivals = new Rivals(clock);
     this.#troubles = new Troubles(clock);
   }
 
@@ -44,6 +55,7 @@ export class ThrottleKeeper {
 
   /** Makes the state fit what is known otherwise: the journal of an earlier run, a restore, what a service reports. */
   adopt(backend: ThrottleBackend | undefined, reported: number | undefined): void {
+    this.rivalry = undefined;
     if (backend === undefined) return;
     const entry = this.#journal.get(this.#key(backend));
     if (entry === undefined) {
@@ -105,6 +117,7 @@ export class ThrottleKeeper {
       const outcome = await backend.restore(entry.original, signal);
       if (outcome.result !== "applied") return outcome;
       this.#journal.drop(entry);
+      this.#rivals.forget(this.#name(backend));
     }
     this.#dvfs = afterRestore(this.#dvfs);
     return { result: "applied" };
@@ -120,6 +133,11 @@ export class ThrottleKeeper {
     const name = this.#name(backend);
     const resting = this.#troubles.resting(name, throttlePct);
     if (resting !== undefined) return resting;
+    this.#lookForRival(backend);
+    const contested = this.rivalry?.kind === "contested" ? this.rivalry.message : undefined;
+    // Letting go is no fight.
+    if (contested !== undefined && throttlePct >= this.#dvfs.throttlePct)
+      return { result: "blocked", message: contested };
     const fresh = this.#journal.get(key) === undefined;
     if (fresh) {
       const { original, unreadable } = await backend.original(signal);
@@ -144,6 +162,16 @@ export class ThrottleKeeper {
       if (fresh && outcome.result === "blocked") this.#journal.drop(key);
     }
     return outcome;
+  }
+
+  #lookForRival(backend: ThrottleBackend): void {
+    const raised = backend.undone?.();
+    if (raised === undefined) return;
+    const again = this.#rivals.undid(this.#name(backend));
+    this.rivalry =
+      again === undefined
+        ? { kind: "contested", message: `another program keeps setting ${raised}; ${LEFT_ALONE}` }
+        : { kind: "undone", message: `another program had set ${raised}; ${again}` };
   }
 
   #key({ name }: ThrottleBackend): JournalKey {

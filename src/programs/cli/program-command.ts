@@ -54,14 +54,15 @@ export async function runProgram(
   const say = (message: string, code?: ErrorCode): void =>
     world.err(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
   const config = await program.config();
-  const everyConfig = await Promise.all(programs.map(async (other) => other.config()));
-  const parsed = parseConfig(config, {
-    env: world.env,
-    flags: flagTexts(command, config),
-    machine: world.machine,
-    known: everyConfig.flatMap(variableNames),
-  });
-  for (const warning of (parsed.ok ? parsed.value : parsed.error).warnings) say(`warning: ${warning}`);
+  const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
+  let parsed = parseConfig(config, inputs);
+  // A name that looks like a slip may be another program's own. Their configurations are loaded for that alone: a program
+  // would keep them in memory as long as it runs.
+  if (warningsOf(parsed).length > 0) {
+    const everyConfig = await Promise.all(programs.map(async (other) => other.config()));
+    parsed = parseConfig(config, { ...inputs, known: everyConfig.flatMap(variableNames) });
+  }
+  for (const warning of warningsOf(parsed)) say(`warning: ${warning}`);
   if (!parsed.ok) {
     for (const { message } of parsed.error.problems) say(message, "JOULIE_E_CONFIG_VALUE");
     return exitCodes.misused;
@@ -77,3 +78,6 @@ export async function runProgram(
   }
   return program.start(parsed.value.values);
 }
+
+const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =>
+  (parsed.ok ? parsed.value : parsed.error).warnings;

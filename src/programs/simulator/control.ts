@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Percent, percent, type Watts, watts } from "../../core/units/index.ts";
 import type { Machine } from "./machine.ts";
 
