@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
@@ -76,6 +76,43 @@ describe("Scheduler", () => {
     await w.pod("job");
     expect(await nodeOf(w)("job")).toMatch(/^[ab]$/);
     expect(slow.asked).toBe(2);
+  });
+
+  it("gives the room of a binding that failed to whoever waits for it", async () => {
+    const w = world();
+    const bound = Promise.withResolvers<void>();
+    vi.spyOn(w.client, "bind").mockImplementationOnce(async () => bound.promise);
+    await w.node("one", { cpu: "1", memory: "1Gi", pods: "10" });
+    await w.pod("first", { cpu: "1" });
+    await w.pod("second", { cpu: "1" });
+    const waiting = await eventually(async () => {
+      const pods = await Promise.all(["first", "second"].map(async (name) => w.get(name)));
+      return pods.find(({ status }) => status.conditions !== undefined);
+    });
+    expect(waiting.spec.nodeName).toBeUndefined();
+    bound.reject(new Error("not today"));
+    expect(
+      await eventually(async () => {
+        const pods = await Promise.all(["first", "second"].map(async (name) => w.get(name)));
+        return pods.find(({ spec }) => spec.nodeName !== undefined)?.spec.nodeName;
+      }),
+    ).toBe("one");
+  });
+
+  it("gives the room that a pod was to have to others when somebody else has bound it elsewhere", async () => {
+    const w = world();
+    const bind = w.client.bind.bind(w.client);
+    const late = Promise.withResolvers<void>();
+    const asked = vi.spyOn(w.client, "bind").mockImplementationOnce(async () => late.promise);
+    await w.node("ours", { cpu: "1", memory: "1Gi", pods: "10" });
+    await w.node("theirs", undefined, { spec: { unschedulable: true } });
+    await w.pod("first", { cpu: "1" });
+    await eventually(async () => asked.mock.calls[0]);
+    await w.pod("second", { cpu: "1" });
+    await scheduledCondition(w, "second");
+    await bind(w.at("first"), "theirs");
+    expect(await nodeOf(w)("second")).toBe("ours");
+    late.resolve();
   });
 
   it("counts GPUs and other extended resources, and the number of pods", async () => {

@@ -111,6 +111,8 @@ export class Scheduler {
   #see(pod: PodView): void {
     if (pod.nodeName !== undefined && pod.active) {
       this.#waiting.forget(pod.key);
+      // Somebody else may have bound it elsewhere than we are about to.
+      if (this.#occupancy.nodeOf(pod.key) !== pod.nodeName) this.#free(pod.key);
       this.#occupancy.place(pod.key, pod.nodeName, pod.requests);
     } else if (pod.waiting === undefined) this.#leave(pod);
     // A pod whose binding is under way looks as if it still waited.
@@ -119,8 +121,14 @@ export class Scheduler {
 
   #leave({ key }: PodView): void {
     this.#waiting.forget(key);
+    this.#free(key);
+  }
+
+  /** Takes back the room that a pod has or was about to have. */
+  #free(key: string): void {
     const name = this.#occupancy.nodeOf(key);
-    if (!this.#occupancy.remove(key) || name === undefined) return;
+    if (name === undefined) return;
+    this.#occupancy.remove(key);
     const node = this.#nodes.store.getByKey(name);
     if (node !== undefined) this.#stir(node);
   }
@@ -211,8 +219,8 @@ export class Scheduler {
         // Someone else may have bound it meanwhile: then what the API says stands.
         const now = this.#stillWaiting(pod);
         if (now === undefined) return;
-        this.#occupancy.remove(key);
         this.#waiting.fail(now, attempts, true);
+        this.#free(key);
       });
     this.#beside(binding);
   }
