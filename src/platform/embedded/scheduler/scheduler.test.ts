@@ -2,9 +2,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
+import { createLogger } from "../../log/index.ts";
+import { seededRandom } from "../../random/index.ts";
 import type { NodeView } from "./cluster-view.ts";
 import { Extender, type FilterResult } from "./extender.ts";
-import { cleanUp, eventually, nodeOf, scheduledCondition, world } from "./test-world.ts";
+import { Scheduler } from "./scheduler.ts";
+import { cleanUp, eventually, log, nodeOf, scheduledCondition, world } from "./test-world.ts";
 
 afterEach(cleanUp);
 
@@ -113,6 +116,27 @@ describe("Scheduler", () => {
     await bind(w.at("first"), "theirs");
     expect(await nodeOf(w)("second")).toBe("ours");
     late.resolve();
+  });
+
+  it("tells whoever runs it that it cannot go on, and ends when it is told to", async () => {
+    const w = world();
+    const full = () => {
+      throw new Error("no place to write to");
+    };
+    const broken = createLogger({ program: "test", level: "warn", format: "json", destination: { write: full } });
+    const random = seededRandom(1);
+    const away = new Extender({ urlPrefix: "http://127.0.0.1:1", filterVerb: "filter", nodeCacheCapable: true });
+    const options = { client: w.client, clock: systemClock, random, extenders: [away], schedulerName: "other" };
+    const stop = new AbortController();
+    const [fails, ends] = [
+      new Scheduler({ ...options, log: broken }).run(stop.signal),
+      new Scheduler({ ...options, log, schedulerName: "third" }).run(stop.signal),
+    ];
+    await w.node("a");
+    await w.pod("job", {}, { schedulerName: "other" });
+    await expect(fails).rejects.toThrow("no place to write to");
+    stop.abort();
+    await expect(ends).resolves.toBeUndefined();
   });
 
   it("counts GPUs and other extended resources, and the number of pods", async () => {

@@ -100,10 +100,23 @@ export class Scheduler {
     this.#running ??= this.#run();
   }
 
+  /** Until the signal, and then its end in good order; rejects where it cannot go on. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopped = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => stopped.resolve(), { once: true });
+    if (signal.aborted) return;
+    this.start();
+    try {
+      await Promise.race([this.#running, stopped.promise]);
+    } finally {
+      await this.stop();
+    }
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort(new Error("the scheduler was stopped"));
     this.#wake.resolve();
-    await Promise.all([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#writes]);
+    await Promise.allSettled([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#writes]);
     this.#waiting.clear();
     await this.#events.stop();
   }
