@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { startApiThread } from "./api-thread.ts";
+import { type ApiThread, startApiThread } from "./api-thread.ts";
 import { borrowCluster } from "./borrowed-cluster.ts";
 
 /** The API that all programs talk to. */
@@ -30,14 +30,26 @@ const connectTo = async (kubeconfig: string): Promise<Transport> =>
   new HttpTransport({ identity: await loadIdentity({ clock: systemClock, kubeconfig, environment: {} }) });
 
 /** An API of this process; `folder` is nobody else's. */
-export async function embeddedPlane(folder: string): Promise<Plane> {
-  const api = await startApiThread();
+export async function embeddedPlane(folder: string, startApi = startApiThread): Promise<Plane> {
+  const api = await startApi();
+  try {
+    return await planeIn(folder, api);
+  } catch (error) {
+    await api.close();
+    throw error;
+  }
+}
+
+async function planeIn(folder: string, api: ApiThread): Promise<Plane> {
   const [kubeconfig, plain] = [join(folder, "kubeconfig"), join(folder, "kubeconfig-of-programs")];
   await writeFile(kubeconfig, api.kubeconfig, { mode: 0o600 });
   await writeFile(plain, api.plainKubeconfig, { mode: 0o600 });
   const transport = await connectTo(plain);
-  await clientOf(transport, systemClock).create(resources.namespaces, { metadata: { name: NAMESPACE } });
-  await transport.close();
+  try {
+    await clientOf(transport, systemClock).create(resources.namespaces, { metadata: { name: NAMESPACE } });
+  } finally {
+    await transport.close();
+  }
   return {
     kubeconfig,
     server: api.url,
