@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, systemClock, type ThreadLoad } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { type ApiThread, startApiThread } from "./api-thread.ts";
@@ -19,6 +19,8 @@ export interface Plane {
   connect(): Promise<Transport>;
   /** Rejects when it is no longer there; never for one that is somebody else's. */
   readonly failed?: Promise<never>;
+  /** How busy it is; nobody knows of one that is somebody else's. */
+  readonly load?: ThreadLoad;
   /** Takes away what was brought, for as long as that may take. */
   close(signal: AbortSignal): Promise<void>;
 }
@@ -57,6 +59,7 @@ async function planeIn(folder: string, api: ApiThread): Promise<Plane> {
     workload: { namespace: "default", scheduler: "default-scheduler" },
     connect: async () => connectTo(plain),
     failed: api.failed,
+    load: api.load,
     close: async () => api.close(),
   };
 }
