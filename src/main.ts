@@ -5,16 +5,18 @@ import { programs } from "./programs/index.ts";
 
 let unread = false;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") {
+  const left = error.code === "EPIPE" || (error.code === "EIO" && process.stdout.isTTY);
+  if (!left) {
     process.stderr.write(`joulie: could not write to standard output: ${error.message}\n`);
     process.exit(1);
   }
   // Each line that still comes fails anew.
   if (unread) return;
   unread = true;
-  // A reader that closes early, such as `| head -1`, has seen enough: that is no fault. Whoever ends in good order on a
-  // signal has something to put in order here, too.
-  if (!process.emit("SIGTERM", "SIGTERM")) process.exit(0);
+  // A reader that closes early, such as `| head -1`, has seen enough, and a terminal that was closed (EIO) shows nothing any
+  // more: that is no fault. Whoever ends in good order on a signal has something to put in order here, too, and must not take
+  // it for a second, impatient one: Ctrl-C ends both sides of a pipe.
+  if (!process.emit("SIGHUP", "SIGHUP")) process.exit(0);
 });
 // Where nobody can be told, the exit code still tells.
 process.stderr.on("error", () => {});

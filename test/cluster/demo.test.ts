@@ -54,8 +54,8 @@ class Demo {
     return Promise.race([said, over]);
   }
 
-  interrupt(): void {
-    this.#child.kill("SIGINT");
+  interrupt(signal: "SIGINT" | "SIGHUP" = "SIGINT"): void {
+    this.#child.kill(signal);
   }
 
   async kill(): Promise<void> {
@@ -119,12 +119,15 @@ describe("the demo", () => {
     PATIENCE_MS,
   );
 
-  it(
-    "ends at once on Ctrl-C while it still starts, and blames nobody for it",
-    async () => {
+  it.each([
+    ["Ctrl-C", "SIGINT"],
+    ["a closed terminal", "SIGHUP"],
+  ] as const)(
+    "ends at once on %s while it still starts, and blames nobody for it",
+    async (_, signal) => {
       demo = new Demo("--nodes", "200");
       await demo.says(/look inside/);
-      demo.interrupt();
+      demo.interrupt(signal);
       const ended = await demo.ended;
       expect(ended.code).toBe(0);
       expect(failed(summaryOf(ended))).toEqual([]);
@@ -132,9 +135,12 @@ describe("the demo", () => {
     PATIENCE_MS,
   );
 
-  it(
-    "ends in good order when nobody reads what it says, and leaves nothing behind",
-    async () => {
+  it.each([
+    ["nobody reads what it says", undefined],
+    ["Ctrl-C ends its reader as well", "SIGINT"],
+  ] as const)(
+    "ends in good order when %s, and leaves nothing behind",
+    async (_, signal) => {
       const child = spawn(process.execPath, [joulie, "demo", "--nodes", "3"], { stdio: ["ignore", "pipe", "inherit"] });
       const code = new Promise((resolve) => void child.on("close", resolve));
       let said = "";
@@ -143,6 +149,7 @@ describe("the demo", () => {
         // As `| head` does. Leaving the loop closes the pipe.
         if (said.includes("KUBECONFIG=")) break;
       }
+      if (signal !== undefined) child.kill(signal);
       const [, kubeconfig = ""] = /KUBECONFIG=(\S+)/.exec(said) ?? [];
       expect(kubeconfig).not.toBe("");
       expect(await code).toBe(0);

@@ -13,7 +13,7 @@ class FakeProcess extends EventEmitter implements SignalledProcess {
 const log = createLogger({ level: "silent", program: "test" });
 
 describe("untilStopped", () => {
-  it.each(["SIGTERM", "SIGINT"])("%s aborts with a reason that names it, and does not exit", (signal) => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"])("%s aborts with a reason that names it, and does not exit", (signal) => {
     const process = new FakeProcess();
     const until = untilStopped(process, log);
     expect(until.signal.aborted).toBe(false);
@@ -26,12 +26,21 @@ describe("untilStopped", () => {
     ["SIGTERM", "SIGTERM", 143],
     ["SIGTERM", "SIGINT", 130],
     ["SIGINT", "SIGINT", 130],
+    ["SIGHUP", "SIGTERM", 143],
   ])("%s, then %s, exits at once with %d", (first, second, code) => {
     const process = new FakeProcess();
     untilStopped(process, log);
     process.emit(first, first);
     process.emit(second, second);
     expect(process.exits).toEqual([code]);
+  });
+
+  it.each(["SIGINT", "SIGHUP"])("%s, then SIGHUP: whoever was asked to end goes on ending", (first) => {
+    const process = new FakeProcess();
+    untilStopped(process, log);
+    process.emit(first, first);
+    process.emit("SIGHUP", "SIGHUP");
+    expect(process.exits).toEqual([]);
   });
 
   it("hears nothing once released, and leaves no listener", () => {

@@ -2,8 +2,10 @@ import type { Logger } from "../log/index.ts";
 
 /** What a shell tells of a program that a signal ended: 128 and the signal's number. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
-type StopSignal = keyof typeof EXIT_CODES;
-const SIGNALS = Object.keys(EXIT_CODES) as StopSignal[];
+/** Nobody looks on any more: the terminal is closed, or the reader of a pipe has left. */
+const HANGUP = "SIGHUP";
+type StopSignal = keyof typeof EXIT_CODES | typeof HANGUP;
+const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", HANGUP];
 
 /** What is asked of `process`. */
 export interface SignalledProcess {
@@ -19,11 +21,15 @@ export interface UntilStopped {
   release(): void;
 }
 
-/** The first SIGTERM or SIGINT asks the program to end in good order; the second one ends it at once. */
+/**
+ * The first signal asks the program to end in good order; a SIGTERM or SIGINT after it ends it at once. A SIGHUP never does:
+ * shell and terminal both send one, and nobody who is impatient does.
+ */
 export function untilStopped(process: SignalledProcess, log: Logger): UntilStopped {
   const stop = new AbortController();
   const hear = (signal: StopSignal): void => {
     if (stop.signal.aborted) {
+      if (signal === HANGUP) return;
       log.warn({ signal }, "stopped for the second time: ending at once");
       process.exit(EXIT_CODES[signal]);
       return;

@@ -1,6 +1,6 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { crdOf, kinds } from "../../core/api/index.ts";
-import { systemClock } from "../../platform/clock/index.ts";
+import { systemClock, type ThreadLoad, threadLoad } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
@@ -16,6 +16,7 @@ interface Serving {
 export interface ApiThread extends Serving {
   /** Rejects when the thread has ended by itself. */
   readonly failed: Promise<never>;
+  readonly load: ThreadLoad;
   close(): Promise<void>;
 }
 
@@ -36,7 +37,8 @@ export async function startApiThread(): Promise<ApiThread> {
   // Whoever waits for it hears of it; without one it is no accident.
   failed.promise.catch(() => undefined);
   const close = async (): Promise<void> => void (await worker.terminate());
-  return { ...(await Promise.race([serving.promise, failed.promise])), failed: failed.promise, close };
+  const found = await Promise.race([serving.promise, failed.promise]);
+  return { ...found, failed: failed.promise, load: threadLoad(worker.performance), close };
 }
 
 async function serveIn(port: NonNullable<typeof parentPort>): Promise<void> {

@@ -55,7 +55,6 @@ export class Cast {
   readonly #failed = Promise.withResolvers<never>();
   readonly #running = new Set<Promise<void>>();
   readonly #transports: Transport[] = [];
-  #scheduler: Scheduler | undefined;
   #extender: AskedExtender | undefined;
 
   constructor(options: CastOptions) {
@@ -107,29 +106,23 @@ export class Cast {
 
   /** Once the extender answers: before that every pod would fail, and wait for its next try. */
   async schedule({ extender }: Ports, signal: AbortSignal): Promise<void> {
-    const { plane, clock, log } = this.#options;
+    const { plane, clock } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
     await ready(`${urlPrefix}/readyz`, signal);
-    const transport = await this.connect();
-    const client = new KubeClient({
-      transport,
-      clock: systemClock,
-      random: systemRandom,
-      fieldManager: "joulie-demo-scheduler",
-      limit: CALLS,
-    });
     const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
-    this.#extender = new AskedExtender({ urlPrefix, ...verbs, nodeCacheCapable: true }, clock);
-    this.#scheduler = new Scheduler({
-      client,
-      clock: systemClock,
-      random: systemRandom,
-      log: log("scheduler"),
-      extenders: [this.#extender],
-      schedulerName: plane.workload.scheduler,
-      percentageOfNodesToScore: SCORED_PCT,
+    const asked = new AskedExtender({ urlPrefix, ...verbs, nodeCacheCapable: true }, clock);
+    this.#extender = asked;
+    await this.#run("scheduler", async ({ transport, ioClock, random, log }, stopped) => {
+      const io = { clock: ioClock, random };
+      await new Scheduler({
+        ...io,
+        client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
+        log,
+        extenders: [asked],
+        schedulerName: plane.workload.scheduler,
+        percentageOfNodesToScore: SCORED_PCT,
+      }).run(stopped);
     });
-    this.#scheduler.start();
   }
 
   /** When the extender was last asked where a pod may go, in simulated time. */
@@ -140,7 +133,7 @@ export class Cast {
   /** Ends all of them in good order; what is not over by then is cut off. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo ends"));
-    const over = Promise.allSettled([this.#scheduler?.stop(), ...this.#running]);
+    const over = Promise.allSettled(this.#running);
     const enough = new AbortController();
     await Promise.race([over, systemClock.sleep(limit, enough.signal).catch(() => undefined)]);
     enough.abort();

@@ -66,6 +66,8 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
       clock,
       log: log("demo"),
       began,
+      // What keeps a cluster elsewhere busy cannot be seen from here.
+      planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.askedAt(pod),
       onNotice: (text) => screen ?? say(`${text}\n`),
     });

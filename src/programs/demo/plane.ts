@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, systemClock, type ThreadLoad } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { startApiThread } from "./api-thread.ts";
+import { type ApiThread, startApiThread } from "./api-thread.ts";
 import { borrowCluster } from "./borrowed-cluster.ts";
 
 /** The API that all programs talk to. */
@@ -19,6 +19,8 @@ export interface Plane {
   connect(): Promise<Transport>;
   /** Rejects when it is no longer there; never for one that is somebody else's. */
   readonly failed?: Promise<never>;
+  /** How busy it is; nobody knows of one that is somebody else's. */
+  readonly load?: ThreadLoad;
   /** Takes away what was brought, for as long as that may take. */
   close(signal: AbortSignal): Promise<void>;
 }
@@ -30,14 +32,26 @@ const connectTo = async (kubeconfig: string): Promise<Transport> =>
   new HttpTransport({ identity: await loadIdentity({ clock: systemClock, kubeconfig, environment: {} }) });
 
 /** An API of this process; `folder` is nobody else's. */
-export async function embeddedPlane(folder: string): Promise<Plane> {
-  const api = await startApiThread();
+export async function embeddedPlane(folder: string, startApi = startApiThread): Promise<Plane> {
+  const api = await startApi();
+  try {
+    return await planeIn(folder, api);
+  } catch (error) {
+    await api.close();
+    throw error;
+  }
+}
+
+async function planeIn(folder: string, api: ApiThread): Promise<Plane> {
   const [kubeconfig, plain] = [join(folder, "kubeconfig"), join(folder, "kubeconfig-of-programs")];
   await writeFile(kubeconfig, api.kubeconfig, { mode: 0o600 });
   await writeFile(plain, api.plainKubeconfig, { mode: 0o600 });
   const transport = await connectTo(plain);
-  await clientOf(transport, systemClock).create(resources.namespaces, { metadata: { name: NAMESPACE } });
-  await transport.close();
+  try {
+    await clientOf(transport, systemClock).create(resources.namespaces, { metadata: { name: NAMESPACE } });
+  } finally {
+    await transport.close();
+  }
   return {
     kubeconfig,
     server: api.url,
@@ -45,6 +59,7 @@ export async function embeddedPlane(folder: string): Promise<Plane> {
     workload: { namespace: "default", scheduler: "default-scheduler" },
     connect: async () => connectTo(plain),
     failed: api.failed,
+    load: api.load,
     close: async () => api.close(),
   };
 }

@@ -14,6 +14,8 @@ import {
   eventLoopDelay,
   type ScaledClock,
   systemClock,
+  type ThreadLoad,
+  threadLoad,
 } from "../../platform/clock/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -22,6 +24,7 @@ import type { Started } from "./cast.ts";
 import { checksOf } from "./checks.ts";
 import type { DemoConfig } from "./config.ts";
 import type { Frame } from "./frame.ts";
+import { JudgedTime } from "./judged-time.ts";
 import { News } from "./news.ts";
 import { Observer, type ObserverOptions } from "./observer.ts";
 import { Pace } from "./pace.ts";
@@ -35,6 +38,8 @@ export interface StageOptions extends Pick<Started, "simulator" | "addresses" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
+  /** How busy the API is. */
+  readonly planeLoad: ThreadLoad;
   readonly askedAt: ObserverOptions["askedAt"];
   readonly onNotice: (text: string) => void;
 }
@@ -67,6 +72,8 @@ export class Stage {
   readonly #news = new News();
   readonly #page: DecisionsPage;
   readonly #pace: Pace;
+  readonly #judgedTime = new JudgedTime();
+  readonly #load = threadLoad();
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
   /** When every node had its twin, and the jobs were let in. */
@@ -156,8 +163,7 @@ export class Stage {
     const { pods, podSeconds, first } = simulator.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
-    const worked = simulatedSeconds - (this.#placed?.seconds ?? simulatedSeconds);
-    const [long, many] = [worked >= LONG, simulator.datacenter.size >= MANY];
+    const [long, many] = [this.#worked >= LONG, simulator.datacenter.size >= MANY];
     const checks = checksOf({
       expected: {
         twins: this.#begun !== undefined || !interrupted,
@@ -196,6 +202,15 @@ export class Stage {
     };
   }
 
+  /** Simulated time since the first jobs were tried. */
+  get #worked(): Seconds {
+    if (this.#placed === undefined) return seconds(0);
+    const { at, seconds: from } = this.#placed;
+    const passed = seconds(this.#options.simulator.datacenter.now - from);
+    const real = inSeconds(elapsed(at, systemClock.monotonic()));
+    return this.#judgedTime.of(passed, seconds(real * this.#pace.asked));
+  }
+
   /** How long after the beginning something was, in seconds. */
   #since(at: MonotonicInstant | undefined): number | undefined {
     return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
@@ -223,15 +238,18 @@ export class Stage {
   #observePace(): void {
     const delay = this.#eventLoop.read();
     this.#eventLoop.reset();
+    const load = Math.max(this.#load(), this.#options.planeLoad());
     if (delay === undefined || !this.#firstJobsPlaced()) return;
     this.#delays.push(delay);
     const { oldest } = this.observer.twins;
-    const { heartbeat } = this.#options.intervals;
+    const { clock, intervals } = this.#options;
+    const before = clock.speed;
     this.#pace.observe({
       delay: delay.p50,
       unseen: inSeconds(this.observer.unseen),
-      lateness: oldest === undefined ? undefined : oldest / heartbeat,
+      lateness: oldest === undefined ? undefined : oldest / intervals.heartbeat,
     });
+    this.#judgedTime.observe(load, clock.speed < before);
   }
 }
 

@@ -43,7 +43,7 @@ export async function start(config: DemoConfig): Promise<number> {
     const summary = await runDemo(config, { folder, log, logFile, say, terminal, color }, stop.signal);
     say(`\n${summaryText(summary)}`);
     if (config.JSON) process.stdout.write(`${JSON.stringify(summary)}\n`);
-    keep = !summary.ok && !stop.signal.aborted;
+    keep = !summary.ok;
     return keep ? 1 : 0;
   } catch (error) {
     keep = true;
@@ -51,10 +51,11 @@ export async function start(config: DemoConfig): Promise<number> {
     process.stderr.write(`joulie demo: ${message}\n`);
     return 1;
   } finally {
-    stop.release();
     if (file !== undefined) await ended(file);
     if (keep && logFile !== undefined) say(`the log is kept: ${logFile}\n`);
     else await rm(folder, { recursive: true, force: true });
+    // Not before: that nobody has read the summary would end it here.
+    stop.release();
     systemClock.after(LINGERING, () => process.exit(), { background: true });
   }
 }

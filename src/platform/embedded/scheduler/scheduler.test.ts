@@ -1,10 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
+import { createLogger } from "../../log/index.ts";
+import { seededRandom } from "../../random/index.ts";
 import type { NodeView } from "./cluster-view.ts";
 import { Extender, type FilterResult } from "./extender.ts";
-import { cleanUp, eventually, nodeOf, scheduledCondition, world } from "./test-world.ts";
+import { Scheduler } from "./scheduler.ts";
+import { cleanUp, eventually, log, nodeOf, scheduledCondition, world } from "./test-world.ts";
 
 afterEach(cleanUp);
 
@@ -76,6 +79,64 @@ describe("Scheduler", () => {
     await w.pod("job");
     expect(await nodeOf(w)("job")).toMatch(/^[ab]$/);
     expect(slow.asked).toBe(2);
+  });
+
+  it("gives the room of a binding that failed to whoever waits for it", async () => {
+    const w = world();
+    const bound = Promise.withResolvers<void>();
+    vi.spyOn(w.client, "bind").mockImplementationOnce(async () => bound.promise);
+    await w.node("one", { cpu: "1", memory: "1Gi", pods: "10" });
+    await w.pod("first", { cpu: "1" });
+    await w.pod("second", { cpu: "1" });
+    const waiting = await eventually(async () => {
+      const pods = await Promise.all(["first", "second"].map(async (name) => w.get(name)));
+      return pods.find(({ status }) => status.conditions !== undefined);
+    });
+    expect(waiting.spec.nodeName).toBeUndefined();
+    bound.reject(new Error("not today"));
+    expect(
+      await eventually(async () => {
+        const pods = await Promise.all(["first", "second"].map(async (name) => w.get(name)));
+        return pods.find(({ spec }) => spec.nodeName !== undefined)?.spec.nodeName;
+      }),
+    ).toBe("one");
+  });
+
+  it("gives the room that a pod was to have to others when somebody else has bound it elsewhere", async () => {
+    const w = world();
+    const bind = w.client.bind.bind(w.client);
+    const late = Promise.withResolvers<void>();
+    const asked = vi.spyOn(w.client, "bind").mockImplementationOnce(async () => late.promise);
+    await w.node("ours", { cpu: "1", memory: "1Gi", pods: "10" });
+    await w.node("theirs", undefined, { spec: { unschedulable: true } });
+    await w.pod("first", { cpu: "1" });
+    await eventually(async () => asked.mock.calls[0]);
+    await w.pod("second", { cpu: "1" });
+    await scheduledCondition(w, "second");
+    await bind(w.at("first"), "theirs");
+    expect(await nodeOf(w)("second")).toBe("ours");
+    late.resolve();
+  });
+
+  it("tells whoever runs it that it cannot go on, and ends when it is told to", async () => {
+    const w = world();
+    const full = () => {
+      throw new Error("no place to write to");
+    };
+    const broken = createLogger({ program: "test", level: "warn", format: "json", destination: { write: full } });
+    const random = seededRandom(1);
+    const away = new Extender({ urlPrefix: "http://127.0.0.1:1", filterVerb: "filter", nodeCacheCapable: true });
+    const options = { client: w.client, clock: systemClock, random, extenders: [away], schedulerName: "other" };
+    const stop = new AbortController();
+    const [fails, ends] = [
+      new Scheduler({ ...options, log: broken }).run(stop.signal),
+      new Scheduler({ ...options, log, schedulerName: "third" }).run(stop.signal),
+    ];
+    await w.node("a");
+    await w.pod("job", {}, { schedulerName: "other" });
+    await expect(fails).rejects.toThrow("no place to write to");
+    stop.abort();
+    await expect(ends).resolves.toBeUndefined();
   });
 
   it("counts GPUs and other extended resources, and the number of pods", async () => {

@@ -100,10 +100,23 @@ export class Scheduler {
     this.#running ??= this.#run();
   }
 
+  /** Until the signal, and then its end in good order; rejects where it cannot go on. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopped = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => stopped.resolve(), { once: true });
+    if (signal.aborted) return;
+    this.start();
+    try {
+      await Promise.race([this.#running, stopped.promise]);
+    } finally {
+      await this.stop();
+    }
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort(new Error("the scheduler was stopped"));
     this.#wake.resolve();
-    await Promise.all([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#writes]);
+    await Promise.allSettled([this.#nodes.stop(), this.#pods.stop(), this.#running, ...this.#writes]);
     this.#waiting.clear();
     await this.#events.stop();
   }
@@ -111,6 +124,8 @@ export class Scheduler {
   #see(pod: PodView): void {
     if (pod.nodeName !== undefined && pod.active) {
       this.#waiting.forget(pod.key);
+      // Somebody else may have bound it elsewhere than we are about to.
+      if (this.#occupancy.nodeOf(pod.key) !== pod.nodeName) this.#free(pod.key);
       this.#occupancy.place(pod.key, pod.nodeName, pod.requests);
     } else if (pod.waiting === undefined) this.#leave(pod);
     // A pod whose binding is under way looks as if it still waited.
@@ -119,8 +134,14 @@ export class Scheduler {
 
   #leave({ key }: PodView): void {
     this.#waiting.forget(key);
+    this.#free(key);
+  }
+
+  /** Takes back the room that a pod has or was about to have. */
+  #free(key: string): void {
     const name = this.#occupancy.nodeOf(key);
-    if (!this.#occupancy.remove(key) || name === undefined) return;
+    if (name === undefined) return;
+    this.#occupancy.remove(key);
     const node = this.#nodes.store.getByKey(name);
     if (node !== undefined) this.#stir(node);
   }
@@ -211,8 +232,8 @@ export class Scheduler {
         // Someone else may have bound it meanwhile: then what the API says stands.
         const now = this.#stillWaiting(pod);
         if (now === undefined) return;
-        this.#occupancy.remove(key);
         this.#waiting.fail(now, attempts, true);
+        this.#free(key);
       });
     this.#beside(binding);
   }

@@ -8,7 +8,7 @@ import { EmbeddedApi } from "../embedded-api.ts";
 import type { Extender } from "./extender.ts";
 import { Scheduler } from "./scheduler.ts";
 
-const log = createLogger({ program: "test", level: "silent", format: "json" });
+export const log = createLogger({ program: "test", level: "silent", format: "json" });
 export const cleanups: (() => Promise<unknown>)[] = [];
 /** After each test: ends what it started, the last first. */
 export async function cleanUp(): Promise<void> {

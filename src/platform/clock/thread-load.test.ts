@@ -1,0 +1,18 @@
+import { describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "./system.ts";
+import { threadLoad } from "./thread-load.ts";
+
+describe("the load of a thread", () => {
+  it("is that since the last question", async () => {
+    const load = threadLoad();
+    await systemClock.sleep(milliseconds(50));
+    load();
+    const until = systemClock.monotonic() + 50;
+    while (systemClock.monotonic() < until);
+    await systemClock.sleep(milliseconds(0));
+    const busy = load();
+    await systemClock.sleep(milliseconds(50));
+    expect(load()).toBeLessThan(busy);
+  });
+});
