@@ -17,12 +17,18 @@ export interface GpuHwmon {
   readonly model: string | undefined;
 }
 
+/** After so many looks a card of another driver is searched again: a driver may give it one more hwmon. */
+const LOOKS_BELIEVED = 64;
+
 /** The cards of some drivers. Connectors (`card0-DP-1`) and partitions without a hwmon are no cards. */
 export class GpuHwmons {
   readonly #files: HostFiles;
   readonly #vendor: string;
   readonly #drivers: readonly string[];
   readonly #known = new Map<string, GpuHwmon>();
+  /** Cards of other drivers: the files in which their hwmons name these, and what they say. */
+  readonly #others = new Map<string, ReadonlyMap<string, string>>();
+  #looks = 0;
 
   constructor(files: HostFiles, vendor: string, drivers: readonly string[]) {
     this.#files = files;
@@ -32,10 +38,11 @@ export class GpuHwmons {
 
   /** Those that are there now. Where a card's files still say the same of themselves, its folders are not searched again. */
   cards(): readonly GpuHwmon[] {
+    if (++this.#looks % LOOKS_BELIEVED === 0) this.#others.clear();
     const names = namesIn(this.#files, "class/drm").filter((name) => /^card\d+$/.test(name));
     const found = names.flatMap((name) => {
       const known = this.#known.get(name);
-      const card = known !== undefined && this.#isSame(known) ? known : this.#search(`class/drm/${name}/device`);
+      const card = known !== undefined && this.#isSame(known) ? known : this.#search(name);
       if (card === undefined) this.#known.delete(name);
       else this.#known.set(name, card);
       return card === undefined ? [] : [card];
@@ -54,21 +61,37 @@ export class GpuHwmons {
     return unique === undefined ? this.#addressOf(device) === address : this.#uniqueOf(device) === unique;
   }
 
-  #search(device: string): GpuHwmon | undefined {
+  #search(card: string): GpuHwmon | undefined {
+    const others = this.#others.get(card);
+    if (others !== undefined && this.#areSame(others)) return undefined;
+    const device = `class/drm/${card}/device`;
+    const drivers = new Map<string, string>();
     for (const name of namesIn(this.#files, `${device}/hwmon`)) {
       const hwmon = `${device}/hwmon/${name}`;
       const driver = textAt(this.#files, `${hwmon}/name`) ?? "";
-      if (!this.#drivers.includes(driver)) continue;
-      return {
-        device,
-        hwmon,
-        driver,
-        address: this.#addressOf(device),
-        unique: this.#uniqueOf(device),
-        model: this.#modelOf(device),
-      };
+      if (this.#drivers.includes(driver)) return this.#cardAt(device, hwmon, driver);
+      drivers.set(`${hwmon}/name`, driver);
     }
+    // One without a hwmon may still get it.
+    if (drivers.size > 0) this.#others.set(card, drivers);
+    else this.#others.delete(card);
     return undefined;
+  }
+
+  #areSame(drivers: ReadonlyMap<string, string>): boolean {
+    for (const [file, driver] of drivers) if (textAt(this.#files, file) !== driver) return false;
+    return true;
+  }
+
+  #cardAt(device: string, hwmon: string, driver: string): GpuHwmon {
+    return {
+      device,
+      hwmon,
+      driver,
+      address: this.#addressOf(device),
+      unique: this.#uniqueOf(device),
+      model: this.#modelOf(device),
+    };
   }
 
   #addressOf(device: string): string {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { milliseconds, watts } from "../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../clock/index.ts";
 import { type CapScene, powerCapCases } from "./contract.ts";
@@ -90,6 +90,25 @@ describe("Intel's GPUs", () => {
     expect(await backend.restore(id(0), original)).toMatchObject({ result: "error" });
     host.remove(`${hwmon(0)}/power1_max`);
     expect(await backend.restore(id(0), original)).toMatchObject({ result: "error" });
+  });
+
+  it("a card of another driver is not searched at every look, and is found when it changes drivers", async () => {
+    const { host, backend } = gpu(card(0, { name: "amdgpu" }));
+    const searched = vi.spyOn(host, "list");
+    for (let look = 0; look < 10; look++) expect(await backend.look()).toHaveProperty("absent");
+    const hwmons = searched.mock.calls.filter(([path]) => path.endsWith("/hwmon"));
+    expect(hwmons).toHaveLength(1);
+    host.set(`${hwmon(0)}/name`, "xe");
+    expect(await backend.look()).toMatchObject({ boards: [{ id: id(0) }] });
+  });
+
+  it("a card of another driver that gets one more hwmon is found after a while", async () => {
+    const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
+    expect(await backend.look()).toHaveProperty("absent");
+    for (const [file, text] of Object.entries({ name: "i915", power1_max: "120000000" }))
+      host.set(`${hwmon(0)}1/${file}`, text);
+    let looks = 0;
+    while ("absent" in (await backend.look())) expect(++looks).toBeLessThan(64);
   });
 
   it("a burst limit called power1_cap is left alone", async () => {
