@@ -42,7 +42,7 @@ export class CpufreqBackend implements ThrottleBackend {
   readonly #originals = new Map<number, PolicyOriginal>();
   /** Those that are throttled, or may be since an earlier run: what they read now is not what they were. */
   readonly #throttled = new Set<number>();
-  /** What those that this run has slowed down read afterwards. */
+  /** What those that this run has slowed down, and holds so, read at most. */
   readonly #slowed = new Map<number, Kilohertz>();
   readonly #makeUps = new Map<number, CpufreqPolicy["makeUp"]>();
 
@@ -90,6 +90,8 @@ export class CpufreqBackend implements ThrottleBackend {
     const limitOf = new Map(limits.map((limit) => [limit.id, limit]));
     const floors = new Map(spreadThrottle(spread, percent(100), this.#lowest).map(({ id, max }) => [id, max]));
     const hit = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
+    // Whoever makes faster what is let go of now undoes nothing, and it may need no write.
+    for (const id of this.#slowed.keys()) if (!hit.has(id)) this.#slowed.delete(id);
     const changes = known.map((policy) => {
       const limit = limitOf.get(policy.id);
       const original = this.#originals.get(policy.id);
