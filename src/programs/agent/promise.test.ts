@@ -132,6 +132,70 @@ describe("a cap is a promise", () => {
     expect(throttle.throttlePct).toBe(40);
   });
 
+  it("once the field is left a throttle goes down with the load, and sets nothing again with it", async () => {
+    const { throttle } = trial.machine;
+    trial.machine.rapl.absent = "no RAPL";
+    trial.machine.draw(800);
+    trial.start();
+    await trial.pass(600);
+    expect(throttle.throttlePct).toBeGreaterThan(30);
+    for (let round = 0; round < 7; round++) {
+      throttle.throttlePct = 5;
+      await trial.pass(20);
+    }
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    const writes = throttle.writes.length;
+    trial.machine.draw(100);
+    await trial.pass(120);
+    const since = throttle.writes.slice(writes);
+    expect(since.length).toBeGreaterThan(0);
+    expect(since.filter((write) => !write.startsWith("ease "))).toEqual([]);
+    expect(throttle.throttlePct).toBe(5);
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+  });
+
+  it("a new target is tried at once, whoever fought over the one before", async () => {
+    const { throttle } = trial.machine;
+    trial.machine.rapl.absent = "no RAPL";
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    trial.start();
+    await trial.pass(2);
+    for (let round = 0; round < 7; round++) {
+      throttle.throttlePct = 10;
+      await trial.pass(20);
+    }
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 50 } });
+    await trial.pass(20);
+    expect(throttle.throttlePct).toBe(50);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+    const writes = throttle.writes.length;
+    throttle.throttlePct = 10;
+    await trial.pass(60);
+    expect(throttle.writes.length).toBe(writes);
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+  });
+
+  it("with rivals of the limit and of the throttle that stands in for it nothing is applied", async () => {
+    const { rapl, throttle } = trial.machine;
+    trial.machine.draw(800);
+    trial.start();
+    await trial.pass(2);
+    for (let round = 0; round < 7; round++) {
+      rapl.limits.set("package-0", watts(400));
+      await trial.pass(20);
+    }
+    await trial.pass(300);
+    expect(throttle.throttlePct).toBeGreaterThan(20);
+    expect((await trial.told())?.cpu).toMatchObject({ backend: "dvfs", result: "applied" });
+    throttle.throttlePct = 0;
+    await trial.pass(20);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("error");
+    expect(told?.message).toContain("another program keeps setting package-0 to 400 W");
+    expect(told?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+  });
+
   it("X-40 a throttle that somebody fights over is still let go of", async () => {
     const { throttle } = trial.machine;
     trial.machine.rapl.absent = "no RAPL";
