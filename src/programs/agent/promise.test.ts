@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../core/units/index.ts";
-import { Trial } from "./trial.ts";
+import { type Agent, Trial } from "./trial.ts";
 
 let trial: Trial;
 beforeEach(async () => {
@@ -11,6 +11,20 @@ beforeEach(async () => {
 afterEach(async () => {
   await trial.end();
 });
+
+/** An agent that has left the field to a rival of its throttle. */
+const foughtOver = async (variables: Readonly<Record<string, string>> = {}): Promise<Agent> => {
+  trial.machine.rapl.absent = "no RAPL";
+  await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+  const agent = trial.start(variables);
+  await trial.pass(2);
+  for (let round = 0; round < 7; round++) {
+    trial.machine.throttle.throttlePct = 10;
+    await trial.pass(20);
+  }
+  expect((await trial.told())?.cpu?.result).toBe("blocked");
+  return agent;
+};
 
 describe("a cap is a promise", () => {
   it("is not called tested before load pushes against it, and proven once it held", async () => {
@@ -156,15 +170,7 @@ describe("a cap is a promise", () => {
 
   it("a new target is tried at once, whoever fought over the one before", async () => {
     const { throttle } = trial.machine;
-    trial.machine.rapl.absent = "no RAPL";
-    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
-    trial.start();
-    await trial.pass(2);
-    for (let round = 0; round < 7; round++) {
-      throttle.throttlePct = 10;
-      await trial.pass(20);
-    }
-    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    await foughtOver();
     await trial.target("a", { cpu: { packagePowerCapPctOfMax: 50 } });
     await trial.pass(20);
     expect(throttle.throttlePct).toBe(50);
@@ -198,19 +204,24 @@ describe("a cap is a promise", () => {
 
   it("X-40 a throttle that somebody fights over is still let go of", async () => {
     const { throttle } = trial.machine;
-    trial.machine.rapl.absent = "no RAPL";
-    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
-    trial.start();
-    await trial.pass(2);
-    for (let round = 0; round < 7; round++) {
-      throttle.throttlePct = 10;
-      await trial.pass(20);
-    }
-    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    await foughtOver();
     await trial.target("a", {});
     await trial.pass(2);
     expect(throttle.throttlePct).toBe(0);
     expect((await trial.told())?.cpu?.result).toBe("none");
+  });
+
+  it("X-41 X-59 … and is restored by the agent that stops, and by the next one where it was kept", async () => {
+    const { throttle } = trial.machine;
+    await (await foughtOver()).stop();
+    expect(throttle.throttlePct).toBe(0);
+    expect(trial.disk.boards).toEqual([]);
+    await (await foughtOver({ RESTORE_ON_EXIT: "false" })).stop();
+    expect(throttle.throttlePct).toBe(10);
+    await trial.untarget("a");
+    trial.start();
+    await trial.pass(2);
+    expect(throttle.throttlePct).toBe(0);
   });
 
   it("what fails again and again rests, and a new target is tried at once", async () => {
