@@ -1,3 +1,4 @@
+import type { ControlResult } from "../../core/api/index.ts";
 import {
   type CapDevice,
   type CapResolution,
@@ -136,18 +137,18 @@ export class CpuDevice {
       message: words(message, ...more, reasons),
     });
     const { rivalry } = this.#throttle;
-    const fought = rivalry && judgeRivalry(rivalry);
+    const fought = rivalry && judgeRivalry(rivalry, result);
+    // A write that was left undone for a rival's sake has said so.
+    const rival = rivalry && !message.includes(rivalry.message) ? rivalry.message : undefined;
     if (run.contested !== undefined) {
       // A throttle may stand in for it, and is judged as one.
       const judged =
-        plan.backend === "dvfs" && result === "applied"
-          ? (fought ?? this.#judgeThrottle(cap, run.packages))
-          : { result };
+        fought ??
+        (plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap, run.packages) : { result });
       const alarm = { reason: "CapContested", note: run.contested } as const;
-      return tell({ ...judged, alarm }, run.contested, result === "applied" ? rivalry?.message : undefined);
+      return tell({ ...judged, alarm }, run.contested, rival);
     }
-    if (fought !== undefined)
-      return result === "applied" ? tell(fought, rivalry?.message) : tell({ ...fought, result });
+    if (fought !== undefined) return tell(fought, rival);
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });
     // A throttle could not be kept either: that none was needed so far makes no success of it.
     if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);
@@ -180,9 +181,16 @@ export class CpuDevice {
 }
 
 /** That it was set again, or that the rest of it was let go of, is no success. */
-const judgeRivalry = ({ kind, message }: Rivalry): Pick<DeviceReport, "result" | "alarm" | "unproven"> =>
+const judgeRivalry = (
+  { kind, message }: Rivalry,
+  result: ControlResult,
+): Pick<DeviceReport, "result" | "alarm" | "unproven"> =>
   kind === "contested"
-    ? { result: "blocked", unproven: true, alarm: { reason: "CapContested", note: message } }
+    ? {
+        result: result === "error" ? result : "blocked",
+        unproven: true,
+        alarm: { reason: "CapContested", note: message },
+      }
     : { result: "error", unproven: true };
 
 const powerOf = ({ backend, board }: Seat, { total, boards }: Reading): Watts | undefined =>

@@ -168,6 +168,23 @@ describe("a cap is a promise", () => {
     expect((await trial.told())?.cpu?.result).toBe("blocked");
   });
 
+  it("a rival is named where there is no reading to throttle by, too", async () => {
+    const { throttle } = trial.machine;
+    trial.machine.rapl.absent = "no RAPL";
+    trial.machine.draw(800);
+    trial.start();
+    await trial.pass(100);
+    trial.machine.draws.clear();
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    throttle.throttlePct = 0;
+    await trial.pass(20);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("error");
+    expect(told?.message).toContain("no power reading: the throttle stays");
+    expect(told?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+  });
+
   it("a new target is tried at once, whoever fought over the one before", async () => {
     const { throttle } = trial.machine;
     await foughtOver();
