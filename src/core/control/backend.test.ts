@@ -137,6 +137,9 @@ describe("DVFS in RAPL's place", () => {
     const nowhere = planCpu(control({ raplWrite, packages: 0 })).report;
     expect(nowhere?.result).toBe(result);
     expect(nowhere?.message).toContain("the number of CPU packages is unknown");
+    const tighter = planCpu(control({ raplWrite, powerKnown: false, ...throttled(0, 1) })).report;
+    expect(tighter?.result).toBe(result);
+    expect(tighter?.message).toContain("our earlier RAPL cap of 1 W cannot be raised");
   });
 
   it("AGT-17 is blocked with neither, and an error where RAPL failed", () => {

@@ -112,7 +112,7 @@ function settle(
     backend,
     actions: [...releases.flatMap((release) => release.actions ?? []), ...actions],
     report: {
-      result: failed?.result ?? (stuck.length > 0 ? "blocked" : result),
+      result: failed?.result ?? (stuck.length > 0 && result !== "error" ? "blocked" : result),
       message: words.filter((word) => word !== undefined).join("; "),
     },
   };

@@ -175,6 +175,35 @@ describe("how CPUs are throttled", () => {
     expect(backend.undone()).toBeUndefined();
   });
 
+  it("what somebody has made as fast as it was, and is let go of then, is no rival's any more", async () => {
+    const { host, backend } = trial(intelPstate);
+    const slowed = () => host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
+    await backend.throttle(percent(75));
+    const before = slowed();
+    await backend.throttle(percent(25));
+    const released = before.find((path) => !slowed().includes(path)) ?? "";
+    await backend.throttle(percent(75));
+    host.write(released, "3800000");
+    expect(backend.undone()).toContain("3800000 kHz");
+    await backend.throttle(percent(25));
+    expect(backend.undone()).toBeUndefined();
+  });
+
+  it("easing lets go of some, and slows down nothing that somebody has made faster", async () => {
+    const { host, backend } = trial(intelPstate);
+    const slowed = () => host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
+    await backend.throttle(percent(25));
+    const [raised = ""] = slowed();
+    await backend.throttle(percent(75));
+    host.write(raised, "3000000");
+    expect(await backend.ease(percent(50))).toEqual({ result: "applied" });
+    expect(slowed()).toHaveLength(1);
+    expect(host.read(raised)).toBe("3000000");
+    expect(backend.undone()).toMatch(/^cpufreq policy\d to 3000000 kHz$/);
+    await backend.throttle(percent(50));
+    expect(slowed()).toHaveLength(2);
+  });
+
   it("what a rival holds lower is not raised", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.original();

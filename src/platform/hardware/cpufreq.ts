@@ -42,7 +42,7 @@ export class CpufreqBackend implements ThrottleBackend {
   readonly #originals = new Map<number, PolicyOriginal>();
   /** Those that are throttled, or may be since an earlier run: what they read now is not what they were. */
   readonly #throttled = new Set<number>();
-  /** What those that this run has slowed down read afterwards. */
+  /** What those that this run has slowed down, and holds so, read at most. */
   readonly #slowed = new Map<number, Kilohertz>();
   readonly #makeUps = new Map<number, CpufreqPolicy["makeUp"]>();
 
@@ -82,25 +82,11 @@ export class CpufreqBackend implements ThrottleBackend {
   }
 
   async throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
-    if (this.#originals.size === 0) await this.original();
-    const known = CpufreqPolicy.all(this.#files).filter(({ id, isAsleep }) => this.#originals.has(id) && !isAsleep);
-    if (known.length === 0) return { result: "blocked", message: "cpufreq has no policy that can be throttled" };
-    const spread = known.map((policy) => ({ ...this.#makeUp(policy), originalMax: this.#originalMax(policy.id) }));
-    const limits = spreadThrottle(spread, throttlePct, this.#lowest);
-    const limitOf = new Map(limits.map((limit) => [limit.id, limit]));
-    const floors = new Map(spreadThrottle(spread, percent(100), this.#lowest).map(({ id, max }) => [id, max]));
-    const hit = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
-    const changes = known.map((policy) => {
-      const limit = limitOf.get(policy.id);
-      const original = this.#originals.get(policy.id);
-      if (limit === undefined || original === undefined) return undefined;
-      if (hit.has(policy.id)) return slowDown(policy, limit);
-      // Neither slowed by us nor at our floor: somebody else holds it, and it is theirs to let go.
-      const isOurs = this.#throttled.has(policy.id) || maxOf(policy) === floors.get(policy.id);
-      return isOurs ? letGo(policy, original) : undefined;
-    });
-    const outcome = await this.#carryOut(changes, signal);
-    return outcome.result === "applied" ? withSaturation(limits, throttledCount(limits.length, throttlePct)) : outcome;
+    return this.#throttleBy(throttlePct, slowDown, signal);
+  }
+
+  async ease(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
+    return this.#throttleBy(throttlePct, () => undefined, signal);
   }
 
   undone(): string | undefined {
@@ -156,6 +142,31 @@ export class CpufreqBackend implements ThrottleBackend {
       found.push({ cpu: policy.id, current, max: maxOf(policy) });
     }
     return found;
+  }
+
+  /** `slow` makes the change of each policy that is to be slow: none, where only others are let go of. */
+  async #throttleBy(throttlePct: Percent, slow: typeof slowDown, signal?: AbortSignal): Promise<WriteOutcome> {
+    if (this.#originals.size === 0) await this.original();
+    const known = CpufreqPolicy.all(this.#files).filter(({ id, isAsleep }) => this.#originals.has(id) && !isAsleep);
+    if (known.length === 0) return { result: "blocked", message: "cpufreq has no policy that can be throttled" };
+    const spread = known.map((policy) => ({ ...this.#makeUp(policy), originalMax: this.#originalMax(policy.id) }));
+    const limits = spreadThrottle(spread, throttlePct, this.#lowest);
+    const limitOf = new Map(limits.map((limit) => [limit.id, limit]));
+    const floors = new Map(spreadThrottle(spread, percent(100), this.#lowest).map(({ id, max }) => [id, max]));
+    const hit = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
+    // Whoever makes faster what is let go of now undoes nothing, and it may need no write.
+    for (const id of this.#slowed.keys()) if (!hit.has(id)) this.#slowed.delete(id);
+    const changes = known.map((policy) => {
+      const limit = limitOf.get(policy.id);
+      const original = this.#originals.get(policy.id);
+      if (limit === undefined || original === undefined) return undefined;
+      if (hit.has(policy.id)) return slow(policy, limit);
+      // Neither slowed by us nor at our floor: somebody else holds it, and it is theirs to let go.
+      const isOurs = this.#throttled.has(policy.id) || maxOf(policy) === floors.get(policy.id);
+      return isOurs ? letGo(policy, original) : undefined;
+    });
+    const outcome = await this.#carryOut(changes, signal);
+    return outcome.result === "applied" ? withSaturation(limits, throttledCount(limits.length, throttlePct)) : outcome;
   }
 
   #adopt(originals: Iterable<readonly [number, PolicyOriginal]>): void {

@@ -87,6 +87,8 @@ export interface ThrottleBackend {
   throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
   /** What somebody else has made faster again since it was throttled here, in words. */
   undone?(): string | undefined;
+  /** A lesser throttle that only lets go: what somebody else has made faster stays so. */
+  ease?(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
   /** Tells it the originals that an earlier run kept: what is throttled now must not be taken for what it was. */
   adopt?(original: string): void;
   /** What `restore` needs; one text for the whole node. */

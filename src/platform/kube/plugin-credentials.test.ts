@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../clock/index.ts";
+import { redactText } from "../log/index.ts";
 import type { Identity } from "./identity.ts";
 import { loadIdentity } from "./load-identity.ts";
 
@@ -50,6 +51,12 @@ describe("users with an exec plugin", () => {
       await expect(Promise.all([identity.headers(), identity.headers()])).rejects.toThrow("not today");
       expect(calls()).toBe(time);
     }
+  });
+
+  it("fail with a reason that the log does not hide", async () => {
+    const { identity } = await identityOf({ exec }, "echo 'not today' >&2; exit 1");
+    const error: unknown = await identity.headers().catch((reason: unknown) => reason);
+    expect(redactText(String(error))).toContain("failed: not today");
   });
 
   it("impersonate as others do", async () => {

@@ -51,9 +51,8 @@ export async function pluginCredentials(
       const work = asked.applyToHTTPSOptions(options as Parameters<typeof asked.applyToHTTPSOptions>[0]);
       await within(LONGEST_ASK, clock, "answer", work);
     } catch (cause) {
-      throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${pluginOf(user)} gave no credentials: ${said(cause)}`, {
-        cause,
-      });
+      // Not "no credentials: …": the log takes the word behind that for one of them, and hides it.
+      throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${pluginOf(user)} failed: ${said(cause)}`, { cause });
     }
     const { headers, cert, key } = options;
     return {

@@ -1,3 +1,4 @@
+import type { ControlResult } from "../../core/api/index.ts";
 import {
   type CapDevice,
   type CapResolution,
@@ -17,7 +18,7 @@ import { firstPresent, seatsOf } from "./host.ts";
 import type { Owner } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
-import { ThrottleKeeper } from "./throttle-keeper.ts";
+import { type Rivalry, ThrottleKeeper } from "./throttle-keeper.ts";
 
 export interface CpuReport extends DeviceReport {
   readonly mode: CpuBackend;
@@ -135,23 +136,20 @@ export class CpuDevice {
       ...over,
       message: words(message, ...more, reasons),
     });
+    const { rivalry } = this.#throttle;
+    const fought = rivalry && judgeRivalry(rivalry, result);
+    // A write that was left undone for a rival's sake has said so.
+    const rival = rivalry && !message.includes(rivalry.message) ? rivalry.message : undefined;
     if (run.contested !== undefined) {
       // A throttle may stand in for it, and is judged as one.
       const judged =
-        plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap, run.packages) : { result };
+        fought ??
+        (plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap, run.packages) : { result });
       const alarm = { reason: "CapContested", note: run.contested } as const;
-      return tell({ ...judged, alarm }, run.contested);
+      return tell({ ...judged, alarm }, run.contested, rival);
     }
-    const { rivalry } = this.#throttle;
-    if (rivalry?.kind === "contested") {
-      const alarm = { reason: "CapContested", note: rivalry.message } as const;
-      // Some of it may have been let go of meanwhile, which is no success.
-      return result === "applied"
-        ? tell({ result: "blocked", unproven: true, alarm }, rivalry.message)
-        : tell({ result, unproven: true, alarm });
-    }
+    if (fought !== undefined) return tell(fought, rival);
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });
-    if (rivalry !== undefined) return tell({ result: "error", unproven: true }, rivalry.message);
     // A throttle could not be kept either: that none was needed so far makes no success of it.
     if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);
     if (plan.backend === "dvfs") {
@@ -181,6 +179,19 @@ export class CpuDevice {
     return { result: "error", unproven: true, alarm: { reason: "CapNotEffective", note } };
   }
 }
+
+/** That it was set again, or that the rest of it was let go of, is no success. */
+const judgeRivalry = (
+  { kind, message }: Rivalry,
+  result: ControlResult,
+): Pick<DeviceReport, "result" | "alarm" | "unproven"> =>
+  kind === "contested"
+    ? {
+        result: result === "error" ? result : "blocked",
+        unproven: true,
+        alarm: { reason: "CapContested", note: message },
+      }
+    : { result: "error", unproven: true };
 
 const powerOf = ({ backend, board }: Seat, { total, boards }: Reading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);

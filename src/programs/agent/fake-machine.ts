@@ -106,6 +106,13 @@ class FakeThrottle implements ThrottleBackend {
     return this.throttlePct < this.#set ? `the throttle to ${this.throttlePct} %` : undefined;
   }
 
+  async ease(throttlePct: number): Promise<WriteOutcome> {
+    const now = this.throttlePct;
+    const outcome = this.#write(`ease ${throttlePct}`, throttlePct);
+    this.throttlePct = Math.min(now, this.throttlePct);
+    return outcome;
+  }
+
   async original() {
     return { original: `throttled by ${this.throttlePct}` };
   }

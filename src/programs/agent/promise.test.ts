@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../core/units/index.ts";
-import { Trial } from "./trial.ts";
+import { type Agent, Trial } from "./trial.ts";
 
 let trial: Trial;
 beforeEach(async () => {
@@ -11,6 +11,20 @@ beforeEach(async () => {
 afterEach(async () => {
   await trial.end();
 });
+
+/** An agent that has left the field to a rival of its throttle. */
+const foughtOver = async (variables: Readonly<Record<string, string>> = {}): Promise<Agent> => {
+  trial.machine.rapl.absent = "no RAPL";
+  await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+  const agent = trial.start(variables);
+  await trial.pass(2);
+  for (let round = 0; round < 7; round++) {
+    trial.machine.throttle.throttlePct = 10;
+    await trial.pass(20);
+  }
+  expect((await trial.told())?.cpu?.result).toBe("blocked");
+  return agent;
+};
 
 describe("a cap is a promise", () => {
   it("is not called tested before load pushes against it, and proven once it held", async () => {
@@ -132,21 +146,99 @@ describe("a cap is a promise", () => {
     expect(throttle.throttlePct).toBe(40);
   });
 
-  it("X-40 a throttle that somebody fights over is still let go of", async () => {
+  it("once the field is left a throttle goes down with the load, and sets nothing again with it", async () => {
     const { throttle } = trial.machine;
     trial.machine.rapl.absent = "no RAPL";
-    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
+    trial.machine.draw(800);
     trial.start();
-    await trial.pass(2);
+    await trial.pass(600);
+    expect(throttle.throttlePct).toBeGreaterThan(30);
     for (let round = 0; round < 7; round++) {
-      throttle.throttlePct = 10;
+      throttle.throttlePct = 5;
       await trial.pass(20);
     }
     expect((await trial.told())?.cpu?.result).toBe("blocked");
+    const writes = throttle.writes.length;
+    trial.machine.draw(100);
+    await trial.pass(120);
+    const since = throttle.writes.slice(writes);
+    expect(since.length).toBeGreaterThan(0);
+    expect(since.filter((write) => !write.startsWith("ease "))).toEqual([]);
+    expect(throttle.throttlePct).toBe(5);
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+  });
+
+  it("a rival is named where there is no reading to throttle by, too", async () => {
+    const { throttle } = trial.machine;
+    trial.machine.rapl.absent = "no RAPL";
+    trial.machine.draw(800);
+    trial.start();
+    await trial.pass(100);
+    trial.machine.draws.clear();
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+    throttle.throttlePct = 0;
+    await trial.pass(20);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("error");
+    expect(told?.message).toContain("no power reading: the throttle stays");
+    expect(told?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+  });
+
+  it("a new target is tried at once, whoever fought over the one before", async () => {
+    const { throttle } = trial.machine;
+    await foughtOver();
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 50 } });
+    await trial.pass(20);
+    expect(throttle.throttlePct).toBe(50);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+    const writes = throttle.writes.length;
+    throttle.throttlePct = 10;
+    await trial.pass(60);
+    expect(throttle.writes.length).toBe(writes);
+    expect((await trial.told())?.cpu?.result).toBe("blocked");
+  });
+
+  it("with rivals of the limit and of the throttle that stands in for it nothing is applied", async () => {
+    const { rapl, throttle } = trial.machine;
+    trial.machine.draw(800);
+    trial.start();
+    await trial.pass(2);
+    for (let round = 0; round < 7; round++) {
+      rapl.limits.set("package-0", watts(400));
+      await trial.pass(20);
+    }
+    await trial.pass(300);
+    expect(throttle.throttlePct).toBeGreaterThan(20);
+    expect((await trial.told())?.cpu).toMatchObject({ backend: "dvfs", result: "applied" });
+    throttle.throttlePct = 0;
+    await trial.pass(20);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("error");
+    expect(told?.message).toContain("another program keeps setting package-0 to 400 W");
+    expect(told?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+  });
+
+  it("X-40 a throttle that somebody fights over is still let go of", async () => {
+    const { throttle } = trial.machine;
+    await foughtOver();
     await trial.target("a", {});
     await trial.pass(2);
     expect(throttle.throttlePct).toBe(0);
     expect((await trial.told())?.cpu?.result).toBe("none");
+  });
+
+  it("X-41 X-59 … and is restored by the agent that stops, and by the next one where it was kept", async () => {
+    const { throttle } = trial.machine;
+    await (await foughtOver()).stop();
+    expect(throttle.throttlePct).toBe(0);
+    expect(trial.disk.boards).toEqual([]);
+    await (await foughtOver({ RESTORE_ON_EXIT: "false" })).stop();
+    expect(throttle.throttlePct).toBe(10);
+    await trial.untarget("a");
+    trial.start();
+    await trial.pass(2);
+    expect(throttle.throttlePct).toBe(0);
   });
 
   it("what fails again and again rests, and a new target is tried at once", async () => {

@@ -104,8 +104,9 @@ export class ThrottleKeeper {
     return throttlePct === 0 || known ? { result: "applied" } : this.#write(backend, throttlePct, signal);
   }
 
+  /** What is newly asked for: it is tried at once, whoever fought over what was asked for before. */
   async set(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
-    const outcome = await this.#write(backend, throttlePct, signal);
+    const outcome = await this.#write(backend, throttlePct, signal, true);
     if (outcome.result === "applied") this.#dvfs = afterThrottle(throttlePct, this.#clock.monotonic());
     return outcome;
   }
@@ -128,14 +129,19 @@ export class ThrottleKeeper {
     return this.#dvfs.throttlePct === 0 && this.#journal.get(this.#key(backend)) !== undefined;
   }
 
-  async #write(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
+  async #write(
+    backend: ThrottleBackend,
+    throttlePct: Percent,
+    signal: AbortSignal,
+    newlyAsked = false,
+  ): Promise<WriteOutcome> {
     const key = this.#key(backend);
     const name = this.#name(backend);
     const resting = this.#troubles.resting(name, throttlePct);
     if (resting !== undefined) return resting;
-    this.#lookForRival(backend);
+    if (!newlyAsked) this.#lookForRival(backend);
     const contested = this.rivalry?.kind === "contested" ? this.rivalry.message : undefined;
-    // Letting go is no fight.
+    // Letting go is no fight, as long as nothing is set again with it.
     if (contested !== undefined && throttlePct >= this.#dvfs.throttlePct)
       return { result: "blocked", message: contested };
     const fresh = this.#journal.get(key) === undefined;
@@ -151,7 +157,10 @@ export class ThrottleKeeper {
       if (unkept !== undefined) return unkept;
       this.#adopted = name;
     }
-    const outcome = await backend.throttle(throttlePct, signal);
+    const outcome =
+      contested !== undefined && backend.ease !== undefined
+        ? await backend.ease(throttlePct, signal)
+        : await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
       this.#troubles.succeeded(name);
       this.#unsure = false;
