@@ -109,7 +109,9 @@ export class Amdgpu implements GpuBackend {
   }
 
   async power(): Promise<readonly BoardPower[]> {
-    const boards = this.#hwmons.cards().filter((card) => this.#isBoard(card));
+    const seen = new Set(this.#seen.map(({ id }) => id));
+    // What a look has found to be a board is not asked again whether it is one.
+    const boards = this.#hwmons.cards().filter((card) => seen.has(idOf(card)) || this.#describe(card) !== undefined);
     return boards.map((card) => {
       const id = idOf(card);
       const power = this.#powerAt(card.hwmon);
@@ -188,23 +190,18 @@ export class Amdgpu implements GpuBackend {
     });
   }
 
-  /** The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap. */
-  #isBoard({ hwmon }: GpuHwmon): boolean {
-    const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
-    if (microwattsAt(this.#files, `${hwmon}/power1_cap_max`) === 0) return false;
-    return has("power1_cap") || has(AVERAGE) || has(INPUT);
-  }
-
   #describe(found: GpuHwmon): GpuCapBoard | undefined {
-    if (!this.#isBoard(found)) return undefined;
     const { hwmon } = found;
     const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
+    const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
     const max = at("power1_cap_max");
-    const capped = isThere(this.#files, `${hwmon}/power1_cap`);
+    // The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap.
+    if (max === 0) return undefined;
+    const { capped, lost } = this.#capOf(found);
+    if (!capped && !has(AVERAGE) && !has(INPUT)) return undefined;
     const id = idOf(found);
     // 0 says that it goes as low as it likes: no figure to clamp to.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };
-    const lost = capped ? this.#whyUnreadable(found) : undefined;
     const locked = capped ? this.#isVirtual(id) && VIRTUAL : "it has no power limit to set: no power1_cap";
     const warnings = rangeWarnings(range);
     return {
@@ -224,12 +221,13 @@ export class Amdgpu implements GpuBackend {
     return since !== undefined && elapsed(since, this.#clock.monotonic()) < BELIEVED_VIRTUAL_FOR;
   }
 
-  #whyUnreadable(found: GpuHwmon): string | undefined {
+  /** Whether there is a limit, and why it cannot be read where it is. */
+  #capOf(found: GpuHwmon): { readonly capped: boolean; readonly lost?: string } {
     try {
       this.#read(found);
-      return undefined;
+      return { capped: true };
     } catch (error) {
-      return failure(error);
+      return errorCode(error) === "ENOENT" ? { capped: false } : { capped: true, lost: failure(error) };
     }
   }
 }
