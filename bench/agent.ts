@@ -11,6 +11,7 @@ import { type ControlPlane, startControlPlane } from "../test/controlplane/harne
 import type { Identity } from "../test/controlplane/identities.ts";
 import { numbered } from "../test/controlplane/objects.ts";
 import { AgentProcess, bundled } from "./agent-process.ts";
+import { quantile } from "./extender-client.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
@@ -28,6 +29,7 @@ const SHORT_MS = 30_000;
 const POOL_INTERVAL_S = 20;
 const POOL_INTERVALS = 3;
 const AT_ONCE = 48;
+const MEMORY_SAMPLES = 12;
 const twins = `/apis/${apiVersion}/nodetwins`;
 const applied = "application/apply-patch+yaml";
 const inPool = { "bench/pool": "true" };
@@ -142,10 +144,10 @@ async function daemonset(
         figures[`${what}: ticks`] = { unit: "", value: spent.ticks };
         figures[`${what}: processor per tick`] = { unit: "ms", value: (spent.processor * 1000) / spent.ticks };
         figures[`${what}: time per tick`] = { unit: "ms", value: spent.tickMs };
-        figures[`${what}: memory with a tick a second`] = { unit: "MiB", value: memoryOf(agent.pid, "VmRSS") };
+        figures[`${what}: memory with a tick a second`] = { unit: "MiB", value: spent.memory };
         figures[`${what}: memory, highest`] = { unit: "MiB", value: memoryOf(agent.pid, "VmHWM") };
       } else {
-        figures[`${what}: memory`] = { unit: "MiB", value: memoryOf(agent.pid, "VmRSS") };
+        figures[`${what}: memory`] = { unit: "MiB", value: spent.memory };
         figures[`${what}: requests in an idle minute`] = { unit: "", value: spent.requests.length };
         const writes = spent.requests.filter((request) => request.startsWith("patch") || request.startsWith("create"));
         const heartbeats = writes.filter((request) => request.includes("nodetwins"));
@@ -163,13 +165,19 @@ async function daemonset(
 async function idle(agent: AgentProcess, plane: ControlPlane, { user }: Identity, lasting: number) {
   const asked = () => plane.audited().filter((request) => request.user === user);
   const before = { requests: asked().length, ticks: await agent.ticks(), processor: processorSeconds(agent.pid) };
-  await sleep(lasting);
+  const memory: number[] = [];
+  for (let sample = 0; sample < MEMORY_SAMPLES; sample++) {
+    await sleep(lasting / MEMORY_SAMPLES);
+    memory.push(memoryOf(agent.pid, "VmRSS"));
+  }
   const processor = processorSeconds(agent.pid) - before.processor;
   const after = await agent.ticks();
   const ticks = after.count - before.ticks.count;
   return {
     ticks,
     processor,
+    // By the moment it is some MiB more or less: garbage comes and goes.
+    memory: quantile(memory, 0.5),
     tickMs: ((after.seconds - before.ticks.seconds) * 1000) / ticks,
     requests: asked()
       .slice(before.requests)
