@@ -39,7 +39,6 @@ export const scenario: Scenario = {
     { says: "speed held", of: of("speed held"), atLeast: 1 },
     { says: "ticks of the agent that were late, once jobs were placed", of: of("agent's late ticks"), atMost: 0 },
     { says: "checks failed", of: of("checks failed"), atMost: 0 },
-    { says: "cores busy, of two", of: of("cores busy after that"), atMost: 2 },
   ],
 };
 

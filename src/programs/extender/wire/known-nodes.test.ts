@@ -67,7 +67,7 @@ describe("KnownNodes", () => {
     expect(known.find(again, again.indexOf('{"metadata":{"name"'))).toBeGreaterThanOrEqual(0);
   });
 
-  it("X-62 writes a new version over the old one, and takes more only for one that is longer by much", () => {
+  it("writes a new version over the old one, and takes more only for one that is longer by much", () => {
     const known = new KnownNodes();
     const withText = (text: string) => {
       const body = request([node("a", { text }), node("b")]);

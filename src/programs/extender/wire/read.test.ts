@@ -225,7 +225,7 @@ describe("readRequest", () => {
     expect([...slots]).toEqual(expected);
   });
 
-  it("X-12 finds the slots of names that come in their old order, in another, or that are others', whatever came and went", () => {
+  it("finds the slots of names that come in their old order, in another, or that are others', whatever came and went", () => {
     const names = fc.constantFrom("a", "b", "node-1", "node-10", "node-100", "größe", 'a","b', "back\\slash", "\n");
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ list: fc.array(names, { maxLength: 9 }), spaced: fc.boolean() }) },
@@ -249,7 +249,7 @@ describe("readRequest", () => {
     );
   });
 
-  it("X-12 names that are read without hashing them are the expected ones, byte for byte", () => {
+  it("names that are read without hashing them are the expected ones, byte for byte", () => {
     const index = new NameIndex();
     ["node-1", "node-2", "node-3"].forEach((name, slot) => index.set(name, slot));
     const slotsOf = (names: readonly string[]) => {
@@ -276,7 +276,7 @@ describe("readRequest", () => {
     expect(slotsOf(["node-1", "other", "node-3"])).toEqual([5, 1, 2]);
   });
 
-  it("X-12 candidates whose rows are another request's say so, and give nobody's slots", () => {
+  it("candidates whose rows are another request's say so, and give nobody's slots", () => {
     const room = rowsOfRequests();
     const index = new NameIndex();
     const names = Buffer.from('{"pod":{},"nodenames":["a"]}');
@@ -287,7 +287,7 @@ describe("readRequest", () => {
     expect(() => first.slots(index, new Int32Array(1))).toThrow(/another request/);
   });
 
-  it("X-12 lists of two kinds in turn, as a filter and what it has left, are both expected", () => {
+  it("lists of two kinds in turn, as a filter and what it has left, are both expected", () => {
     const index = new NameIndex();
     const all = Array.from({ length: 40 }, (_, slot) => `node-${slot}`);
     all.forEach((name, slot) => index.set(name, slot));
