@@ -301,7 +301,17 @@ describe("amdgpu", () => {
     };
     const bare = without(card(3), "power1_cap", "power1_cap_max", "power1_input");
     const host = new FakeHost(joinTrees(card(0), card(1, zero), partition, bare));
-    expect((await amdgpu(host).look()).boards?.map(({ id }) => id)).toEqual([unique(0)]);
+    const backend = amdgpu(host);
+    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual([unique(0)]);
+    expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
+  });
+
+  it("the second die of an MI250X is no board either where it carries its board's id", async () => {
+    const host = new FakeHost(joinTrees(card(0), card(1, { power1_cap_max: "0", power1_average: "0" })));
+    host.set(`${deviceOf(1)}/unique_id`, unique(0));
+    const backend = amdgpu(host);
+    expect((await backend.look()).boards).toHaveLength(1);
+    expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
   });
 
   it("a card that tells power and takes no limit is locked", async () => {

@@ -110,8 +110,10 @@ export class Amdgpu implements GpuBackend {
 
   async power(): Promise<readonly BoardPower[]> {
     const seen = new Set(this.#seen.map(({ id }) => id));
-    // What a look has found to be a board is not asked again whether it is one.
-    const boards = this.#hwmons.cards().filter((card) => seen.has(idOf(card)) || this.#describe(card) !== undefined);
+    const boards = this.#hwmons
+      .cards()
+      // What a look has found to be a board is asked again only whether it is a second die, which may carry its board's id.
+      .filter((card) => !this.#isSecondDie(card) && (seen.has(idOf(card)) || this.#describe(card) !== undefined));
     return boards.map((card) => {
       const id = idOf(card);
       const power = this.#powerAt(card.hwmon);
@@ -190,13 +192,17 @@ export class Amdgpu implements GpuBackend {
     });
   }
 
+  /** The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap. */
+  #isSecondDie({ hwmon }: GpuHwmon): boolean {
+    return microwattsAt(this.#files, `${hwmon}/power1_cap_max`) === 0;
+  }
+
   #describe(found: GpuHwmon): GpuCapBoard | undefined {
     const { hwmon } = found;
     const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
     const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
+    if (this.#isSecondDie(found)) return undefined;
     const max = at("power1_cap_max");
-    // The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap.
-    if (max === 0) return undefined;
     const { capped, lost } = this.#capOf(found);
     if (!capped && !has(AVERAGE) && !has(INPUT)) return undefined;
     const id = idOf(found);

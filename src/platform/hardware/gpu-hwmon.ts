@@ -40,6 +40,8 @@ export class GpuHwmons {
   cards(): readonly GpuHwmon[] {
     if (++this.#looks % LOOKS_BELIEVED === 0) this.#others.clear();
     const names = namesIn(this.#files, "class/drm").filter((name) => /^card\d+$/.test(name));
+    // One that comes back may be another's by then.
+    for (const name of this.#others.keys()) if (!names.includes(name)) this.#others.delete(name);
     const found = names.flatMap((name) => {
       const known = this.#known.get(name);
       const card = known !== undefined && this.#isSame(known) ? known : this.#search(name);

@@ -102,6 +102,17 @@ describe("Intel's GPUs", () => {
     expect(await backend.look()).toMatchObject({ boards: [{ id: id(0) }] });
   });
 
+  it("a card that was gone is looked at anew, whatever its files said of another driver before", async () => {
+    const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
+    expect(await backend.look()).toHaveProperty("absent");
+    host.remove("class/drm/card0");
+    expect(await backend.look()).toHaveProperty("absent");
+    host.link("class/drm/card0", `../../devices/pci0000:00/${address(0)}/drm/card0`);
+    for (const [file, text] of Object.entries({ name: "i915", power1_max: "120000000" }))
+      host.set(`${hwmon(0)}1/${file}`, text);
+    expect(await backend.look()).toMatchObject({ boards: [{ id: id(0) }] });
+  });
+
   it("a card of another driver that gets one more hwmon is found after a while", async () => {
     const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
     expect(await backend.look()).toHaveProperty("absent");
