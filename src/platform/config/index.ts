@@ -1,4 +1,4 @@
-export { everyProgram } from "./every-program.ts";
+export { everyProgram, loggerOf } from "./every-program.ts";
 export * from "./kinds.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";

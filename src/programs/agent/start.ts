@@ -4,10 +4,11 @@ import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
 import type { FolderLock } from "../../platform/lock/index.ts";
-import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
+import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
@@ -64,7 +65,7 @@ type Work = (runner: NodeRunner) => Promise<void>;
 
 /** `joulie agent`, until a signal ends it. Gives the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
-  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "agent" });
+  const log = loggerOf("agent", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;

@@ -1,8 +1,9 @@
 import process from "node:process";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
@@ -46,7 +47,7 @@ const FAREWELL = milliseconds(5000);
 /** `joulie extender`, until a signal ends it. Gives the exit code. */
 export async function start(config: ExtenderConfig): Promise<number> {
   collectAlone();
-  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "extender" });
+  const log = loggerOf("extender", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;

@@ -1,0 +1,116 @@
+// `joulie …` as a process of its own, for variables that a program reads before anything of it can be injected.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crdOf, kinds } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import type { Texts } from "../../src/platform/config/index.ts";
+import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import type { Row } from "./variable-table.ts";
+
+const MAIN = join(import.meta.dirname, "../../src/main.ts");
+const LONGEST = milliseconds(15_000);
+/** What a mutant needs to reach the process (scripts/mutation/apply.ts). */
+const inherited = ["PATH", "HOME", "NODE_OPTIONS", "JOULIE_MUTANT"];
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `joulie ARGS` until it ends or `until` holds, which ends it by SIGTERM. */
+export async function runJoulie(
+  args: readonly string[],
+  variables: Texts = {},
+  until: (output: string) => boolean = () => false,
+): Promise<Ended> {
+  const env = { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), ...variables };
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  const stop = () => child.kill("SIGTERM");
+  const look = (): void => {
+    if (until(stdout + stderr)) stop();
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+    look();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+    look();
+  });
+  const ended = new AbortController();
+  // Not every condition comes with a line of output.
+  void (async () => {
+    for (let waited = 0; waited < LONGEST; waited += 100) {
+      await systemClock.sleep(milliseconds(100), ended.signal);
+      look();
+    }
+    child.kill("SIGKILL");
+  })().catch(() => undefined);
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      ended.abort();
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+/** An API over HTTP with a folder for files of the test; `use` is given the path of its kubeconfig. */
+export async function withApi<Result>(
+  use: (plane: { api: EmbeddedApi; kubeconfig: string; folder: string }) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
+  const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
+  try {
+    const kubeconfig = join(folder, "kubeconfig");
+    await writeFile(kubeconfig, (await api.listen()).kubeconfig());
+    return await use({ api, kubeconfig, folder });
+  } finally {
+    await api.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+type LogLine = Readonly<Record<string, unknown>>;
+
+/** The rows of LOG_LEVEL, LOG_FORMAT, KUBECONFIG, POD_NAME and POD_NAMESPACE: every program obeys them alike. */
+export function everyProgramRows(program: string, variables: Texts = {}) {
+  /** Without a cluster a program says so in one line and ends. */
+  const known = new Map<string, Promise<Ended>>();
+  const lastWords = async (more: Texts): Promise<string> => {
+    const key = JSON.stringify(more);
+    const run = known.get(key) ?? runJoulie([program], { ...variables, ...more });
+    known.set(key, run);
+    return (await run).stdout.trim();
+  };
+  const isJson = async (more: Texts): Promise<boolean> => (await lastWords(more)).startsWith("{");
+  const isSaid = async (more: Texts): Promise<boolean> => (await lastWords(more)) !== "";
+  const pod = async (more: Texts): Promise<unknown> => (JSON.parse(await lastWords(more)) as LogLine)["pod"];
+  const reached = async ({ KUBECONFIG }: Texts): Promise<boolean> =>
+    withApi(async ({ api, kubeconfig }) => {
+      let asked = false;
+      api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
+      const own = KUBECONFIG === undefined ? {} : { KUBECONFIG: kubeconfig };
+      await runJoulie([program], { ...variables, ...own }, () => asked);
+      return asked;
+    });
+  return {
+    LOG_LEVEL: { value: "silent", observe: isSaid, byDefault: true, changed: false },
+    LOG_FORMAT: { value: "pretty", observe: isJson, byDefault: true, changed: false },
+    KUBECONFIG: { value: "the API's own", observe: reached, byDefault: false, changed: true },
+    POD_NAME: { value: "joulie-7", observe: pod, byDefault: undefined, changed: "joulie-system/joulie-7" },
+    POD_NAMESPACE: {
+      value: "power",
+      beside: { POD_NAME: "joulie-7" },
+      observe: pod,
+      byDefault: "joulie-system/joulie-7",
+      changed: "power/joulie-7",
+    },
+  } satisfies Record<string, Row>;
+}
