@@ -27,13 +27,17 @@ interface Scene {
   readonly operator: Operator;
   /** Everything the server was asked. */
   readonly asked: string[];
-  pass(seconds: number): Promise<void>;
+  /** In steps, since figures come over real sockets. */
+  pass(seconds: number, step?: number): Promise<void>;
+  /** From now on no endpoint of a node answers. */
+  silence(): void;
 }
 
 /** Node a in zone north and rack r1, and beside it node b, which no meter knows. */
 async function withMeters<Seen>(variables: Texts, look: (scene: Scene) => Promise<Seen>): Promise<Seen> {
   const trial = await Trial.begin();
   const asked: string[] = [];
+  let silent = false;
   const server = await servePrometheus(
     () => trial.clock.now(),
     (query) => {
@@ -47,7 +51,7 @@ async function withMeters<Seen>(variables: Texts, look: (scene: Scene) => Promis
     },
     (path) => {
       asked.push(path);
-      return path === "/telemetry/a" ? { packagePowerWatts: 300 } : undefined;
+      return path === "/telemetry/a" && !silent ? { packagePowerWatts: 300 } : undefined;
     },
   );
   try {
@@ -55,14 +59,14 @@ async function withMeters<Seen>(variables: Texts, look: (scene: Scene) => Promis
     await trial.createNode("b");
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(PROMETHEUS, server.url)]);
     const operator = trial.start(Object.fromEntries(own) as Record<string, string>);
-    const pass = async (seconds: number) => {
-      for (let passed = 0; passed < seconds; passed += 0.5) {
-        await trial.clock.advanceAsync(milliseconds(500));
+    const pass = async (seconds: number, step = 0.5) => {
+      for (let passed = 0; passed < seconds; passed += step) {
+        await trial.clock.advanceAsync(milliseconds(step * 1000));
         await server.idle();
       }
     };
     await pass(10);
-    return await look({ trial, operator, asked, pass });
+    return await look({ trial, operator, asked, pass, silence: () => void (silent = true) });
   } finally {
     await trial.end();
     await server.close();
@@ -91,6 +95,14 @@ export const power = async (variables: Texts): Promise<string> =>
   withMeters(variables, async ({ trial }) => {
     const { source, measuredNodePowerW } = (await trial.twin("a")).status?.powerMeasurement ?? {};
     return `${source} ${measuredNodePowerW?.toFixed(0)} W`;
+  });
+
+/** What is left of the power of node a eleven minutes after its meter fell silent. */
+export const powerLater = async (variables: Texts): Promise<number | undefined> =>
+  withMeters(variables, async ({ trial, pass, silence }) => {
+    silence();
+    await pass(660, 5);
+    return (await trial.twin("a")).status?.powerMeasurement?.measuredNodePowerW;
   });
 
 /** The sources whose samples were dropped, or which have trouble, by the names they are told by. */

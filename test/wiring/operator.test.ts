@@ -53,6 +53,13 @@ const table: VariableTable = {
       byDefault: "aaaaabbbbbbb",
       changed: "aabbbbaaabbb",
     },
+    {
+      value: "10m",
+      beside: { ...endpoint, OPERATOR_NODE_POWER_SOURCE: "http" },
+      observe: meters.powerLater,
+      byDefault: undefined,
+      changed: 300,
+    },
   ],
   TWIN_HEARTBEAT: { value: "1m", observe: seen.refreshes, byDefault: 5, changed: 11 },
   WRITE_NODE_POWER_PROFILES: { value: "true", observe: seen.mirrored, byDefault: [], changed: ["a", "b"] },

@@ -1,5 +1,6 @@
 // The tables of test/wiring: for every variable of a program, a value that is not its default and what changes because of it.
 import { describe, expect, it } from "vitest";
+import type * as z from "zod";
 import { type ConfigSchema, parseConfig, type Texts, variableNames } from "../../src/platform/config/index.ts";
 
 /** Starts the program with these variables, and gives what it then does, in few words. */
@@ -38,21 +39,42 @@ export function describeVariables(program: string, config: ConfigSchema, table: 
       expect(Object.keys(table).toSorted()).toEqual(variableNames(config).toSorted());
     });
 
-    it.each(Object.entries(table))("%s has an effect", async (name, rows) => {
+    it.each(Object.entries(table))("%s has an effect", { timeout: 60_000 }, async (name, rows) => {
       for (const { value, beside = {}, observe, byDefault, changed } of [rows].flat()) {
         expect(valueOf(config, name, { ...beside, [name]: value })).not.toEqual(valueOf(config, name, beside));
         expect(changed).not.toEqual(byDefault);
-        expect(await observed(observe, beside), `without ${name}`).toEqual(byDefault);
-        expect(await observed(observe, { ...beside, [name]: value }), `${name}=${value}`).toEqual(changed);
+        const [without, obeyed] = await Promise.all([
+          observed(observe, beside),
+          observed(observe, { ...beside, [name]: value }),
+        ]);
+        matches(without, byDefault, `without ${name}`);
+        matches(obeyed, changed, `${name}=${value}`);
       }
     });
   });
 }
 
-const machine = { isTerminal: false, exists: () => false };
+/** Of an object that is observed a row names the members that matter to it. */
+function matches(seen: unknown, expected: unknown, when: string): void {
+  const isObject = typeof expected === "object" && expected !== null && !Array.isArray(expected);
+  if (isObject) expect(seen, when).toMatchObject(expected);
+  else expect(seen, when).toEqual(expected);
+}
 
-function valueOf(config: ConfigSchema, name: string, flags: Texts): unknown {
-  const parsed = parseConfig(config, { env: {}, flags, machine });
-  if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
-  return parsed.value.values[name];
+/** Whatever is given by the environment or as a flag. */
+export function parsedTexts<Config extends ConfigSchema>(config: Config, texts: Texts) {
+  const flags = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
+  return parseConfig(config, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+}
+
+export function configured<Config extends ConfigSchema>(config: Config, texts: Texts): z.output<Config> {
+  const parsed = parsedTexts(config, texts);
+  if (parsed.ok) return parsed.value.values;
+  throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
+}
+
+function valueOf(config: ConfigSchema, name: string, texts: Texts): unknown {
+  const parsed = parsedTexts(config, texts);
+  // A value that is refused beside others has an effect, too.
+  return parsed.ok ? parsed.value.values[name] : parsed.error.problems.map(({ message }) => message).join("; ");
 }

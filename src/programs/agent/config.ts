@@ -148,7 +148,8 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_GPU_CONTROL_MODE: choice(["auto", "powercap"], {
         default: "auto",
-        about: "How GPU control works; powercap is the only way there is, and auto takes it.",
+        about:
+          "How GPUs are controlled, as /debug/node shows it; powercap is the only way there is, and auto takes it.",
       }),
       TELEMETRY_HTTP_TIMEOUT_SECONDS: quantity(seconds, {
         default: "5",
@@ -185,18 +186,15 @@ export type AgentConfig = z.output<typeof agentConfig>;
 
 /** What an agent needs to know of the machine it runs on, cluster or not. */
 const machine = {
-  HARDWARE_CATALOG_PATH: agentConfig.shape.HARDWARE_CATALOG_PATH,
   HOST_SYS_ROOT: agentConfig.shape.HOST_SYS_ROOT,
   HOST_PROC_ROOT: agentConfig.shape.HOST_PROC_ROOT,
   NVML_LIBRARY: agentConfig.shape.NVML_LIBRARY,
   STATE_DIR: agentConfig.shape.STATE_DIR,
-  DVFS_MIN_FREQ_KHZ: agentConfig.shape.DVFS_MIN_FREQ_KHZ,
 } as const;
 
-/** `joulie agent restore`. */
+/** `joulie agent restore`. It puts back what the journal holds: no catalogue, no throttle and no time limit but the journal's. */
 export const restoreConfig = configOf({
   ...machine,
-  TELEMETRY_HTTP_TIMEOUT_SECONDS: agentConfig.shape.TELEMETRY_HTTP_TIMEOUT_SECONDS,
   TELEMETRY_HTTP_TOKEN_FILE: agentConfig.shape.TELEMETRY_HTTP_TOKEN_FILE,
   TELEMETRY_HTTP_CA_FILE: agentConfig.shape.TELEMETRY_HTTP_CA_FILE,
 });
@@ -205,6 +203,8 @@ export type RestoreConfig = z.output<typeof restoreConfig>;
 /** `joulie agent probe`. */
 export const probeConfig = configOf({
   ...machine,
+  HARDWARE_CATALOG_PATH: agentConfig.shape.HARDWARE_CATALOG_PATH,
+  DVFS_MIN_FREQ_KHZ: agentConfig.shape.DVFS_MIN_FREQ_KHZ,
   ...flagsOnly("This look", {
     JSON: flag({ default: "false", about: "Print JSON for programs." }),
     CPU_PCT: percentage({ default: "60", about: "The CPU cap to try out, in percent of the maximum." }),

@@ -1,15 +1,18 @@
 import process from "node:process";
+import { builtinCatalogue } from "../../core/inventory/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { RestoreConfig } from "./config.ts";
 import type { Host } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
+import { journalName } from "./originals.ts";
 import { lockOrNone } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
+
+/** How long a connection may take; for an answer the journal has a time limit of its own. */
+const CONNECTING = milliseconds(5000);
 
 export interface RestoreWorld {
   readonly files: JournalFiles;
@@ -30,9 +33,8 @@ export async function restore(
     );
     return 1;
   }
-  const log: Logger = createLogger({ level: "silent", program: "agent" });
   const clock = systemClock;
-  const host = openHost(config, hostRoots(config), clock, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
+  const host = openHost(config, hostRoots(config), clock, builtinCatalogue);
   try {
     return await restoreAll(config, { files: journalFiles(config.STATE_DIR), clock, host, out });
   } finally {
@@ -50,7 +52,7 @@ export async function restoreAll(config: RestoreConfig, { files, clock, host, ou
   }
   const http = new HttpClient({
     clock,
-    timeout: milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000),
+    timeout: CONNECTING,
     tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
     caFile: config.TELEMETRY_HTTP_CA_FILE,
   });
@@ -61,7 +63,10 @@ export async function restoreAll(config: RestoreConfig, { files, clock, host, ou
       const { result, message } = await restorer.restore(entry, new AbortController().signal);
       if (result === "applied") journal.drop(entry);
       else failed++;
-      out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${message ?? result}`}\n`);
+      // A board that nothing drives any more is unknown; why that is helps.
+      const { absent } = result !== "applied" && entry.backend === journalName(host.gpu) ? await host.gpu.look() : {};
+      const why = [message ?? result, absent].filter((part) => part !== undefined).join(": ");
+      out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${why}`}\n`);
     }
     await journal.flush();
   } finally {

@@ -71,9 +71,8 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    nodeNameOf(config);
-    // A pool reads thousands of answers a minute, and the better code is worth its memory there.
-    if (config.AGENT_MODE === "daemonset") keepFirstCompilation();
+    // A pool, which has no node of its own, reads thousands of answers a minute: better code is worth its memory there.
+    if (nodeNameOf(config) !== "") keepFirstCompilation();
     const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
     transport = new HttpTransport({ identity });
     lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });
