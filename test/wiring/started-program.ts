@@ -31,9 +31,12 @@ export async function runJoulie(
   const env = { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), ...variables };
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
-  const stop = () => child.kill("SIGTERM");
+  let told = false;
+  // Once: a second signal ends a program at once.
   const look = (): void => {
-    if (until(stdout + stderr)) stop();
+    if (told || !until(stdout + stderr)) return;
+    told = true;
+    child.kill("SIGTERM");
   };
   child.stdout.on("data", (chunk: Buffer) => {
     stdout += chunk.toString();

@@ -47,6 +47,14 @@ export function describeVariables(program: string, config: ConfigSchema, table: 
           observed(observe, beside),
           observed(observe, { ...beside, [name]: value }),
         ]);
+        if (process.env["SHOW"]) {
+          console.log(name, JSON.stringify(without), JSON.stringify(obeyed));
+          continue;
+        }
+        if (process.env["SHOW"]) {
+          console.log(name, JSON.stringify(without), JSON.stringify(obeyed));
+          continue;
+        }
         matches(without, byDefault, `without ${name}`);
         matches(obeyed, changed, `${name}=${value}`);
       }
