@@ -6,6 +6,7 @@ export {
   type ModelCaps,
   type ProfileCaps,
 } from "./caps.ts";
+export { heldUntil, lastTransitionTime } from "./dwell.ts";
 export {
   blockingTaintOf,
   type Eligibility,
