@@ -18,8 +18,8 @@ const promoted = (offset: number) => twin({ schedulableClass: "performance", las
 describe("X-96 the hold of a promoted node", () => {
   it("ends PROFILE_MIN_DWELL after the promotion, to the millisecond", () => {
     expect(heldUntil(promoted(0), DWELL, NOW)).toBe(NOW + DWELL);
-    expect(heldUntil(promoted(-DWELL + 1), DWELL, NOW)).toBe(NOW + 1);
-    expect(heldUntil(promoted(-DWELL), DWELL, NOW)).toBeUndefined();
+    expect(heldUntil(promoted(1 - DWELL), DWELL, NOW)).toBe(NOW + 1);
+    expect(heldUntil(promoted(0 - DWELL), DWELL, NOW)).toBeUndefined();
   });
 
   it("tolerates a clock that is ahead by less than the dwell time, and no more", () => {

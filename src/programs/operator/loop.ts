@@ -149,7 +149,8 @@ export class Loop {
       if (shown !== undefined) figures.shown(shown, seen.state, settings);
       if (intruders !== undefined) news.intruders(shown, name, intruders);
     }
-    changes.observe("pods", "cluster", current ? "readable" : "not readable: no node goes down");
+    const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node goes down`;
+    changes.observe("lists", "cluster", lists);
     changes.flush();
   }
 }

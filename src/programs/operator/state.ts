@@ -167,9 +167,15 @@ export class ClusterState implements ClusterView {
   }
 
   get current(): boolean {
-    const { nodes, twins, pods, hardware } = this.#reflected;
+    return this.outdated.length === 0;
+  }
+
+  /** Which lists are not surely as the server has them now. Each of them keeps nodes from going down. */
+  get outdated(): readonly string[] {
+    const { hardware, ...rest } = this.#reflected;
+    const outdated = Object.entries(rest).flatMap(([name, reflector]) => (isCurrent(reflector) ? [] : [name]));
     // Hardware says which nodes are the densest: until it was read once, a node might go down only to come back.
-    return hardware.hasSynced && [nodes, twins, pods].every(isCurrent);
+    return hardware.hasSynced ? outdated : [...outdated, "hardware"];
   }
 
   get nodesCurrent(): boolean {
