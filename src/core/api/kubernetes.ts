@@ -55,6 +55,8 @@ export interface NodeSelectorTerm {
 
 export interface PodSpec {
   readonly nodeName?: string;
+  /** The scheduler passes the pod over until the last one is removed. */
+  readonly schedulingGates?: readonly { readonly name: string }[];
   readonly nodeSelector?: Labels;
   readonly affinity?: {
     readonly nodeAffinity?: {

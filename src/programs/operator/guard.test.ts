@@ -299,6 +299,26 @@ describe("the guard, through the API", () => {
     expect(await performing()).toBe(3);
   });
 
+  it("X-27 scheduling-gated pods do not raise P until their gates are removed", async () => {
+    trial.start({
+      POLICY_TYPE: "queue_aware_v1",
+      QUEUE_HP_BASE_FRAC: "0",
+      QUEUE_HP_MIN: "1",
+      QUEUE_PERF_PER_HP_NODE: "1",
+    });
+    await trial.pass(SOON + 5);
+    expect((await trial.shown("b")).spec).toBe("eco");
+    const schedulingGates = [{ name: "example.com/quota" }];
+    for (const name of ["x", "y", "z"])
+      await trial.createPod(name, undefined, { ...performancePod, spec: { schedulingGates } });
+    await trial.pass(TICK);
+    expect((await trial.shown("b")).spec).toBe("eco");
+    const ungated = { spec: { schedulingGates: [] } };
+    for (const name of ["x", "y"]) await trial.hand.mergePatch(resources.pods, { name, namespace: "default" }, ungated);
+    await trial.pass(SOON);
+    expect((await trial.shown("b")).spec).toBe("performance");
+  });
+
   it("OPR-20 OPR-28 after a restart a node goes on from where its NodeTwin says; no pod is ever touched", async () => {
     await trial.createPod("worker", "b", performancePod);
     const first = trial.start();
