@@ -18,6 +18,7 @@ import {
   Reflector,
   type ReflectorOptions,
   resources,
+  unreadOf,
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
@@ -161,9 +162,7 @@ export class ClusterState implements ClusterView {
 
   /** What is not known yet, for /readyz. */
   get missing(): readonly string[] {
-    return Object.entries(this.#reflected)
-      .filter(([, reflector]) => !reflector.hasSynced)
-      .map(([name]) => name);
+    return unreadOf(this.#reflected);
   }
 
   get current(): boolean {
