@@ -2,7 +2,8 @@ import { annotations, type Pod } from "../api/index.ts";
 import { annotationOf } from "./pod-parts.ts";
 
 /** What a pod says about itself; standard unless it says performance. */
-export type WorkloadClass = "performance" | "standard";
+export const workloadClasses = ["performance", "standard"] as const;
+export type WorkloadClass = (typeof workloadClasses)[number];
 
 export interface WorkloadClassReading {
   readonly workloadClass: WorkloadClass;

@@ -25,6 +25,7 @@ import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { Latest } from "./latest.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
 import { clusterNodeOf, readAs } from "./projection.ts";
+import type { PodOfUnknownClass } from "./unknown-class-events.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -47,13 +48,18 @@ const AWAITED_FOR = milliseconds(180_000);
 /** How long the first pass waits for what it can do without. */
 const GRACE = milliseconds(15_000);
 
+/** The names of a pod are kept only where somebody has to be told of it. */
+interface WatchedPod extends PodSummary {
+  readonly misspelt?: PodOfUnknownClass;
+}
+
 /** The cluster as this operator knows it, kept up to date by watches. */
 export class ClusterState implements ClusterView {
   readonly #clock: Clock;
   readonly #onNews: () => void;
   readonly #reflected: {
     readonly nodes: Reflector<ClusterNode>;
-    readonly pods: Reflector<PodSummary, "node">;
+    readonly pods: Reflector<WatchedPod, "node" | "misspelt">;
     readonly hardware: Reflector<NodeHardware>;
     readonly twins: Reflector<NodeTwin>;
     readonly profiles: Reflector<NodePowerProfile>;
@@ -96,15 +102,18 @@ export class ClusterState implements ClusterView {
         } else this.#nodeless.delete(change.key);
         return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
       }),
-      pods: reflect<PodSummary, "node">(
+      pods: reflect<WatchedPod, "node" | "misspelt">(
         {
           resource: resources.pods,
           project: (object) => {
             const pod = this.podOf(object);
-            if (pod.unrecognisedClass !== undefined) onUnknownClass(pod.unrecognisedClass);
-            return pod;
+            const { unrecognisedClass: text } = pod;
+            if (text === undefined) return pod;
+            onUnknownClass(text);
+            const { namespace = "", name, uid = "" } = object.metadata;
+            return { ...pod, misspelt: { namespace, name, uid, text } };
           },
-          indexes: { node: (pod) => pod.node },
+          indexes: { node: (pod) => pod.node, misspelt: (pod) => pod.misspelt && "any" },
         },
         (change) => {
           this.#allPodsVersion++;
@@ -212,6 +221,12 @@ export class ClusterState implements ClusterView {
 
   podsOn(node: string): Iterable<PodSummary> {
     return this.#reflected.pods.store.by("node", node);
+  }
+
+  /** Pods whose class annotation names no class. */
+  *podsOfUnknownClass(): Iterable<PodOfUnknownClass> {
+    for (const { misspelt } of this.#reflected.pods.store.by("misspelt", "any"))
+      if (misspelt !== undefined) yield misspelt;
   }
 
   podsVersion(node: string): number {
