@@ -24,7 +24,7 @@ it("X-98 without the CRDs the agent says once which are missing, and enforces ta
         `the CustomResourceDefinition ${plural}.joulie.io is not installed; install it with "kubectl apply -f charts/joulie/crds"; trying again`,
     ),
   );
-  for (const kind of kinds) await trial.hand.create(crds, { ...crdOf(kind) } as never);
+  for (const kind of kinds) await trial.hand.create(crds, { ...crdOf(kind) });
   await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
   await trial.pass(90);
   expect(trial.machine.rapl.writes).toEqual(["cap package-0 210", "cap package-1 210"]);
