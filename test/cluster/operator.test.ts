@@ -110,7 +110,7 @@ describe("the operator on a real control plane", () => {
   it("OPR-16 OPR-20 OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 X-22 goes through every edge of the state machine with real pods", async () => {
     await plane.createNodes(["fsm-a", "fsm-b"], { labels: managed });
     await plane.createPods(["worker"], { ...performancePod, phase: "Running", spec: { nodeName: "fsm-b" } });
-    start();
+    start({ PROFILE_MIN_DWELL: "0s" });
     await comesToShow("fsm-a", performance);
     await comesToShow("fsm-b", draining);
     // Re-checked tick after tick.
