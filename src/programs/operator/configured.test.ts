@@ -42,7 +42,7 @@ describe("what is configured reaches the cluster", () => {
     expect(plan.performanceNodesAskedFor).toBe(selected.length);
     for (const name of names) {
       const label = (await trial.labelsOf(name))["joulie.io/power-profile"];
-      expect(label, name).toBe(selected.includes(name) ? "performance" : undefined);
+      expect(label).toBe(selected.includes(name) ? "performance" : undefined);
     }
   });
 

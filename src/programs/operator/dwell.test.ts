@@ -37,7 +37,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     for (let turn = 0; turn < 30; turn++) {
       await trial.createPod(`extra-${turn}`, undefined, performancePod);
       await trial.pass(SOON);
-      expect(await profileOf("b"), `turn ${turn}`).toBe("performance");
+      expect(await profileOf("b")).toBe("performance");
       await remove(`extra-${turn}`);
       await trial.pass(SOON);
     }
