@@ -75,7 +75,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
     await trial.createPod("odd", undefined, annotated(`a\n"\u009b\u202e${"x".repeat(2000)}`));
     await trial.pass(SOON);
     const [{ note } = { note: "" }] = await warnings();
-    expect(note).toContain(`is "a\\n\\"\\u009b\\u202e${"x".repeat(57)}…"; allowed are`);
+    expect(note).toContain(`is "a\\n\\"\\u009b\\u202e${"x".repeat(58)}…"; allowed are`);
     expect(note.length).toBeLessThan(250);
   });
 

@@ -9,15 +9,13 @@ export interface PodOfUnknownClass {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** What the annotation says. */
+  /** What the annotation says, shortened. */
   readonly text: string;
 }
 
 /** A Deployment of a thousand replicas is one mistake: its events must not crowd out those about nodes. */
 const MOST_PER_MINUTE = 50;
 const MINUTE = 60_000;
-/** The beginning says which it is. */
-const LONGEST = 63;
 
 /** Warns on each Pod whose class annotation is misspelt, once per pod and value. */
 export class UnknownClassEvents {
@@ -61,6 +59,5 @@ export class UnknownClassEvents {
   }
 }
 
-/** In quotes, short and on one line: anybody who may create pods chooses the text. */
-const quoted = (text: string): string =>
-  printable(JSON.stringify(text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text));
+/** In quotes and on one line: anybody who may create pods chooses the text. */
+const quoted = (text: string): string => printable(JSON.stringify(text));
