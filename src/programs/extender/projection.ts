@@ -1,4 +1,5 @@
 import {
+  archLabel,
   type Labels,
   type Node,
   type NodeHardware,
@@ -26,6 +27,7 @@ export type WatchedTwin = Pick<NodeTwin, "status"> & {
 
 const VENDORS = /^(?:joulie\.io|nvidia\.com|amd\.com|gpu\.intel\.com)\//;
 const featureLabels: ReadonlySet<string> = new Set([
+  archLabel,
   ...Object.values(nfdCpuLabels),
   ...Object.values(nfdGpuLabels).flat(),
 ]);

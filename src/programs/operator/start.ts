@@ -2,6 +2,7 @@ import process from "node:process";
 import { fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
@@ -69,7 +70,7 @@ export async function start(config: OperatorConfig): Promise<number> {
 /** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = settingsOf(config, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
   const instance = config.POD_NAME ?? "joulie-operator";
   const client = new KubeClient({
     transport,
