@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type Labels,
-  labels as labelNames,
-  type NodeHardwareStatus,
-  type NodeTwinStatus,
-} from "../../core/api/index.ts";
+import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../core/api/index.ts";
 import { type Catalogue, type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import {
@@ -20,7 +15,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { Backlog } from "./backlog.ts";
-import { type WatchedNode, type WatchedTwin, watchedHardware, watchedNode, watchedTwin } from "./projection.ts";
+import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projection.ts";
 import { TwinRefreshes } from "./twin-refreshes.ts";
 import { NameIndex } from "./wire/index.ts";
 
@@ -62,6 +57,7 @@ export class ClusterState {
   /** Why each slot's node is refused to performance pods, by its twin or else by the label in the cache: 0 where it is not. */
   #rejections = new Uint8Array(64);
   readonly #catalogue: Catalogue;
+  readonly #nodeLabels: ScoringSettings["nodeLabels"];
   readonly #refreshes: TwinRefreshes;
   readonly #backlog: Backlog;
   #wasWhole = false;
@@ -78,6 +74,7 @@ export class ClusterState {
     const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
     this.kernel = new ScoringKernel(settings);
     this.#catalogue = catalogue;
+    this.#nodeLabels = settings.nodeLabels;
     this.#refreshes = new TwinRefreshes(settings.stalenessThreshold, (gap) =>
       log.warn(
         {
@@ -94,7 +91,7 @@ export class ClusterState {
       nodes: new Reflector({
         ...base,
         resource: resources.nodes,
-        project: watchedNode,
+        project: nodeProjection(Object.values(settings.nodeLabels)),
         onChange: (changes) => this.#take(changes, (change) => this.#nodeChanged(change)),
       }),
       twins: new Reflector({
@@ -207,10 +204,12 @@ export class ClusterState {
       longer.set(this.#rejections);
       this.#rejections = longer;
     }
+    const { powerProfile, draining } = this.#nodeLabels;
     this.#rejections[slot] = rejectionCode(
       "performance",
       node?.twin?.schedulableClass,
-      node?.labels[labelNames.powerProfile],
+      node?.labels[powerProfile],
+      node?.labels[draining],
     );
   }
 

@@ -18,6 +18,7 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
+import { removeFormerLabels } from "./former-labels.ts";
 import { Loop } from "./loop.ts";
 import { News } from "./news-events.ts";
 import { planPage } from "./plan-page.ts";
@@ -143,11 +144,16 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         .catch((err: unknown) => {
           if (!term.aborted) log.error({ err }, "measuring has ended");
         });
+      const { powerProfile, draining } = settings.labels;
+      const cleaning = removeFormerLabels(
+        { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
+        term,
+      );
       const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
       try {
         await loop.run(own, ready, term);
       } finally {
-        await Promise.all([own.stop(), measuring]);
+        await Promise.all([own.stop(), measuring, cleaning]);
         writer = undefined;
       }
     },
