@@ -38,6 +38,17 @@ describe("the twin that the operator publishes", () => {
     expect(await measured("g")).toMatchObject({ source: "agent", measuredNodePowerW: 4690 });
   });
 
+  it("X-31 goes by an agent's reading until it is three minutes old, whatever the agent's interval", async () => {
+    await trial.createNode("n");
+    trial.start({ RECONCILE_INTERVAL: "5s" });
+    await trial.pass(SOON);
+    await reported("n", { cpu: 123 });
+    await trial.pass(170);
+    expect(await measured("n")).toMatchObject({ source: "agent", measuredNodePowerW: 123 });
+    await trial.pass(20);
+    expect((await measured("n"))?.source).toBe("static");
+  });
+
   it("TWN-10 X-81 powerTrendWPerMin follows the readings: positive while they rise, negative while they fall", async () => {
     await trial.createNode("n");
     trial.start();
