@@ -21,7 +21,7 @@ interface LabelledNode extends KubeObject {
  * Labels on a node that an operator has set and this one does not: POWER_PROFILE_LABEL or DRAINING_LABEL were others then. The
  * API server keeps who set which field, so nothing has to be remembered. A label that anybody else claims too is theirs.
  */
-export function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>): string[] {
+function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>): string[] {
   const held = (metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => ({
     isOurs: manager === fieldManagers.operator,
     fields: fieldsV1?.["f:metadata"]?.["f:labels"] ?? {},

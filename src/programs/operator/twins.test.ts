@@ -46,7 +46,7 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
   const targets = names.map((name) => {
     const node = { metadata: { name, labels: { "joulie.io/rack": `r${name.slice(-1)}` } } };
     const view = hardwareView(node, undefined);
-    const caps = effectiveCaps({ nodeName: name, profile: "performance" }, view);
+    const caps = effectiveCaps({}, view);
     const target = {
       name,
       managed: { name, node, shape: { view, density: densityOf(view) } },
