@@ -202,6 +202,7 @@ describe("the names of the contract", () => {
         "amd.com/gpu.product",
         "amd.com/gpu.family",
       ],
+      archLabel: "kubernetes.io/arch",
       nfdCpuLabels: {
         vendor: "feature.node.kubernetes.io/cpu-vendor",
         vendorId: "feature.node.kubernetes.io/cpu-model.vendor_id",

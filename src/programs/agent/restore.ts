@@ -1,10 +1,10 @@
 import process from "node:process";
 import { milliseconds } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { RestoreConfig } from "./config.ts";
 import type { Host } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";

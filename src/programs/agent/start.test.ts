@@ -68,11 +68,23 @@ describe("what an agent needs", () => {
   it("AGT-22 warns at the start of an interval in which an energy counter goes round", async () => {
     const agent = trial.start({ RECONCILE_INTERVAL: "20m" });
     await trial.pass(1);
-    const warnings = agent.logs.filter(({ level }) => level === "warn");
+    const warnings = agent.logs.filter(({ zone }) => zone !== undefined);
     expect(warnings.map(({ zone, most }) => `${String(zone)} ${String(most)}`)).toEqual([
       "package-0 11m53s",
       "package-1 11m53s",
     ]);
+  });
+
+  it("X-31 warns at the start of an interval after which the operator takes a reading for old", async () => {
+    const warnings = (agent: ReturnType<typeof trial.start>) =>
+      agent.logs.filter(({ msg }) => msg.includes("longer than the operator goes by a reading"));
+    const patient = trial.start({ RECONCILE_INTERVAL: "181s" });
+    await trial.pass(1);
+    expect(warnings(patient)).toMatchObject([{ level: "warn", interval: "3m1s", freshFor: "3m" }]);
+    await patient.stop();
+    const usual = trial.start({ RECONCILE_INTERVAL: "180s" });
+    await trial.pass(1);
+    expect(warnings(usual)).toEqual([]);
   });
 
   it("a server that does not select by our fields is watched whole, and only what is for the node counts", async () => {

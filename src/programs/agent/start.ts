@@ -2,7 +2,9 @@ import process from "node:process";
 import { fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
+import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
@@ -12,7 +14,6 @@ import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts"
 import { systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
 import { afterGrace, inTime } from "./ending.ts";
 import { farewell } from "./farewell.ts";
@@ -117,6 +118,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     );
   const machine = isPool ? undefined : await world.openHost(catalogue);
   if (machine !== undefined) warnOfGaps(machine, config, log);
+  if (config.RECONCILE_INTERVAL > agentReadingFreshFor)
+    log.warn(
+      { interval: formatDuration(config.RECONCILE_INTERVAL), freshFor: formatDuration(agentReadingFreshFor) },
+      "RECONCILE_INTERVAL is longer than the operator goes by a reading: nodes count as unmeasured in between",
+    );
   const client = new KubeClient({
     transport,
     clock: ioClock,

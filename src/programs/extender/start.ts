@@ -1,5 +1,6 @@
 import process from "node:process";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
@@ -69,6 +70,7 @@ export async function start(config: ExtenderConfig): Promise<number> {
 export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = scoringSettingsOf(config);
+  const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
   const budget = new ByteBudget(2 * maxBodyBytes, LONGEST_LINE, ioClock);
   const metrics = new ProgramMetrics(ioClock);
@@ -79,6 +81,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     random,
     log,
     settings,
+    catalogue,
     cacheTtl: config.CACHE_TTL,
     onLeave: (name, slot) => figures.left(name, slot),
   });
@@ -90,7 +93,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     clock,
     onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
-  const reader = new RequestReader(ioClock, state.index);
+  const reader = new RequestReader(ioClock, state.index, settings.nodeLabels);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
   // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
   const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);

@@ -2,6 +2,7 @@ import process from "node:process";
 import { fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
@@ -17,6 +18,7 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
+import { removeFormerLabels } from "./former-labels.ts";
 import { Loop } from "./loop.ts";
 import { News } from "./news-events.ts";
 import { planPage } from "./plan-page.ts";
@@ -70,7 +72,7 @@ export async function start(config: OperatorConfig): Promise<number> {
 /** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = settingsOf(config, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
   const instance = config.POD_NAME ?? "joulie-operator";
   const client = new KubeClient({
     transport,
@@ -155,11 +157,16 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         .catch((err: unknown) => {
           if (!term.aborted) log.error({ err }, "measuring has ended");
         });
+      const { powerProfile, draining } = settings.labels;
+      const cleaning = removeFormerLabels(
+        { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
+        term,
+      );
       const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
       try {
         await loop.run(own, ready, term);
       } finally {
-        await Promise.all([own.stop(), measuring]);
+        await Promise.all([own.stop(), measuring, cleaning]);
         writer = undefined;
       }
     },
