@@ -177,15 +177,15 @@ describe("a pass", () => {
   it.each([
     // An estimate stays below the cap, which is 224 W here; a meter says what it says.
     ["auto", "utilization", 299, "utilization", 224],
-    ["auto", "utilization", 301, "static", 47.04],
-    ["auto", "agent", 10, "static", 47.04],
+    ["auto", "utilization", 301, "static", 47],
+    ["auto", "agent", 10, "static", 47],
     ["utilization", "utilization", 10, "utilization", 224],
     ["utilization", "static", 10, undefined, undefined],
     ["http", "http", 10, "http", 1e6],
     ["http", "prometheus", 10, undefined, undefined],
     ["prometheus", "kepler", 10, "kepler", 1e6],
     ["prometheus", "prometheus", 301, undefined, undefined],
-    ["static", "utilization", 10, "static", 47.04],
+    ["static", "utilization", 10, "static", 47],
   ] as const)(
     "X-31 with %s and nothing read yet, what was published from %s %d s ago makes it %s, %d W",
     (mode, published, age, source, power) => {
