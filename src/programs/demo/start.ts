@@ -1,4 +1,4 @@
-import { createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { createLogger } from "../../platform/log/index.ts";
 import { untilStopped } from "../../platform/serve/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { runDemo } from "./demo.ts";
+import { isForeground, listenToKeys } from "./keys.ts";
 import { summaryText } from "./summary.ts";
 
 /** What still runs when all has been said is nobody's loss. */
@@ -40,7 +41,8 @@ export async function start(config: DemoConfig): Promise<number> {
     const draws = people.isTTY && process.env["TERM"] !== "dumb" && logFile !== undefined;
     const terminal = draws ? people : undefined;
     const color = people.isTTY ? new Ansis() : new Ansis(0);
-    const summary = await runDemo(config, { folder, log, logFile, say, terminal, color }, stop.signal);
+    const keys = draws && process.stdin.isTTY ? readKeys : undefined;
+    const summary = await runDemo(config, { folder, log, logFile, say, terminal, color, keys }, stop.signal);
     say(`\n${summaryText(summary)}`);
     if (config.JSON) process.stdout.write(`${JSON.stringify(summary)}\n`);
     keep = !summary.ok;
@@ -57,6 +59,18 @@ export async function start(config: DemoConfig): Promise<number> {
     // Not before: that nobody has read the summary would end it here.
     stop.release();
     systemClock.after(LINGERING, () => process.exit(), { background: true });
+  }
+}
+
+const readKeys = (onKey: (key: string) => void): (() => void) =>
+  listenToKeys({ input: process.stdin, host: process, isForeground: () => isForeground(ownStat()), onKey });
+
+/** Linux says there which process group owns the terminal. */
+function ownStat(): string | undefined {
+  try {
+    return readFileSync("/proc/self/stat", "utf8");
+  } catch {
+    return undefined;
   }
 }
 
