@@ -276,6 +276,29 @@ describe("the real command", () => {
     expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
   });
 
+  it.each(["operator", "agent", "extender", "simulator"])(
+    "%s says in one line that there is no kubeconfig, and exits 2",
+    async (program) => {
+      const env = { KUBECONFIG: "/nowhere/kubeconfig", NODE_NAME: "n", STATE_DIR: "/nowhere", HOME: "/nowhere" };
+      const missing = await command([program], env);
+      expect([missing.code, missing.out]).toEqual([2, ""]);
+      expect(missing.err).toMatch(
+        /^joulie \w+: kubeconfig \/nowhere\/kubeconfig: no such file; set KUBECONFIG or [^\n]* \(JOULIE_E_KUBECONFIG\)\n$/,
+      );
+      const nothing = await command([program], { ...env, KUBECONFIG: "" });
+      expect([nothing.code, nothing.out]).toEqual([2, ""]);
+      expect(nothing.err).toMatch(
+        /^joulie \w+: no cluster: KUBECONFIG is not set[^\n]*; set KUBECONFIG, or run joulie demo[^\n]* \(JOULIE_E_KUBE_IDENTITY\)\n$/,
+      );
+    },
+  );
+
+  it("demo says in one line that there is no such kubeconfig, and keeps nothing", async () => {
+    const { code, err } = await command(["demo", "--kubeconfig", "/nowhere/kubeconfig"]);
+    expect([code, err.split("\n").length]).toEqual([2, 2]);
+    expect(err).toMatch(/^joulie demo: kubeconfig \/nowhere\/kubeconfig: no such file;/);
+  });
+
   it("prints its version, which is the package's", async () => {
     expect(await command(["--version"])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });
   });

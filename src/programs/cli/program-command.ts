@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { ErrorCode } from "../../core/api/index.ts";
+import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
 import {
   type ConfigSchema,
   FLAG_WORD,
@@ -10,6 +10,7 @@ import {
   type VariableFacts,
   variableNames,
 } from "../../platform/config/index.ts";
+import { printable } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { printedConfig } from "./print-config.ts";
 import { exitCodes, type World } from "./world.ts";
@@ -76,8 +77,20 @@ export async function runProgram(
     say(`this version does not have this program yet; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
     return exitCodes.failed;
   }
-  return program.start(parsed.value.values);
+  try {
+    return await program.start(parsed.value.values);
+  } catch (error) {
+    if (!(error instanceof JoulieError)) throw error;
+    say(printable(error.message), error.code);
+    return misconfigured.has(error.code) ? exitCodes.misused : exitCodes.failed;
+  }
 }
+
+const misconfigured: ReadonlySet<ErrorCode> = new Set([
+  "JOULIE_E_CONFIG_VALUE",
+  "JOULIE_E_KUBECONFIG",
+  "JOULIE_E_KUBE_IDENTITY",
+]);
 
 const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =>
   (parsed.ok ? parsed.value : parsed.error).warnings;

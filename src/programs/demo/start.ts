@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Ansis } from "ansis";
+import { JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
@@ -48,6 +49,7 @@ export async function start(config: DemoConfig): Promise<number> {
     keep = !summary.ok;
     return keep ? 1 : 0;
   } catch (error) {
+    if (error instanceof JoulieError) throw error;
     keep = true;
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`joulie demo: ${message}\n`);
