@@ -178,6 +178,20 @@ describe("a bad command line", () => {
 });
 
 describe("help", () => {
+  /** The help of the programs there are. */
+  const help = async (args: readonly string[]) => {
+    let out = "";
+    const code = await run(args, programs, {
+      env: {},
+      machine: { isTerminal: false, exists: () => false },
+      out: (text) => {
+        out += text;
+      },
+      err: () => undefined,
+    });
+    return { code, out };
+  };
+
   it.each([[["present", "--help"]], [["help", "present"]]])(
     "%j lists every flag in its group, with its default",
     async (args) => {
@@ -192,6 +206,18 @@ describe("help", () => {
       expect(out).toContain("--print-config");
     },
   );
+
+  it.each([
+    [["--help"]],
+    ...programs
+      .flatMap(({ name, actions = [] }) => [name, ...actions.map((one) => `${name} ${one.name}`)])
+      .map((path) => [[...path.split(" "), "--help"]]),
+  ])("%j wraps at words, in 80 columns", async (args) => {
+    const { code, out } = await help(args);
+    expect(code).toBe(0);
+    const wide = out.split("\n").filter((line) => line.length > 80 && line.trim().includes(" "));
+    expect(wide).toEqual([]);
+  });
 
   it("lists the programs", async () => {
     const { code, out } = await joulie(["help"]);

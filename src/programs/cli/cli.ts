@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Program } from "../index.ts";
 import { exitCodes, type World } from "./world.ts";
+import { WrappedHelp } from "./wrapped-help.ts";
 
 /** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
 export async function run(args: readonly string[], programs: readonly Program[], world: World): Promise<number> {
@@ -52,6 +53,7 @@ type Prepare = (program: Program, command: Command, name: string) => Promise<voi
 
 /** Commander prints and exits by itself; here it does both through us, one line for one problem. */
 function obey(command: Command, name: string, world: World): void {
+  command.createHelp = () => new WrappedHelp();
   command
     .exitOverride()
     .helpOption("-h, --help", "print this help")
