@@ -99,7 +99,11 @@ describe("starting a program", () => {
       err: "",
       started: [{ JSON: true }],
     });
-    expect((await joulie(["present", "--json"])).err).toContain("unknown option '--json'");
+    const misplaced = await joulie(["present", "--json"]);
+    expect([misplaced.code, misplaced.started]).toEqual([2, []]);
+    expect(misplaced.err).toBe(
+      "joulie present: option '--json' goes with --print-config only; see joulie present --help\n",
+    );
     expect((await joulie(["present", "look", "--mode", "b"])).err).toMatch(
       /^joulie present look: unknown option '--mode'/,
     );
@@ -251,6 +255,25 @@ it("--print-config prints names, values and sources in columns, starts nothing a
   expect(err).toContain("did you mean STATIC_HP_FRAC?");
 });
 
+it("--print-config --json prints the same as JSON, secrets hidden, and what is not set without a value", async () => {
+  const env = { ENDPOINT: "https://me:hunter2@host/x" };
+  const { code, out, started } = await joulie(["present", "--print-config", "--json", "--wait", "5s"], env);
+  expect([code, started]).toEqual([0, []]);
+  expect(out).not.toContain("hunter2");
+  expect(JSON.parse(out)).toEqual({
+    WAIT: { value: "5s", source: "flag" },
+    STATIC_HP_FRAC: { value: "0.5", source: "default" },
+    SIMULATE_ONLY: { value: "false", source: "default" },
+    MODE: { value: "a", source: "default" },
+    ENDPOINT: { value: expect.stringContaining("@host/x") as unknown, source: "environment" },
+  });
+  expect(JSON.parse((await joulie(["present", "--print-config", "--json"])).out)).toMatchObject({
+    ENDPOINT: { source: "default" },
+  });
+  const own = await joulie(["present", "look", "--print-config", "--json"]);
+  expect(JSON.parse(own.out)).toEqual({ JSON: { value: "true", source: "flag" } });
+});
+
 it("--print-config keeps each value on its row, and shows what a terminal would obey", async () => {
   const { out } = await joulie(["present", "--print-config"], { ENDPOINT: "http://h/a\nb\u001b[31m" });
   expect(out.trimEnd().split("\n")).toHaveLength(6);
@@ -323,6 +346,15 @@ describe("the real command", () => {
     const { code, err } = await command(["demo", "--kubeconfig", "/nowhere/kubeconfig"]);
     expect([code, err.split("\n").length]).toEqual([2, 2]);
     expect(err).toMatch(/^joulie demo: kubeconfig \/nowhere\/kubeconfig: no such file;/);
+  });
+
+  it("version: of Joulie, Node and the platform, for people and as JSON", async () => {
+    const facts = { version: packageJson.version, node: process.versions.node };
+    const text = await command(["version"]);
+    expect([text.code, text.err]).toEqual([0, ""]);
+    expect(text.out).toBe(`joulie ${facts.version}\nNode ${facts.node}\n${process.platform} ${process.arch}\n`);
+    const json = await command(["version", "--json"]);
+    expect(JSON.parse(json.out)).toEqual({ ...facts, platform: process.platform, arch: process.arch });
   });
 
   it("prints its version, which is the package's", async () => {

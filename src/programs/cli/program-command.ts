@@ -12,12 +12,13 @@ import {
 } from "../../platform/config/index.ts";
 import { printable } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { printedConfig } from "./print-config.ts";
+import { jsonConfig, printedConfig } from "./print-config.ts";
 import { exitCodes, type World } from "./world.ts";
 
 /** Every variable as a flag, under its heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
   command.option("--print-config", "print every value in effect and its source, then exit");
+  if (!Object.hasOwn(config.shape, "JSON")) command.option("--json", "with --print-config: print JSON for programs");
   for (const { title, variables } of grouped(config)) {
     for (const { name, facts } of variables) command.addOption(flagOption(name, facts).helpGroup(`${title}:`));
   }
@@ -55,6 +56,11 @@ export async function runProgram(
   const say = (message: string, code?: ErrorCode): void =>
     world.err(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
   const config = await program.config();
+  const given = command.opts<{ printConfig?: true; json?: unknown }>();
+  if (given.json !== undefined && given.printConfig === undefined && !Object.hasOwn(config.shape, "JSON")) {
+    say(`option '--json' goes with --print-config only; see ${name} --help`);
+    return exitCodes.misused;
+  }
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
   let parsed = parseConfig(config, inputs);
   // A name that looks like a slip may be another program's own. Their configurations are loaded for that alone: a program
@@ -68,8 +74,9 @@ export async function runProgram(
     for (const { message } of parsed.error.problems) say(message, "JOULIE_E_CONFIG_VALUE");
     return exitCodes.misused;
   }
-  if (command.opts()["printConfig"] === true) {
-    world.out(printedConfig(parsed.value));
+  if (given.printConfig === true) {
+    const asJson = given.json !== undefined && given.json !== "false";
+    world.out(asJson ? jsonConfig(parsed.value) : printedConfig(parsed.value));
     return exitCodes.done;
   }
   if (program.start === undefined) {
