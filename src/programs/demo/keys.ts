@@ -1,5 +1,5 @@
 /** What is asked of `process.stdin`. */
-export interface KeyInput {
+interface KeyInput {
   setRawMode(on: boolean): unknown;
   resume(): unknown;
   pause(): unknown;
@@ -9,14 +9,14 @@ export interface KeyInput {
 }
 
 /** What is asked of `process`. */
-export interface KeyHost {
+interface KeyHost {
   readonly pid: number;
   kill(pid: number, signal: "SIGINT" | "SIGQUIT" | "SIGTSTP"): unknown;
   on(signal: "SIGCONT", listener: () => void): unknown;
   off(signal: "SIGCONT", listener: () => void): unknown;
 }
 
-export interface KeyOptions {
+interface KeyOptions {
   readonly input: KeyInput;
   readonly host: KeyHost;
   /** A program in the background that reads from its terminal or changes its mode is stopped by the kernel. */
