@@ -57,12 +57,12 @@ describe("what an agent needs", () => {
     const main = join(import.meta.dirname, "../../main.ts");
     const env = { PATH: process.env["PATH"] };
     const [code, text] = await new Promise<[unknown, string]>((resolve) => {
-      execFile(process.execPath, [main, "agent", "--log-format", "json"], { env }, (error, stdout) =>
-        resolve([error?.code, stdout]),
+      execFile(process.execPath, [main, "agent", "--log-format", "json"], { env }, (error, _, stderr) =>
+        resolve([error?.code, stderr]),
       );
     });
     expect(code).toBe(2);
-    expect(text).toContain("NODE_NAME is not set, and AGENT_MODE=daemonset needs it");
+    expect(text).toMatch(/^joulie agent: NODE_NAME is not set, and AGENT_MODE=daemonset needs it[^\n]*\n$/);
   });
 
   it("AGT-22 warns at the start of an interval in which an energy counter goes round", async () => {

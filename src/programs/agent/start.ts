@@ -90,8 +90,10 @@ export async function start(config: AgentConfig): Promise<number> {
     return 0;
   } catch (err) {
     if (lock === undefined && stop.signal.aborted) return 0;
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the agent cannot go on");
-    return err instanceof JoulieError && err.code === "JOULIE_E_CONFIG_VALUE" ? 2 : 1;
+    return 1;
   } finally {
     stop.release();
     await transport?.close();

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
@@ -58,6 +59,8 @@ export async function start(config: ExtenderConfig): Promise<number> {
     await runExtender(config, world, stop.signal);
     return 0;
   } catch (err) {
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the extender cannot go on");
     return 1;
   } finally {

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { fieldManagers, labels } from "../../core/api/index.ts";
+import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
@@ -61,6 +61,8 @@ export async function start(config: OperatorConfig): Promise<number> {
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the operator cannot go on");
     return 1;
   } finally {
