@@ -95,12 +95,16 @@ function joulie(args: readonly string[], env: NodeJS.ProcessEnv) {
   return { child, ended, output: () => output };
 }
 
-async function until(holds: () => boolean | Promise<boolean>, what: string, within = 60_000): Promise<void> {
+async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string | (() => string),
+  within = 60_000,
+): Promise<void> {
   for (let waited = 0; waited < within; waited += 100) {
     if (await holds()) return;
     await systemClock.sleep(milliseconds(100));
   }
-  throw new Error(`not within ${within} ms: ${what}`);
+  throw new Error(`not within ${within} ms: ${typeof what === "string" ? what : what()}`);
 }
 
 /** The end of a process; fails where it is still there after the grace. */
@@ -112,7 +116,11 @@ describe.concurrent("an agent whose NVIDIA driver hangs", { timeout: 150_000 }, 
   it("AGT-48 caps the CPUs before nvmlInit returns, and on SIGTERM restores them and exits within its grace", async () => {
     const { folder, env, packageWatts, pristine } = await machine("init", "STUB_NVML_INIT_HANG");
     const { child, ended, output } = joulie(["agent"], env);
-    await until(() => packageWatts() === 200, `no cap was set; ${output()}`, SOONER_THAN_NVML_MS);
+    await until(
+      () => packageWatts() === 200,
+      () => `a cap is set; ${output()}`,
+      SOONER_THAN_NVML_MS,
+    );
     child.kill("SIGTERM");
     expect(await endWithinGrace(ended)).toMatchObject({ code: 0, signal: null });
     expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);

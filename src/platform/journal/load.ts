@@ -44,7 +44,7 @@ export async function load(files: JournalFiles, clock: Clock, onProblem: (proble
   }
   const good = there.flatMap(({ read }) => read?.good ?? []);
   const [newest = NOTHING] = good.toSorted((a, b) => b.generation - a.generation);
-  const newer = there.find(({ read }) => read?.newer === true);
+  const newer = there.find(({ read }) => read?.good === undefined && read?.newer === true);
   const sealed = newer && `${files.directory}/${newer.name}: ${newer.read?.damage}`;
   // The file before may lack what was kept last; only the one that was to follow has it all.
   const next = there.find(({ name }) => name === NEXT)?.read?.good;

@@ -1,23 +1,27 @@
 import { type CapIntent, cpuCapIntent, gpuCapIntent, type WriteOutcome } from "../../core/control/index.ts";
 import type { HardwareView } from "../../core/inventory/index.ts";
-import { percent } from "../../core/units/index.ts";
+import { milliseconds, percent } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { PowerCapBackend } from "../../platform/hardware/index.ts";
+import type { DeviceKind, PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import { CpuDevice, type CpuReport } from "./cpu-device.ts";
+import { inTime } from "./ending.ts";
 import { GpuDevice } from "./gpu-device.ts";
 import { type Found, firstPresent, type Host } from "./host.ts";
 import { HttpRoutes } from "./http-routes.ts";
 import { journalName } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
-import { type HostPower, NodeMeter, type NodePower } from "./power.ts";
+import { type HostPower, NodeMeter, type NodePower, type Reading } from "./power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 import type { ControlRoute, Route } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
 import { Restorer } from "./strays.ts";
 import type { Intent } from "./target.ts";
 import { Troubles } from "./troubles.ts";
+
+/** How long a tick that sets nothing waits for a GPU driver. */
+const GPU_PATIENCE = milliseconds(1000);
 
 export interface NodeControlOptions {
   readonly node: string;
@@ -88,21 +92,30 @@ export class NodeControl {
     const hostGpus = firstPresent(usesHost && host !== undefined ? [host.gpu] : [], signal);
     hostGpus.catch(() => undefined);
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
-    if (intent.kind === "hold") return { intent, route, power: { ...known, gpu: await gpuPower } };
+    if (intent.kind === "hold") return { intent, route, power: { ...known, gpu: await this.#soon(gpuPower) } };
     this.#routes.learn(route, view, known);
-    const stuck = this.#options.settings.simulateOnly ? NOTHING_STUCK : await this.#restoreStrays(route, signal);
     const target = intent.kind === "enforce" ? intent.target : undefined;
+    const why = intent.kind === "release" ? intent.why : undefined;
+    const cpuPart = async () => {
+      const stuck = await this.#restoreStrays("cpu", route, signal);
+      return burdened(await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal), stuck, why);
+    };
     const gpuPart = async () => {
+      const stuck = await this.#restoreStrays("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
-      return { power, gpu: await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal) };
+      const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
+      return { power, gpu: gpu && burdened(gpu, stuck, why) };
     };
-    const [cpu, { power, gpu }] = await bothOf(
-      this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal),
-      gpuPart(),
-    );
-    const why = intent.kind === "release" ? intent.why : undefined;
-    return { intent, route, power, cpu: burdened(cpu, stuck.cpu, why), gpu: gpu && burdened(gpu, stuck.gpu, why) };
+    const [cpu, { power, gpu }] = await bothOf(cpuPart(), gpuPart());
+    return { intent, route, power, cpu, gpu };
+  }
+
+  /** The tick that brings the first cap comes after this one: it does not wait for a driver that is slow to start. */
+  async #soon(reading: Promise<Reading>): Promise<Reading> {
+    const { clock } = this.#options;
+    if (await inTime(reading, GPU_PATIENCE, clock)) return reading;
+    return { boards: new Map(), since: clock.monotonic(), missing: "the GPUs' driver has not answered yet" };
   }
 
   /** Whether something of ours is in force, as far as the journal knows. */
@@ -188,26 +201,26 @@ export class NodeControl {
   }
 
   /** What was put in place by a way that the route no longer takes goes back by that way. */
-  async #restoreStrays(route: Route, signal: AbortSignal): Promise<Stuck> {
-    const { host } = this.#options;
-    await this.#forgetOtherBoots(signal);
+  async #restoreStrays(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
+    const { host, settings } = this.#options;
+    if (settings.simulateOnly) return [];
+    const own = () => this.#entries().filter((entry) => kindOf(entry) === kind);
+    await this.#forgetOtherBoots(own(), signal);
     const current = new Set<string>();
     if (route.gpuControl.type === "host" && host !== undefined) current.add(journalName(host.gpu));
     if (route.cpuControl.type === "host" && host !== undefined)
       for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
-    const strays = this.#entries().filter((entry) =>
+    const strays = own().filter((entry) =>
       entry.backend === "http" ? !this.#routes.isCurrent(entry) : !current.has(entry.backend),
     );
     const failures = await Promise.all(strays.map(async (entry) => this.#restoreSometimes(entry, signal)));
-    const stuck = failures.filter((failure) => failure !== undefined);
-    const isGpu = ({ entry }: StuckEntry) => entry.board === "gpus" || entry.backend === "gpu";
-    return { cpu: stuck.filter((one) => !isGpu(one)), gpu: stuck.filter(isGpu) };
+    return failures.filter((failure) => failure !== undefined);
   }
 
   /** An original that a boot has overtaken would undo what the firmware says now. */
-  async #forgetOtherBoots(signal: AbortSignal): Promise<void> {
+  async #forgetOtherBoots(entries: readonly JournalEntry[], signal: AbortSignal): Promise<void> {
     const { journal, host } = this.#options;
-    for (const entry of this.#entries().filter((one) => this.#restorer.isOfAnotherBoot(one))) {
+    for (const entry of entries.filter((one) => this.#restorer.isOfAnotherBoot(one))) {
       if (await this.#restorer.isReset(entry, signal)) journal.drop(entry);
       else if (host?.boot !== undefined) journal.confirm(entry, host.boot);
     }
@@ -246,12 +259,8 @@ interface StuckEntry {
   readonly message: string;
 }
 
-interface Stuck {
-  readonly cpu: readonly StuckEntry[];
-  readonly gpu: readonly StuckEntry[];
-}
-
-const NOTHING_STUCK: Stuck = { cpu: [], gpu: [] };
+const kindOf = ({ board, backend }: JournalEntry): DeviceKind =>
+  board === "gpus" || backend === "gpu" ? "gpu" : "cpu";
 
 const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
   words(`what was set on ${board} by ${backend} could not be restored`, why);
