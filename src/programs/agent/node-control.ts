@@ -1,27 +1,24 @@
 import { type CapIntent, cpuCapIntent, gpuCapIntent, type WriteOutcome } from "../../core/control/index.ts";
 import type { HardwareView } from "../../core/inventory/index.ts";
-import { milliseconds, percent } from "../../core/units/index.ts";
+import { percent } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { DeviceKind, PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import { CpuDevice, type CpuReport } from "./cpu-device.ts";
-import { inTime } from "./ending.ts";
 import { GpuDevice } from "./gpu-device.ts";
+import { type GpuPart, GpuWork, HOLD_PATIENCE, TICK_PATIENCE } from "./gpu-work.ts";
 import { type Found, firstPresent, type Host } from "./host.ts";
 import { HttpRoutes } from "./http-routes.ts";
 import { journalName } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
-import { type HostPower, NodeMeter, type NodePower, type Reading } from "./power.ts";
+import { type HostPower, NodeMeter, type NodePower } from "./power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 import type { ControlRoute, Route } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
 import { Restorer } from "./strays.ts";
 import type { Intent } from "./target.ts";
 import { Troubles } from "./troubles.ts";
-
-/** How long a tick that sets nothing waits for a GPU driver. */
-const GPU_PATIENCE = milliseconds(1000);
 
 export interface NodeControlOptions {
   readonly node: string;
@@ -62,6 +59,7 @@ export class NodeControl {
   readonly #routes: HttpRoutes;
   readonly #restorer: Restorer;
   readonly #troubles: Troubles;
+  readonly #gpuWork: GpuWork;
 
   constructor(options: NodeControlOptions) {
     const { node, host, journal, http, prometheus, clock, settings } = options;
@@ -79,6 +77,7 @@ export class NodeControl {
     this.#gpu = new GpuDevice({ node, boot, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
     this.#restorer = new Restorer({ host, http, clock });
     this.#troubles = new Troubles(clock);
+    this.#gpuWork = new GpuWork(clock);
   }
 
   get dvfs() {
@@ -89,10 +88,16 @@ export class NodeControl {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
     // A GPU driver that hangs must not keep the CPUs waiting: their part goes on beside it.
-    const hostGpus = firstPresent(usesHost && host !== undefined ? [host.gpu] : [], signal);
+    const asked = usesHost && host !== undefined && !this.#gpuWork.isUnderWay;
+    const hostGpus = firstPresent(asked ? [host.gpu] : [], signal);
     hostGpus.catch(() => undefined);
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
-    if (intent.kind === "hold") return { intent, route, power: { ...known, gpu: await this.#soon(gpuPower) } };
+    if (intent.kind === "hold") {
+      const { power } = await this.#gpuWork.run(usesHost ? HOLD_PATIENCE : undefined, known, async () => ({
+        power: { ...known, gpu: await gpuPower },
+      }));
+      return { intent, route, power };
+    }
     this.#routes.learn(route, view, known);
     const target = intent.kind === "enforce" ? intent.target : undefined;
     const why = intent.kind === "release" ? intent.why : undefined;
@@ -100,22 +105,18 @@ export class NodeControl {
       const stuck = await this.#restoreStrays("cpu", route, signal);
       return burdened(await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal), stuck, why);
     };
-    const gpuPart = async () => {
+    const gpuPart = async (): Promise<GpuPart> => {
       const stuck = await this.#restoreStrays("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
       const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
       return { power, gpu: gpu && burdened(gpu, stuck, why) };
     };
-    const [cpu, { power, gpu }] = await bothOf(cpuPart(), gpuPart());
+    const [cpu, { power, gpu }] = await bothOf(
+      cpuPart(),
+      this.#gpuWork.run(usesHost ? TICK_PATIENCE : undefined, known, gpuPart),
+    );
     return { intent, route, power, cpu, gpu };
-  }
-
-  /** The tick that brings the first cap comes after this one: it does not wait for a driver that is slow to start. */
-  async #soon(reading: Promise<Reading>): Promise<Reading> {
-    const { clock } = this.#options;
-    if (await inTime(reading, GPU_PATIENCE, clock)) return reading;
-    return { boards: new Map(), since: clock.monotonic(), missing: "the GPUs' driver has not answered yet" };
   }
 
   /** Whether something of ours is in force, as far as the journal knows. */
@@ -132,7 +133,12 @@ export class NodeControl {
   async release(signal: AbortSignal): Promise<readonly string[]> {
     if (this.#options.settings.simulateOnly) return [];
     const entries = this.#entries();
-    const failures = await Promise.all(entries.map(async (entry) => this.#restore(entry, signal)));
+    const failures = await Promise.all(
+      entries.map(async (entry) => {
+        if (kindOf(entry) === "gpu") await this.#gpuWork.over();
+        return this.#restore(entry, signal);
+      }),
+    );
     return failures.flatMap((failure) => (failure === undefined ? [] : [failure.message]));
   }
 

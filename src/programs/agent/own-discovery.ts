@@ -59,17 +59,20 @@ export function ownDiscovery(
   };
 }
 
-/** Tells whether the GPUs' driver has answered, after a moment at most. One look at a time: it is waited for only once. */
+/** Tells whether the GPUs' driver has answered, after a moment at most. One look at a time, which is waited for only once. */
 function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): () => Promise<boolean> {
-  let looking: Promise<unknown> | undefined;
+  let state: "idle" | "looking" | "answered" = "idle";
   return async () => {
-    if (looking !== undefined) return false;
-    const look = gpu.look(signal).finally(() => {
-      looking = undefined;
-    });
-    looking = look;
-    look.catch(() => undefined);
-    return inTime(look, GPU_PATIENCE, clock);
+    if (state === "looking") return false;
+    if (state === "idle") {
+      state = "looking";
+      const look = gpu.look(signal).finally(() => {
+        state = "answered";
+      });
+      if (!(await inTime(look, GPU_PATIENCE, clock))) return false;
+    }
+    state = "idle";
+    return true;
   };
 }
 

@@ -3,7 +3,7 @@
  * file itself and tells the boards how to behave through stub_set; both share one copy of the state below.
  * OLD_DRIVER leaves out what drivers of 2016 did not have.
  * A test of another process has variables for the same: STUB_NVML_BOARDS boards from the start; STUB_NVML_CRASH ends the process in
- * nvmlInit; while the file that STUB_NVML_INIT_HANG or STUB_NVML_HANG names exists, nvmlInit or every call about a board hangs.
+ * nvmlInit; while the file that STUB_NVML_INIT_HANG or STUB_NVML_HANG names exists, nvmlInit or every call with a board's handle hangs.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -171,7 +171,6 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **result) {
   if (!initialised) return UNINITIALIZED;
   if ((int)index >= count) return INVALID_ARGUMENT;
   while (of((int)index, "hang")) usleep(1000);
-  hang_while_there("STUB_NVML_HANG");
   if (of((int)index, "lost")) return (int)of((int)index, "lost");
   *result = handle_of((int)index);
   return OK;
