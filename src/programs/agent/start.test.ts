@@ -130,6 +130,11 @@ describe("what an agent needs", () => {
     await trial.pass(2);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(600);
+    // Later ticks do not wait for it either.
+    await trial.pass(10);
+    await target(250, 300);
+    await trial.pass(2);
+    expect(rapl.limits.get("package-0")).toBe(250);
     answer.resolve();
     await trial.pass(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
