@@ -19,9 +19,9 @@ const failing = (code: string): Error => Object.assign(new Error(`${code}: the d
 async function open(files: MemoryFiles, clock = new VirtualClock()) {
   const problems: string[] = [];
   const opening = Journal.open({ files, clock, onProblem: (problem) => problems.push(problem) });
-  let opened = false;
-  void opening.finally(() => (opened = true));
-  for (let turn = 0; turn < 100 && !opened; turn++) await clock.advanceAsync(milliseconds(100));
+  const end = { reached: false };
+  void opening.finally(() => (end.reached = true));
+  for (let turn = 0; turn < 100 && !end.reached; turn++) await clock.advanceAsync(milliseconds(100));
   const journal = await opening;
   const boards = () => Array.from(journal.entries(), ({ board }) => board).toSorted();
   return { journal, problems, clock, boards };

@@ -6,7 +6,7 @@ import { type Generation, type ReadGeneration, readGeneration } from "./generati
 export const CURRENT = "originals.json";
 export const PREVIOUS = "originals.previous.json";
 export const NEXT = "originals.next.json";
-export const DAMAGED = "originals.damaged.json";
+const DAMAGED = "originals.damaged.json";
 
 /** A disk or a process may be short of something for a moment (EIO, EMFILE): that says nothing about the file. */
 const READ_TRIES = 4;
