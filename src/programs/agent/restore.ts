@@ -9,7 +9,7 @@ import type { RestoreConfig } from "./config.ts";
 import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
 import { limitsInForce } from "./limits-in-force.ts";
-import { lockOrNone } from "./state-lock.ts";
+import { tryLock } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
 
 export interface RestoreWorld {
@@ -24,10 +24,13 @@ export async function restore(
   config: RestoreConfig,
   out = (text: string): void => void process.stdout.write(text),
 ): Promise<number> {
-  const lock = await lockOrNone(config.STATE_DIR, () => undefined);
+  const { lock, failed } = await tryLock(config.STATE_DIR, () => undefined);
   if (lock === undefined) {
+    const { STATE_DIR } = config;
     out(
-      `an agent is running with STATE_DIR=${config.STATE_DIR}: stop it first; what it has set it then restores by itself\n`,
+      failed === undefined
+        ? `an agent is running with STATE_DIR=${STATE_DIR}: stop it first; what it has set it then restores by itself\n`
+        : `STATE_DIR=${STATE_DIR} cannot be locked: ${failed}; try again\n`,
     );
     return 1;
   }
