@@ -25,11 +25,15 @@ export interface GpuPart {
  */
 export class GpuWork {
   readonly #clock: Clock;
+  readonly #onFirstAnswer: () => void;
   #underWay: Promise<void> | undefined;
+  #answered = false;
   #last: DeviceReport | undefined;
 
-  constructor(clock: Clock) {
+  /** `onFirstAnswer`: a driver that was slow to start has answered; a tick is due that caps its GPUs. */
+  constructor(clock: Clock, onFirstAnswer: () => void = () => undefined) {
     this.#clock = clock;
+    this.#onFirstAnswer = onFirstAnswer;
   }
 
   get isUnderWay(): boolean {
@@ -42,7 +46,13 @@ export class GpuWork {
       if (patience === undefined) return part();
       const work = part();
       this.#underWay = this.#remember(work);
-      if (await inTime(work, patience, this.#clock)) return work;
+      if (await inTime(work, patience, this.#clock)) {
+        this.#answered = true;
+        return work;
+      }
+      // Only once: a driver that is always slow must not speed up the ticks.
+      if (!this.#answered) void this.#underWay.then(this.#onFirstAnswer);
+      this.#answered = true;
     }
     const gpu = { boards: new Map(), since: this.#clock.monotonic(), missing: NO_ANSWER };
     return { power: { ...known, gpu }, gpu: this.#last ?? { backend: "none", result: "none", message: NO_ANSWER } };

@@ -30,6 +30,8 @@ export interface NodeControlOptions {
   readonly clock: Clock;
   readonly settings: AgentSettings;
   readonly onThrottle?: (kind: "throttle_up" | "throttle_down") => void;
+  /** A GPU driver that was slow to start has answered: a tick is due. */
+  readonly onFirstGpuAnswer?: () => void;
 }
 
 /** What a tick found and did. */
@@ -77,7 +79,7 @@ export class NodeControl {
     this.#gpu = new GpuDevice({ node, boot, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
     this.#restorer = new Restorer({ host, http, clock });
     this.#troubles = new Troubles(clock);
-    this.#gpuWork = new GpuWork(clock);
+    this.#gpuWork = new GpuWork(clock, options.onFirstGpuAnswer);
   }
 
   get dvfs() {

@@ -166,12 +166,14 @@ describe("what an agent needs", () => {
     expect(await trial.find(resources.nodeHardwares, "a")).toBeUndefined();
     agent.written();
     await target(200);
-    await trial.pass(60);
+    await trial.pass(50);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(700);
     answer.resolve();
-    await trial.pass(25);
+    // Once it answers, the GPUs are capped at once and not at the next interval.
+    await trial.pass(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
+    await trial.pass(20);
     expect((await trial.told())?.gpu).toMatchObject({ result: "applied" });
     expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
     await agent.stop();
