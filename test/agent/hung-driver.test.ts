@@ -117,6 +117,10 @@ describe.concurrent("an agent whose NVIDIA driver hangs", { timeout: 150_000 }, 
     const { folder, env, packageWatts, pristine } = await machine("init", "STUB_NVML_INIT_HANG");
     const { child, ended, output } = joulie(["agent"], env);
     await until(
+      () => output().includes("serving metrics"),
+      () => `the agent serves; ${output()}`,
+    );
+    await until(
       () => packageWatts() === 200,
       () => `a cap is set; ${output()}`,
       SOONER_THAN_NVML_MS,
