@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watts } from "../../core/units/index.ts";
+import { resources } from "../../platform/kube/index.ts";
 import { agentPermissions } from "./permissions.ts";
 import { Trial } from "./trial.ts";
 
@@ -141,8 +142,90 @@ describe("what an agent needs", () => {
     await trial.pass(2);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(600);
+    // Later ticks do not wait for it either.
+    await trial.pass(10);
+    await target(250, 300);
+    await trial.pass(2);
+    expect(rapl.limits.get("package-0")).toBe(250);
     answer.resolve();
     await trial.pass(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
+  });
+
+  it("AGT-48 a GPU driver that is silent from the start delays neither the first cap of the CPUs nor later ones", async () => {
+    const { gpu, rapl } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    const answer = Promise.withResolvers<void>();
+    const [look, discover] = [gpu.look.bind(gpu), trial.machine.discover.bind(trial.machine)];
+    gpu.look = async () => {
+      await answer.promise;
+      return look();
+    };
+    trial.machine.discover = async (_node, _signal, { gpus = true } = {}) => {
+      if (gpus) await answer.promise;
+      return discover();
+    };
+    const target = async (cpu: number) =>
+      trial.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    await target(300);
+    const agent = trial.start();
+    await trial.pass(8);
+    expect(rapl.limits.get("package-0")).toBe(300);
+    expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
+    expect((await trial.told())?.gpu).toMatchObject({ message: "the GPUs' driver has not answered yet" });
+    // What the GPUs are is not known: nobody is told that there are none.
+    expect(await trial.find(resources.nodeHardwares, "a")).toBeUndefined();
+    agent.written();
+    await target(200);
+    await trial.pass(50);
+    expect(rapl.limits.get("package-0")).toBe(200);
+    expect(gpu.limits.get("gpu-0")).toBe(700);
+    answer.resolve();
+    // Once it answers, the GPUs are capped at once and not at the next interval.
+    await trial.pass(2);
+    expect(gpu.limits.get("gpu-0")).toBe(300);
+    await trial.pass(20);
+    expect((await trial.told())?.gpu).toMatchObject({ result: "applied" });
+    expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
+    await agent.stop();
+    expect([rapl.limits.get("package-0"), gpu.limits.get("gpu-0")]).toEqual([350, 700]);
+  });
+
+  it("a GPU that is being capped when the agent stops is restored after that, not before", async () => {
+    const { gpu } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    const answer = Promise.withResolvers<void>();
+    const cap = gpu.cap.bind(gpu);
+    gpu.cap = async (id, limit) => {
+      await answer.promise;
+      return cap(id, limit);
+    };
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    const agent = trial.start();
+    await trial.pass(10);
+    const stopped = agent.stop();
+    await trial.pass(1);
+    answer.resolve();
+    await stopped;
+    expect(gpu.writes).toEqual(["cap gpu-0 300", "restore gpu-0 700"]);
+  });
+
+  it("AGT-48 a GPU that hangs as its cap of an earlier boot is looked at keeps nobody from capping the CPUs", async () => {
+    const { gpu, rapl } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    const first = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(5);
+    await first.stop();
+    expect(trial.disk.boards).toEqual(["gpu-0"]);
+    trial.machine.boot = "the-next-boot";
+    gpu.limit = async () => new Promise<never>(() => {});
+    await trial.target("a", { cpu: { packagePowerCapWatts: 250 }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    trial.start();
+    await trial.pass(5);
+    expect(rapl.limits.get("package-0")).toBe(250);
   });
 });

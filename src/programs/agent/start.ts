@@ -161,6 +161,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         clock,
         settings,
         onThrottle: (kind) => figures.acted(name, kind),
+        onFirstGpuAnswer: () => own?.request(),
       }),
       reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
       hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),
