@@ -57,21 +57,17 @@ export class ConnectionLimiter {
   readonly #sockets = new WeakMap<Socket, Connection>();
   /** Connections whose TLS handshake is under way, by their addresses: Node does not tell which socket became which. */
   readonly #handshakes = new Map<string, Connection>();
+  readonly #onClose: (count: number) => void;
   #isPlanned = false;
-  #evicted = 0;
 
-  /** `clock` is real time. */
-  constructor(server: Server, total: number, clock: Clock) {
+  /** `clock` is real time; `onClose` hears how many connections were closed to make room for others. */
+  constructor(server: Server, total: number, clock: Clock, onClose: (count: number) => void = () => undefined) {
     this.#total = total;
+    this.#onClose = onClose;
     this.#ofOneClient = Math.max(1, Math.floor(total * CLIENT_SHARE));
     this.#clock = clock;
     server.on("connection", (socket: Socket) => this.#open(socket));
     server.on("secureConnection", (socket: Socket) => this.#secure(socket));
-  }
-
-  /** How many were closed to make room for others. */
-  get evicted(): number {
-    return this.#evicted;
   }
 
   /** Tells whether the connection completed a request before. */
@@ -152,7 +148,7 @@ export class ConnectionLimiter {
   }
 
   #close(connections: readonly Connection[]): void {
-    this.#evicted += connections.length;
+    if (connections.length > 0) this.#onClose(connections.length);
     for (const connection of connections) {
       connection.socket.destroy();
       this.#forget(connection);

@@ -42,13 +42,17 @@ describe("limits", () => {
     await get();
     const silent = Array.from({ length: 12 }, () => connect(served.address.port, "127.0.0.1"));
     const closed = silent.map(async (socket) => once(socket.on("error", () => undefined).resume(), "close"));
+    const elsewhere = Array.from({ length: 4 }, () =>
+      connect({ port: served.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).on("error", () => undefined),
+    );
     expect((await ask(served, "/livez")).status).toBe(200);
     // One address keeps half of them: three silent ones and the connection that has asked.
     await Promise.race([Promise.all(closed.slice(0, 9)), systemClock.sleep(ms(10_000))]);
     expect(silent.map(({ closed: isClosed }) => isClosed)).toEqual(Array.from({ length: 12 }, (_, i) => i < 9));
+    expect(elsewhere.map(({ closed: isClosed }) => isClosed)).toEqual([false, false, false, false]);
     await get();
     expect((await ask(served, "/livez")).status).toBe(200);
-    for (const socket of [kept, ...silent]) socket.destroy();
+    for (const socket of [kept, ...silent, ...elsewhere]) socket.destroy();
   });
 });
 

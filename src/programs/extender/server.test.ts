@@ -166,17 +166,35 @@ describe("bodies", () => {
 });
 
 describe("clients that take their time", () => {
-  const limits = { request: milliseconds(200), response: milliseconds(400) };
+  /** Sends the bytes and nothing more; resolves with what came back until the extender hung up. */
+  const cutOff = async (bytes: string): Promise<string> => {
+    const socket = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
+    let text = "";
+    socket.on("error", () => undefined).on("data", (data) => (text += data.toString()));
+    socket.write(bytes);
+    await once(socket, "close");
+    return text;
+  };
+
+  it("X-62 a header that does not come to its end is cut off, and so is a client that says nothing", async () => {
+    await start({}, { limits: { header: milliseconds(200), request: milliseconds(60_000) } });
+    const [half, silent] = await Promise.all([cutOff("POST /filter HTTP/1.1\r\nhos"), cutOff("")]);
+    expect(half).toContain("HTTP/1.1 408 ");
+    expect(silent).toMatch(/^$|408/);
+    noFaults();
+  });
+
+  it("X-62 a header that is too long is refused", async () => {
+    await start();
+    const long = `GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: ${"x".repeat(17_000)}\r\n\r\n`;
+    expect(await cutOff(long)).toContain("HTTP/1.1 431 ");
+  });
 
   it("X-62 a request that does not come to its end is cut off, and its bytes are free again", async () => {
-    await start({}, { ioClock: systemClock, limits });
-    const slow = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
-    slow.write("POST /filter HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{");
-    slow.on("error", () => undefined).resume();
-    const slowHeaders = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
-    slowHeaders.write("POST /filter HTTP/1.1\r\nhos");
-    slowHeaders.on("error", () => undefined).resume();
-    await Promise.all([once(slow, "close"), once(slowHeaders, "close")]);
+    // Virtual time stands still, so that the body does not count as stalled.
+    await start({}, { limits: { request: milliseconds(300) } });
+    const text = await cutOff("POST /filter HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{");
+    expect(text).toContain("HTTP/1.1 408 ");
     await holds(0);
     noFaults();
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
@@ -387,6 +405,18 @@ describe("SIGTERM", () => {
     expect((await answerTo<HostScores>(underWay)).body).toEqual(answer);
     await extender.done;
     agent.destroy();
+  });
+
+  it("X-62 clients that say nothing do not hold it up", async () => {
+    await start();
+    const silent = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
+    silent.on("error", () => undefined).resume();
+    await once(silent, "connect");
+    const gone = once(silent, "close");
+    extender.terminate();
+    await trial.pass(0);
+    await Promise.all([gone, extender.done]);
+    expect(extender.logs.map(({ level }) => level)).not.toContain("warn");
   });
 
   it("first it says that it is not ready and goes on answering, until nobody is sent to it any more", async () => {

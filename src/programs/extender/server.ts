@@ -73,7 +73,9 @@ export async function serveScheduler(options: SchedulerServerOptions): Promise<S
   };
   const material = tls && (await readTls(tls));
   const server = serverOf(material && { ...material, mutual: tls.clientCa !== undefined }, limits, listener);
-  const connections = new ConnectionLimiter(server, limits.connections, clock);
+  const connections = new ConnectionLimiter(server, limits.connections, clock, (count) =>
+    options.figures.closedConnections(count),
+  );
   await listen(server, address, "EXTENDER_ADDR");
   server.on("error", (err) => log.error({ err }, "the server for kube-scheduler has a problem"));
   const renewal =
