@@ -17,8 +17,9 @@ import { Figures } from "./figures.ts";
 import { collectAlone, nurseryCollector } from "./nursery.ts";
 import { pagesOf } from "./pages.ts";
 import { RequestReader } from "./read-request.ts";
-import { type SchedulerServer, type SchedulerServerLimits, serveScheduler } from "./server.ts";
+import { type SchedulerServer, type SchedulerServerLimits, serveScheduler, usualLimits } from "./server.ts";
 import { scoringSettingsOf } from "./settings.ts";
+import { StalledRequests } from "./stalled-requests.ts";
 import { ClusterState } from "./state.ts";
 import { tlsFilesOf } from "./tls.ts";
 import { onceEach } from "./unknown-class.ts";
@@ -40,8 +41,6 @@ export interface ExtenderWorld {
 
 /** Enough to look back over a burst of pods; 6 bytes for each candidate of each. */
 const DECISIONS_KEPT = 100;
-/** Requests that may wait for room in memory; kube-scheduler asks about one pod at a time. */
-const LONGEST_LINE = 64;
 /** Until kube-proxy and load balancers send kube-scheduler elsewhere; a refused connection lets performance pods onto eco nodes. */
 const FAREWELL = milliseconds(5000);
 
@@ -75,7 +74,8 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   const settings = scoringSettingsOf(config);
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
-  const budget = new ByteBudget(2 * maxBodyBytes, LONGEST_LINE, ioClock);
+  const limits = { ...usualLimits, ...world.limits };
+  const budget = new ByteBudget(2 * maxBodyBytes, limits.waiting);
   const metrics = new ProgramMetrics(ioClock);
   const figures = new Figures(metrics, ioClock, { silence: () => state.silence, budget });
   const state: ClusterState = new ClusterState({
@@ -121,6 +121,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       tls: tlsFilesOf(config),
       maxBodyBytes,
       budget,
+      stalled: new StalledRequests(ioClock, () => budget.waiting > 0),
       buffers: new BodyBuffers(nurseryCollector()),
       decide: (verb, body): Decided | Promise<Decided> => {
         const request = reader.read(body);
@@ -131,7 +132,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       figures,
       log,
       clock: ioClock,
-      ...(world.limits && { limits: world.limits }),
+      limits,
     });
     log.info({ url: asked.url, metrics: served.url }, "answering kube-scheduler at /filter and /prioritize");
     state.start();
