@@ -1,3 +1,4 @@
+export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
 export { everyProgram } from "./every-program.ts";
 export * from "./kinds.ts";
 export * from "./numbers.ts";

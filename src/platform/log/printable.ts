@@ -9,3 +9,7 @@ export const printable = (text: string): string =>
     OBEYED_BY_TERMINALS,
     (character) => short[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+
+/** A text of others as words on one line: what a terminal would obey is gone. */
+export const wordsOnly = (text: string): string =>
+  text.replaceAll(OBEYED_BY_TERMINALS, " ").replaceAll(/ {2,}/g, " ").trim();

@@ -13,7 +13,7 @@ import { journalName } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import { type HostPower, NodeMeter, type NodePower } from "./power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
-import type { ControlRoute, Route } from "./routing.ts";
+import type { ControlRoute, Route, SourceRoute } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
 import { Restorer } from "./strays.ts";
 import type { Intent } from "./target.ts";
@@ -102,7 +102,14 @@ export class NodeControl {
       gpuPart(),
     );
     const why = intent.kind === "release" ? intent.why : undefined;
-    return { intent, route, power, cpu: burdened(cpu, stuck.cpu, why), gpu: gpu && burdened(gpu, stuck.gpu, why) };
+    const { cpuSource, gpuSource } = route;
+    return {
+      intent,
+      route,
+      power,
+      cpu: burdened(cpu, stuck.cpu, why, blockedSource(cpuSource)),
+      gpu: gpu && burdened(gpu, stuck.gpu, why, blockedSource(gpuSource)),
+    };
   }
 
   /** Whether something of ours is in force, as far as the journal knows. */
@@ -264,13 +271,17 @@ const unusable = (why: string, intent: CapIntent): DeviceReport => ({
   message: why,
 });
 
+const blockedSource = (source: SourceRoute): string | undefined =>
+  source.type === "unusable" && source.notAllowed === true ? source.why : undefined;
+
 /** Nothing is well while something of ours stays in force that should not. */
 function burdened<Report extends DeviceReport>(
   report: Report,
   stuck: readonly StuckEntry[],
-  why: string | undefined,
+  ...more: readonly (string | undefined)[]
 ): Report {
-  if (stuck.length === 0) return why === undefined ? report : { ...report, message: words(report.message, why) };
+  const message = words(report.message, ...more, ...stuck.map((one) => one.message));
+  if (stuck.length === 0) return { ...report, message };
   const result = stuck.some((one) => one.result === "error") || report.result === "error" ? "error" : "blocked";
-  return { ...report, result, message: words(report.message, why, ...stuck.map(({ message }) => message)) };
+  return { ...report, result, message };
 }

@@ -8,6 +8,7 @@ import { loadCatalogue } from "./catalogue.ts";
 import type { RestoreConfig } from "./config.ts";
 import type { Host } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
+import { endpointAccess } from "./settings.ts";
 import { lockOrNone } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
 
@@ -51,6 +52,7 @@ export async function restoreAll(config: RestoreConfig, { files, clock, host, ou
   const http = new HttpClient({
     clock,
     timeout: milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000),
+    access: endpointAccess(config),
     tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
     caFile: config.TELEMETRY_HTTP_CA_FILE,
   });

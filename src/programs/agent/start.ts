@@ -73,7 +73,12 @@ export async function start(config: AgentConfig): Promise<number> {
     nodeNameOf(config);
     // A pool reads thousands of answers a minute, and the better code is worth its memory there.
     if (config.AGENT_MODE === "daemonset") keepFirstCompilation();
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });
     const world: AgentWorld = {
@@ -131,7 +136,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const metrics = new ProgramMetrics(ioClock);
   const figures = new Figures(metrics);
   const changes = new ChangeLog(log);
-  const credentials = { tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE, caFile: config.TELEMETRY_HTTP_CA_FILE };
+  const credentials = {
+    access: settings.routing.access,
+    tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
+    caFile: config.TELEMETRY_HTTP_CA_FILE,
+  };
   const http = new HttpClient({
     clock: ioClock,
     timeout: settings.routing.timeout,

@@ -93,14 +93,14 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
 }
 
 async function planeOf(
-  { KUBECONFIG, NODES }: DemoConfig,
+  { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
   { say, folder }: DemoWorld,
   signal: AbortSignal,
 ): Promise<Plane> {
   say(
     `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${KUBECONFIG}`} …\n\n`,
   );
-  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, signal);
+  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, allowInsecureToken, signal);
 }
 
 /** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */

@@ -51,7 +51,12 @@ export async function start(config: ExtenderConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     const world = { transport, clock, ioClock: clock, random: systemRandom, log, farewell: FAREWELL };
     await runExtender(config, world, stop.signal);

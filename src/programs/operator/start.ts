@@ -53,7 +53,12 @@ export async function start(config: OperatorConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
     return 0;
