@@ -24,3 +24,10 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "The namespace this runs in; the leader lease lives there.",
   }),
 });
+
+/** Of programs with debug pages. */
+export const debugEndpoints = () =>
+  flag({
+    default: "false",
+    about: "Serve /debug/* to every client; else to this machine, and to bearer tokens that may get the path.",
+  });

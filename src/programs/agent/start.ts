@@ -5,12 +5,19 @@ import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import {
+  EventRecorder,
+  HttpTransport,
+  KubeClient,
+  loadIdentity,
+  TokenAuthorizer,
+  type Transport,
+} from "../../platform/kube/index.ts";
 import type { FolderLock } from "../../platform/lock/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
@@ -240,6 +247,10 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       clock: ioClock,
       live: { loop: () => own?.stalled ?? pool?.stalled },
       ready: { synced: () => (view.missing.length === 0 ? undefined : `not read yet: ${view.missing.join(", ")}`) },
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-agent" }),
+      }),
       pages: {
         "/debug/node": (query) => {
           const asked = query.get("node");

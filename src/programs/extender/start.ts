@@ -1,11 +1,11 @@
 import process from "node:process";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import { HttpTransport, KubeClient, loadIdentity, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
@@ -126,6 +126,10 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
         return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
       },
       unready,
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
+      }),
       pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
       figures,
       log,
