@@ -2,7 +2,7 @@ import process from "node:process";
 import { milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
+import { createLogger, type Logger, printableLine } from "../../platform/log/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import type { RestoreConfig } from "./config.ts";
@@ -22,8 +22,9 @@ export interface RestoreWorld {
 /** `joulie agent restore`: puts back by hand what an agent that no longer runs has left in force. Gives the exit code. */
 export async function restore(
   config: RestoreConfig,
-  out = (text: string): void => void process.stdout.write(text),
+  write = (text: string): void => void process.stdout.write(text),
 ): Promise<number> {
+  const out = (line: string): void => write(printableLine(line));
   const lock = await lockOrNone(config.STATE_DIR, () => undefined);
   if (lock === undefined) {
     out(
@@ -42,7 +43,9 @@ export async function restore(
   }
 }
 
-export async function restoreAll(config: RestoreConfig, { files, clock, host, out }: RestoreWorld): Promise<number> {
+export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Promise<number> {
+  const { files, clock, host } = world;
+  const out = (line: string): void => world.out(printableLine(line));
   const journal = await Journal.open({ files, clock, onProblem: (problem) => out(`warning: ${problem}\n`) });
   const entries = [...journal.entries()];
   if (entries.length === 0) {

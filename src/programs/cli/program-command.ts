@@ -10,6 +10,7 @@ import {
   type VariableFacts,
   variableNames,
 } from "../../platform/config/index.ts";
+import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { printedConfig } from "./print-config.ts";
 import { exitCodes, type World } from "./world.ts";
@@ -52,7 +53,7 @@ export async function runProgram(
   world: World,
 ): Promise<number> {
   const say = (message: string, code?: ErrorCode): void =>
-    world.err(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
+    world.err(printableLine(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`));
   const config = await program.config();
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
   let parsed = parseConfig(config, inputs);

@@ -1,7 +1,7 @@
 import type { Ansis } from "ansis";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
 import { Cast, type Started } from "./cast.ts";
 import type { DemoConfig } from "./config.ts";
 import { introduction } from "./introduction.ts";
@@ -69,7 +69,7 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
       // What keeps a cluster elsewhere busy cannot be seen from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.askedAt(pod),
-      onNotice: (text) => screen ?? say(`${text}\n`),
+      onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
     await Promise.race([
@@ -98,7 +98,7 @@ async function planeOf(
   signal: AbortSignal,
 ): Promise<Plane> {
   say(
-    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${KUBECONFIG}`} …\n\n`,
+    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
   );
   return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, allowInsecureToken, signal);
 }
