@@ -36,7 +36,7 @@ function watchPosts({ api }: Watched): string[] {
 async function urlIn(logs: readonly { readonly [field: string]: unknown }[]): Promise<string> {
   for (;;) {
     const url = logs.find((line) => line["url"] !== undefined)?.["url"];
-    if (url !== undefined) return String(url);
+    if (typeof url === "string") return url;
     await systemClock.sleep(milliseconds(1));
   }
 }

@@ -25,11 +25,12 @@ const HOSTILE = "\u001b[2J\u0007\u009b31m\u0085\u202e\u2066\u200f\u061c\u2028\u2
 /** What a terminal obeys, but for the ends of our own lines. */
 const OBEYED = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
-function expectHarmless(text: string): void {
-  expect(text).toContain("forged: all is well");
-  expect(text).not.toMatch(OBEYED);
-  expect(text).not.toMatch(/^forged/m);
-}
+/** What is wrong with a text that should show the hostile one harmlessly. */
+const harmIn = (text: string): readonly string[] => [
+  ...(text.includes("forged: all is well") ? [] : ["it is not shown"]),
+  ...(OBEYED.test(text) ? ["a terminal obeys it"] : []),
+  ...(/^forged/m.test(text) ? ["it looks like a line of ours"] : []),
+];
 
 const machine = { isTerminal: false, exists: () => false };
 function configured<Config extends ConfigSchema>(config: Config, flags: Texts) {
@@ -62,7 +63,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     ["a value in effect", ["agent", "--print-config"], { NVML_LIBRARY: HOSTILE }],
     ["a path in effect", ["agent", "--print-config"], { STATE_DIR: HOSTILE }],
   ] as const)("on the command line: %s", async (_, args, env) => {
-    const text = await joulie(args, env as Texts);
+    const text = await joulie(args, env);
     expect(text).not.toMatch(OBEYED);
     expect(text).not.toMatch(/^forged/m);
     expect(text).not.toBe("");
@@ -89,14 +90,14 @@ describe("what others have written is shown to a person and not obeyed", () => {
       new Ansis(0),
     );
     for (const line of lines) expect(line).not.toContain("\n");
-    expectHarmless(lines.join("\n"));
+    expect(harmIn(lines.join("\n"))).toEqual([]);
     expect(lines.filter((line) => line.includes("forged"))).toHaveLength(3);
   });
 
   it("in the demo's introduction and summary", () => {
     const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as Plane;
     const pages = { plan: "p", decisions: "d", scoring: "s", agent: "a", simulator: "s", metrics: [HOSTILE] };
-    expectHarmless(introduction(configured(demoConfig, {}), plane, pages, HOSTILE));
+    expect(harmIn(introduction(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
     const summary = {
       ok: false,
       nodes: 1,
@@ -117,7 +118,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
       notices: [HOSTILE],
       checks: [{ name: HOSTILE, ok: false, note: HOSTILE, figures: { examples: [HOSTILE] } }],
     };
-    expectHarmless(summaryText(summary));
+    expect(harmIn(summaryText(summary))).toEqual([]);
   });
 
   it("in a probe: models, boards, what drivers say", () => {
@@ -132,7 +133,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
       energy: { zones: [{ zone: HOSTILE }], missing: HOSTILE },
       warnings: [`own ${HOSTILE}.`],
     };
-    expectHarmless(probeText(probe, { CPU_PCT: percent(60), GPU_PCT: percent(60) }, new Ansis(0)));
+    expect(harmIn(probeText(probe, { CPU_PCT: percent(60), GPU_PCT: percent(60) }, new Ansis(0)))).toEqual([]);
   });
 
   it("in a restore: nodes and boards of the journal, messages of hardware", async () => {
@@ -150,7 +151,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     const host = { cpuCaps: [], gpu: { name: HOSTILE }, throttle: { name: "t" } } as unknown as Host;
     const config = configured(restoreConfig, { STATE_DIR: HOSTILE });
     await restoreAll(config, { files, clock: systemClock, host, out: (more) => (text += more) });
-    expectHarmless(text);
+    expect(harmIn(text)).toEqual([]);
     expect(text).toContain("not restored");
   });
 
@@ -159,6 +160,6 @@ describe("what others have written is shown to a person and not obeyed", () => {
     const write = (more: string) => (text += more);
     const config = configured(simulateConfig, { TRACE: `/nowhere/${HOSTILE}` });
     await simulate(config, { clock: new VirtualClock(), out: write, err: write });
-    expectHarmless(text);
+    expect(harmIn(text)).toEqual([]);
   });
 });

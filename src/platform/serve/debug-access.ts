@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isLoopbackHost } from "../http/index.ts";
+import type { TokenVerdict } from "../kube/index.ts";
 
 /** Says whether the bearer of a token may get a path. */
 export interface TokenCheck {
-  check(token: string, path: string): Promise<"allowed" | "forbidden" | "unauthenticated" | "unavailable">;
+  check(token: string, path: string): Promise<TokenVerdict>;
 }
 
 export interface DebugAccessOptions {
@@ -48,30 +49,28 @@ export class DebugAccess {
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
     if (token === undefined || this.#tokens === undefined)
       return { status: 403, message: howToRead(path), headers: {} };
-    switch (await this.#tokens.check(token, path)) {
-      case "allowed":
-        return undefined;
-      case "forbidden":
-        return {
-          status: 403,
-          message: `this token may not get ${path}: its user needs a ClusterRole with nonResourceURLs ["${path}"] and verbs ["get"]`,
-          headers: {},
-        };
-      case "unauthenticated":
-        return {
-          status: 401,
-          message: "the cluster does not know this token",
-          headers: { "www-authenticate": "Bearer" },
-        };
-      case "unavailable":
-        return {
-          status: 503,
-          message: "the token cannot be checked now; the program's log says why",
-          headers: { "retry-after": "5" },
-        };
-    }
+    const verdict = await this.#tokens.check(token, path);
+    return verdict === "allowed" ? undefined : refusals[verdict](path);
   }
 }
+
+const refusals: Readonly<Record<Exclude<TokenVerdict, "allowed">, (path: string) => DebugRefusal>> = {
+  forbidden: (path) => ({
+    status: 403,
+    message: `this token may not get ${path}: its user needs a ClusterRole with nonResourceURLs ["${path}"] and verbs ["get"]`,
+    headers: {},
+  }),
+  unauthenticated: () => ({
+    status: 401,
+    message: "the cluster does not know this token",
+    headers: { "www-authenticate": "Bearer" },
+  }),
+  unavailable: () => ({
+    status: 503,
+    message: "the token cannot be checked now; the program's log says why",
+    headers: { "retry-after": "5" },
+  }),
+};
 
 const howToRead = (path: string): string =>
   `${path} is served to this machine only: use kubectl port-forward, send a bearer token that may get ${path}, or set DEBUG_ENDPOINTS=true`;
