@@ -58,10 +58,11 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
 
 const isInClear = ({ protocol, hostname }: URL): boolean => protocol === "http:" && !isLoopbackHost(hostname);
 
+/** Not `…_TOKEN=true`: the log takes what follows for the token, and hides it. */
 const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
   refusal(
     [file],
-    `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set KUBE_ALLOW_INSECURE_TOKEN=true`,
+    `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set KUBE_ALLOW_INSECURE_TOKEN to true`,
   );
 
 const isPlain = (user: UserEntry): boolean => user.exec === undefined && user["auth-provider"] === undefined;

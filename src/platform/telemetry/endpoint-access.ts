@@ -51,7 +51,7 @@ export class EndpointAccess {
       if (!inClear || this.#insecureToken) return { token: this.#hasToken };
       return {
         token: false,
-        refused: `${origin} would get the token unencrypted: use https, or set TELEMETRY_ALLOW_INSECURE_TOKEN=true`,
+        refused: `${origin} would get the token unencrypted: use https, or set TELEMETRY_ALLOW_INSECURE_TOKEN to true`,
       };
     }
     if (this.#isInNetwork(hostname) || (this.#loopback && isLoopbackHost(hostname))) return { token: false };

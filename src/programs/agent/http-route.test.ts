@@ -302,6 +302,19 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect(service.authorizations).toEqual(new Set(["Bearer s3cret"]));
   });
 
+  it("gets no token over http:// unless TELEMETRY_ALLOW_INSECURE_TOKEN says so", async () => {
+    const endpoint = "http://service.invalid/{node}";
+    const controls = { cpu: { type: "http", http: { endpoint, mode: "rapl" } } };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls });
+    await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    const variables = { ...(await token()), TELEMETRY_ALLOWED_ENDPOINTS: "http://service.invalid" };
+    const first = trial.start(variables);
+    expect((await told("blocked"))?.message).toContain("set TELEMETRY_ALLOW_INSECURE_TOKEN to true");
+    await first.stop();
+    trial.start({ ...variables, TELEMETRY_ALLOW_INSECURE_TOKEN: "true" });
+    expect((await told("error"))?.message).toContain("service.invalid/a: no answer");
+  });
+
   it("is checked after {node} was filled in: a host is allowed for the node it is named after", async () => {
     const endpoint = service.control.replace("127.0.0.1", "{node}");
     const controls = { cpu: { type: "http", http: { endpoint } } };
