@@ -93,6 +93,7 @@ const contract: Record<string, Record<string, unknown>> = {
     QUEUE_HP_MIN: 1,
     QUEUE_HP_MAX: 1_000_000,
     QUEUE_PERF_PER_HP_NODE: 10,
+    PROFILE_MIN_DWELL: 300_000,
     OPERATOR_NODE_POWER_SOURCE: "auto",
     OPERATOR_NODE_POWER_HTTP_ENDPOINT: unset,
     OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: unset,

@@ -17,7 +17,7 @@ import {
 } from "../../core/scoring/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { Backlog } from "./backlog.ts";
 import { type WatchedNode, type WatchedTwin, watchedHardware, watchedNode, watchedTwin } from "./projection.ts";
@@ -109,7 +109,7 @@ export class ClusterState {
   /** What was never read yet; nothing once all was read, whatever becomes of the API. */
   get missing(): readonly string[] {
     if (this.#wasWhole) return [];
-    const unread = Object.entries(this.#reflected).flatMap(([name, { hasSynced }]) => (hasSynced ? [] : name));
+    const unread = unreadOf(this.#reflected);
     this.#wasWhole = unread.length === 0 && this.#backlog.isDone;
     return unread.length > 0 || this.#wasWhole ? unread : ["the rest of the lists"];
   }

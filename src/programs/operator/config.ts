@@ -103,6 +103,12 @@ export const operatorConfig = configOf(
         above: 0,
         about: "queue_aware_v1: how many performance pods one performance node is expected to hold.",
       }),
+      PROFILE_MIN_DWELL: duration({
+        default: "5m",
+        orZero: "no minimum",
+        about:
+          "static_partition and queue_aware_v1: how long a promoted node keeps the performance profile at least; promotion never waits.",
+      }),
       DRAINING_CAPS: choice(["performance", "eco"], {
         default: "performance",
         about: "The caps of a draining node while performance pods remain on it.",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
-import { policyTypes } from "../../core/policy/index.ts";
+import { lastTransitionTime, policyTypes } from "../../core/policy/index.ts";
 import type { PowerReading } from "../../core/twin/index.ts";
 import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
@@ -56,10 +56,11 @@ class Values implements ClusterView {
       const conditions = [
         { type: "Published", status: "True" as const, reason: "Written", message: "", lastTransitionTime: lastUpdated },
       ];
+      const moved = lastTransitionTime(this.twins.get(own.name)?.status, own.status.schedulableClass, at);
       this.twins.set(own.name, {
         metadata: { name: own.name, ownerReferences },
         spec: own.spec,
-        status: { ...own.status, conditions, lastUpdated },
+        status: { ...own.status, conditions, ...(moved !== undefined && { lastTransitionTime: moved }), lastUpdated },
       });
     }
   }

@@ -15,6 +15,8 @@ import type { OperatorConfig } from "./config.ts";
 export interface OperatorSettings {
   readonly eligibility: EligibilitySettings;
   readonly policy: PolicySettings;
+  /** How long a promoted node stays performance at least. */
+  readonly minDwell: Milliseconds;
   readonly guard: GuardOptions;
   readonly capsOf: (hardware: CapHardware) => ProfileCaps;
   readonly labels: { readonly powerProfile: string; readonly draining: string };
@@ -46,6 +48,7 @@ export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
     },
     reconcileInterval: config.RECONCILE_INTERVAL,
   },
+  minDwell: config.PROFILE_MIN_DWELL,
   guard: { drainingCaps: config.DRAINING_CAPS },
   capsOf: capIntents({
     cpu: {

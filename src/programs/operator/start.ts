@@ -25,6 +25,7 @@ import { PowerMeter } from "./power.ts";
 import { settingsOf } from "./settings.ts";
 import { ClusterState } from "./state.ts";
 import type { Unconfirmed } from "./unconfirmed.ts";
+import { UnknownClassEvents } from "./unknown-class-events.ts";
 import { Writer } from "./writer.ts";
 
 /** What the operator runs in. */
@@ -116,7 +117,19 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   });
   const interval = config.RECONCILE_INTERVAL;
   const telemetry = () => meter.telemetry;
-  const loop = new Loop({ state, settings, telemetry, clock, ioClock, log, changes, figures, news, interval });
+  const loop = new Loop({
+    state,
+    settings,
+    telemetry,
+    clock,
+    ioClock,
+    log,
+    changes,
+    figures,
+    news,
+    unknownClasses: new UnknownClassEvents(recorder),
+    interval,
+  });
 
   const unconfirmed: Unconfirmed = { lowerings: new Map(), moves: new Map() };
   let writer: Writer | undefined;

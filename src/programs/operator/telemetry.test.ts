@@ -10,6 +10,9 @@ interface Published {
 /** Answers every query with what `value` says for it. */
 class FakePrometheus {
   readonly queries: string[] = [];
+  /** Requests are taken and never answered. */
+  silent = false;
+  asked = 0;
   readonly #server: Server;
   values: (query: string) => readonly { labels: Record<string, string>; value: string }[] = () => [];
   /** Of GET requests, by path. */
@@ -18,6 +21,8 @@ class FakePrometheus {
   constructor(now: () => number) {
     this.#server = createServer((request, response) => {
       const path = request.url ?? "";
+      this.asked++;
+      if (this.silent) return;
       let body = "";
       request.on("data", (chunk: Buffer) => (body += chunk.toString()));
       request.on("end", () => {
@@ -92,6 +97,31 @@ describe("what the operator measures", () => {
     await trial.until(() => prometheus.queries.length >= before + 6);
     expect(trial.clock.now() - since).toBeGreaterThan(50_000);
     expect(new Set(prometheus.queries)).toEqual(new Set(Object.keys(figures)));
+  });
+
+  it("OPR-38 polls the facility each FACILITY_POLL_INTERVAL, whatever the passes do", async () => {
+    await trial.createNode("a");
+    prometheus.values = () => [{ labels: {}, value: "20" }];
+    trial.start({
+      FACILITY_PROMETHEUS_ADDRESS: address,
+      ENABLE_FACILITY_METRICS: "true",
+      FACILITY_POLL_INTERVAL: "5s",
+    });
+    await trial.until(() => prometheus.queries.length >= 3);
+    const since = trial.clock.now();
+    await trial.until(() => prometheus.queries.length >= 12);
+    // Three rounds: 15 s, and 90 s by default.
+    expect(trial.clock.now() - since).toBeGreaterThan(10_000);
+    expect(trial.clock.now() - since).toBeLessThan(60_000);
+  });
+
+  it("OPR-38 polls in the background: passes go on while Prometheus does not answer", async () => {
+    await trial.createNode("a");
+    prometheus.silent = true;
+    trial.start({ FACILITY_PROMETHEUS_ADDRESS: address, ENABLE_FACILITY_METRICS: "true" });
+    await trial.until(async () => (await statusOf("a"))?.schedulableClass === "performance");
+    expect(prometheus.asked).toBeGreaterThan(0);
+    expect(prometheus.queries).toEqual([]);
   });
 
   it("X-64 prometheus: one query for all nodes, matched by label; a bad sample is dropped and counted", async () => {
