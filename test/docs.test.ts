@@ -26,7 +26,11 @@ const otherKinds: readonly RegExp[] = [
 ];
 
 /** Flags that a page may name though no program of ours reads them. */
-const othersFlags: ReadonlySet<string> = new Set(["--max-semi-space-size", "--max-old-space-size"]); // Node's own
+const othersFlags: ReadonlySet<string> = new Set([
+  "--max-semi-space-size", // Node's own
+  "--max-old-space-size",
+  "--kube-scheduler-arg", // of k3s
+]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
 

@@ -15,6 +15,7 @@ const everywhere = {
   LOG_LEVEL: "info",
   LOG_FORMAT: "json",
   KUBECONFIG: unset,
+  KUBE_ALLOW_INSECURE_TOKEN: false,
   POD_NAME: unset,
   POD_NAMESPACE: "joulie-system",
 };
@@ -26,6 +27,7 @@ const contract: Record<string, Record<string, unknown>> = {
     NODE_NAME: unset,
     RECONCILE_INTERVAL: 20_000,
     METRICS_ADDR: { host: unset, port: 8080 },
+    DEBUG_ENDPOINTS: false,
     SIMULATE_ONLY: false,
     HARDWARE_CATALOG_PATH: "embedded",
     HOST_SYS_ROOT: "/sys",
@@ -56,13 +58,16 @@ const contract: Record<string, Record<string, unknown>> = {
     TELEMETRY_HTTP_TIMEOUT_SECONDS: 5,
     TELEMETRY_GPU_SOURCE: "host",
     TELEMETRY_GPU_HTTP_ENDPOINT: unset,
+    TELEMETRY_ALLOWED_ENDPOINTS: [],
     TELEMETRY_HTTP_TOKEN_FILE: unset,
+    TELEMETRY_ALLOW_INSECURE_TOKEN: false,
     TELEMETRY_HTTP_CA_FILE: unset,
   },
   operator: {
     ...everywhere,
     RECONCILE_INTERVAL: MINUTE,
     METRICS_ADDR: { host: unset, port: 8081 },
+    DEBUG_ENDPOINTS: false,
     NODE_SELECTOR: managedNodes,
     RESERVED_LABEL_KEY: "joulie.io/reserved",
     POWER_PROFILE_LABEL: "joulie.io/power-profile",
@@ -117,6 +122,7 @@ const contract: Record<string, Record<string, unknown>> = {
     ...everywhere,
     EXTENDER_ADDR: { host: unset, port: 9876 },
     METRICS_ADDR: { host: unset, port: 9877 },
+    DEBUG_ENDPOINTS: false,
     CACHE_TTL: 30_000,
     TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
     POWER_PROFILE_LABEL: "joulie.io/power-profile",
@@ -179,6 +185,7 @@ const contract: Record<string, Record<string, unknown>> = {
     JSON: false,
     SEED: 1,
     KUBECONFIG: unset,
+    KUBE_ALLOW_INSECURE_TOKEN: false,
     LOG_LEVEL: unset,
   },
 };
@@ -219,6 +226,9 @@ const badValues: Record<string, Record<string, string>> = {
     TELEMETRY_GPU_CONTROL_MODE: "rapl",
     TELEMETRY_HTTP_TIMEOUT_SECONDS: "301",
     TELEMETRY_GPU_HTTP_ENDPOINT: "http://",
+    TELEMETRY_ALLOWED_ENDPOINTS: "https://bmc.example/path",
+    TELEMETRY_ALLOW_INSECURE_TOKEN: "maybe",
+    KUBE_ALLOW_INSECURE_TOKEN: "yes",
   },
   operator: {
     RECONCILE_INTERVAL: "1ns",
@@ -458,5 +468,26 @@ describe("what the extender's variables have to agree on", () => {
     ["one port on two interfaces", { EXTENDER_ADDR: "10.0.0.1:9876", METRICS_ADDR: "127.0.0.1:9876" }],
   ])("takes %s", (_, env) => {
     expect(problems(extenderConfig, env)).toEqual([]);
+  });
+});
+
+describe("the endpoints that an agent may call", () => {
+  const allowed = (variables: Texts) => valuesOf(agentConfig, variables)["TELEMETRY_ALLOWED_ENDPOINTS"];
+
+  it("are by default the origins of its endpoint variables, and in pool mode this machine as well", () => {
+    const variables = {
+      TELEMETRY_CPU_HTTP_ENDPOINT: "https://bmc.example:8443/t/{node}",
+      TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: "https://bmc.example:8443/c/{node}",
+      TELEMETRY_GPU_HTTP_ENDPOINT: "http://{node}:9000/t",
+      TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: "https://user:secret@gpu.example/{node}",
+    };
+    const origins = ["https://bmc.example:8443", "http://{node}:9000", "https://gpu.example"].map((origin) => ({
+      kind: "origin",
+      origin,
+    }));
+    expect(allowed(variables)).toEqual(origins);
+    expect(allowed({ ...variables, AGENT_MODE: "pool" })).toEqual([...origins, { kind: "loopback" }]);
+    expect(allowed({})).toEqual([]);
+    expect(allowed({ AGENT_MODE: "pool", TELEMETRY_ALLOWED_ENDPOINTS: "none" })).toEqual([]);
   });
 });

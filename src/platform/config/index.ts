@@ -1,4 +1,5 @@
-export { everyProgram } from "./every-program.ts";
+export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
+export { debugEndpoints, everyProgram } from "./every-program.ts";
 export * from "./kinds.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";

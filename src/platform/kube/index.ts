@@ -26,6 +26,12 @@ export { comesAfter } from "./resource-version.ts";
 export { apiVersionOf, resources } from "./resources.ts";
 export type { Backoff } from "./retry.ts";
 export type { Change, ChangeListener, IndexFunctions, StoreView } from "./store.ts";
+export {
+  TokenAuthorizer,
+  type TokenAuthorizerOptions,
+  type TokenVerdict,
+  tokenReviewRules,
+} from "./token-authorizer.ts";
 export type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 export type { WatchEvent } from "./watch-events.ts";
 export { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";

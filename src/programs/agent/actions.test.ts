@@ -73,9 +73,10 @@ describe("joulie agent restore", () => {
     await service.close();
   });
 
-  const byHand = async (): Promise<{ code: number; text: string }> => {
+  const allowed = { TELEMETRY_ALLOWED_ENDPOINTS: "loopback" };
+  const byHand = async (env: Readonly<Record<string, string>> = allowed): Promise<{ code: number; text: string }> => {
     const machine = { isTerminal: false, exists: () => false };
-    const parsed = parseConfig(restoreConfig, { env: {}, flags: {}, machine, known: [] });
+    const parsed = parseConfig(restoreConfig, { env, flags: {}, machine, known: [] });
     if (!parsed.ok) throw new Error("no configuration");
     let text = "";
     const { disk: files, clock, machine: host } = trial;
@@ -86,24 +87,30 @@ describe("joulie agent restore", () => {
     return { code: await running, text };
   };
 
-  it("puts back what the journal knows, on the host and over HTTP, and only once", async () => {
+  it("puts back what the journal knows, on the host and over HTTP where a variable allows it, and only once", async () => {
     await trial.route("own", {
       target: { scope: "node", nodeName: "a" },
       controls: { gpu: { type: "http", http: { endpoint: service.control } } },
     });
     await trial.label("a", { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
     await trial.target("a", { cpu: { packagePowerCapWatts: 200 }, gpu: { powerCap: { capWattsPerGpu: 400 } } });
-    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false", ...allowed });
     await trial.until(
       () => service.node("a").capWattsPerGpu === 400 && trial.machine.rapl.limits.get("package-1") === 200,
     );
     await agent.stop();
-    const { code, text } = await byHand();
-    expect(text.trim().split("\n").toSorted()).toEqual([
-      "a http gpus: restored",
+    const asked = service.asked.length;
+    const refused = await byHand({});
+    expect(refused.code).toBe(1);
+    expect(refused.text.trim().split("\n").toSorted()).toEqual([
+      "1 of 3 are not restored; they stay in the journal, so that this can be tried again",
+      expect.stringMatching(/^a http gpus: not restored: .*add it to TELEMETRY_ALLOWED_ENDPOINTS$/),
       "rapl package-0: restored",
       "rapl package-1: restored",
     ]);
+    expect(service.asked).toHaveLength(asked);
+    const { code, text } = await byHand();
+    expect(text).toBe("a http gpus: restored\n");
     expect(code).toBe(0);
     expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
     expect(service.node("a").capWattsPerGpu).toBe(700);

@@ -14,7 +14,7 @@ import { journalName } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import { type HostPower, NodeMeter, type NodePower } from "./power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
-import type { ControlRoute, Route } from "./routing.ts";
+import type { ControlRoute, Route, SourceRoute } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
 import { Restorer } from "./strays.ts";
 import type { Intent } from "./target.ts";
@@ -105,14 +105,15 @@ export class NodeControl {
     const why = intent.kind === "release" ? intent.why : undefined;
     const cpuPart = async () => {
       const stuck = await this.#restoreStrays("cpu", route, signal);
-      return burdened(await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal), stuck, why);
+      const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal);
+      return burdened(cpu, stuck, why, blockedSource(route.cpuSource));
     };
     const gpuPart = async (): Promise<GpuPart> => {
       const stuck = await this.#restoreStrays("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
       const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
-      return { power, gpu: gpu && burdened(gpu, stuck, why) };
+      return { power, gpu: gpu && burdened(gpu, stuck, why, blockedSource(route.gpuSource)) };
     };
     const [cpu, { power, gpu }] = await bothOf(
       cpuPart(),
@@ -281,13 +282,17 @@ const unusable = (why: string, intent: CapIntent): DeviceReport => ({
   message: why,
 });
 
+const blockedSource = (source: SourceRoute): string | undefined =>
+  source.type === "unusable" && source.notAllowed === true ? source.why : undefined;
+
 /** Nothing is well while something of ours stays in force that should not. */
 function burdened<Report extends DeviceReport>(
   report: Report,
   stuck: readonly StuckEntry[],
-  why: string | undefined,
+  ...more: readonly (string | undefined)[]
 ): Report {
-  if (stuck.length === 0) return why === undefined ? report : { ...report, message: words(report.message, why) };
+  const message = words(report.message, ...more, ...stuck.map((one) => one.message));
+  if (stuck.length === 0) return { ...report, message };
   const result = stuck.some((one) => one.result === "error") || report.result === "error" ? "error" : "blocked";
-  return { ...report, result, message: words(report.message, why, ...stuck.map(({ message }) => message)) };
+  return { ...report, result, message };
 }

@@ -138,7 +138,7 @@ export class NodeMeter {
     const { node, prometheus } = this.#options;
     try {
       const client = prometheus.at(fillUrl(endpoint, "{node}", node).href, timeout);
-      const samples = await client.query(fillPromql(query, "{node}", node), signal);
+      const samples = await client.query(fillPromql(query, "{node}", node), signal, node);
       const [sample] = samples;
       if (samples.length !== 1 || sample === undefined)
         return { boards: NONE, since, missing: `the query gives ${samples.length} figures in place of one` };

@@ -3,12 +3,13 @@ import { milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
+import { createLogger, type Logger, printableLine } from "../../platform/log/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { RestoreConfig } from "./config.ts";
 import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
 import { limitsInForce } from "./limits-in-force.ts";
+import { endpointAccess } from "./settings.ts";
 import { tryLock } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
 
@@ -22,8 +23,9 @@ export interface RestoreWorld {
 /** `joulie agent restore`: puts back by hand what an agent that no longer runs has left in force. Gives the exit code. */
 export async function restore(
   config: RestoreConfig,
-  out = (text: string): void => void process.stdout.write(text),
+  write = (text: string): void => void process.stdout.write(text),
 ): Promise<number> {
+  const out = (line: string): void => write(printableLine(line));
   const { lock, failed } = await tryLock(config.STATE_DIR, () => undefined);
   if (lock === undefined) {
     const { STATE_DIR } = config;
@@ -45,7 +47,9 @@ export async function restore(
   }
 }
 
-export async function restoreAll(config: RestoreConfig, { files, clock, host, out }: RestoreWorld): Promise<number> {
+export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Promise<number> {
+  const { files, clock, host } = world;
+  const out = (line: string): void => world.out(printableLine(line));
   const journal = await Journal.open({ files, clock, onProblem: (problem) => out(`warning: ${problem}\n`) });
   const entries = [...journal.entries()];
   // Without a problem an empty journal means that nothing is in force; with one it means nothing.
@@ -71,6 +75,7 @@ async function restoreEach(
   const http = new HttpClient({
     clock,
     timeout: milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000),
+    access: endpointAccess(config),
     tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
     caFile: config.TELEMETRY_HTTP_CA_FILE,
   });

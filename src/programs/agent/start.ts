@@ -7,12 +7,19 @@ import { formatDuration, milliseconds, type RandomSource } from "../../core/unit
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import {
+  EventRecorder,
+  HttpTransport,
+  KubeClient,
+  loadIdentity,
+  TokenAuthorizer,
+  type Transport,
+} from "../../platform/kube/index.ts";
 import type { FolderLock } from "../../platform/lock/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { AgentConfig } from "./config.ts";
 import { afterGrace, inTime } from "./ending.ts";
@@ -74,7 +81,12 @@ export async function start(config: AgentConfig): Promise<number> {
     nodeNameOf(config);
     // A pool reads thousands of answers a minute, and the better code is worth its memory there.
     if (config.AGENT_MODE === "daemonset") keepFirstCompilation();
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });
     const world: AgentWorld = {
@@ -139,7 +151,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const metrics = new ProgramMetrics(ioClock);
   const figures = new Figures(metrics);
   const changes = new ChangeLog(log);
-  const credentials = { tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE, caFile: config.TELEMETRY_HTTP_CA_FILE };
+  const credentials = {
+    access: settings.routing.access,
+    tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
+    caFile: config.TELEMETRY_HTTP_CA_FILE,
+  };
   const http = new HttpClient({
     clock: ioClock,
     timeout: settings.routing.timeout,
@@ -240,6 +256,10 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       clock: ioClock,
       live: { loop: () => own?.stalled ?? pool?.stalled },
       ready: { synced: () => (view.missing.length === 0 ? undefined : `not read yet: ${view.missing.join(", ")}`) },
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-agent" }),
+      }),
       pages: {
         "/debug/node": (query) => {
           const asked = query.get("node");

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
+import { wordsOnly } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./own-commands.ts";
 import { exitCodes, type World } from "./world.ts";
@@ -87,10 +88,8 @@ function obey(command: Command, name: string, world: World): void {
       writeOut: world.out,
       writeErr: world.err,
       outputError: (text, write) => {
-        const line = text
-          .trim()
-          .replace(/^error: /, "")
-          .replaceAll(/\s*\p{Cc}\s*/gu, " ");
+        // Commander sets its own hints on lines of their own.
+        const line = wordsOnly(text.replace(/^error: /, ""));
         write(`${name}: ${line}; see ${name} --help\n`);
       },
     });

@@ -48,6 +48,10 @@ export const demoConfig = configOf({
       about:
         "Runs against this cluster instead of an embedded one: brings simulated nodes, and takes them away at the end.",
     }),
+    KUBE_ALLOW_INSECURE_TOKEN: flag({
+      default: "false",
+      about: "Sends the kubeconfig's token or password over http:// as well; loopback needs no permission.",
+    }),
   }),
   ...group("Log lines", {
     LOG_LEVEL: choice(logLevels, {

@@ -1,7 +1,7 @@
 import type { Ansis } from "ansis";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
 import { Cast, type Started } from "./cast.ts";
 import type { DemoConfig } from "./config.ts";
 import { introduction } from "./introduction.ts";
@@ -88,7 +88,7 @@ async function runUntil(
       // What keeps a cluster elsewhere busy cannot be seen from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.askedAt(pod),
-      onNotice: (text) => screen ?? say(`${text}\n`),
+      onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
     await Promise.race([
@@ -112,14 +112,14 @@ async function runUntil(
 }
 
 async function planeOf(
-  { KUBECONFIG, NODES }: DemoConfig,
+  { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
   { say, folder }: DemoWorld,
   signal: AbortSignal,
 ): Promise<Plane> {
   say(
-    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${KUBECONFIG}`} …\n\n`,
+    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
   );
-  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, signal);
+  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, allowInsecureToken, signal);
 }
 
 /** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */

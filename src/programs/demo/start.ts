@@ -7,7 +7,7 @@ import { Ansis } from "ansis";
 import { JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
-import { createLogger } from "../../platform/log/index.ts";
+import { createLogger, printableLine } from "../../platform/log/index.ts";
 import { untilStopped } from "../../platform/serve/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { runDemo } from "./demo.ts";
@@ -52,11 +52,11 @@ export async function start(config: DemoConfig): Promise<number> {
     if (error instanceof JoulieError) throw error;
     keep = true;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`joulie demo: ${message}\n`);
+    process.stderr.write(printableLine(`joulie demo: ${message}\n`));
     return 1;
   } finally {
     if (file !== undefined) await ended(file);
-    if (keep && logFile !== undefined) say(`the log is kept: ${logFile}\n`);
+    if (keep && logFile !== undefined) say(printableLine(`the log is kept: ${logFile}\n`));
     else await rm(folder, { recursive: true, force: true });
     // Not before: that nobody has read the summary would end it here.
     stop.release();

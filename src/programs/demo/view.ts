@@ -1,5 +1,6 @@
 import type { Ansis } from "ansis";
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
+import { printable } from "../../platform/log/index.ts";
 import type { Frame } from "./frame.ts";
 import type { NewsItem } from "./news.ts";
 import type { Draining } from "./observer.ts";
@@ -123,7 +124,9 @@ function fitted(line: readonly Segment[], width: number, color: Ansis): string {
   let left = width;
   let text = "";
   for (const segment of line) {
-    const [plain, style] = typeof segment === "string" ? [segment, undefined] : segment;
+    const [own, style] = typeof segment === "string" ? [segment, undefined] : segment;
+    // Before it is measured: names of nodes and pods, and what is said of them, are others'.
+    const plain = printable(own);
     const characters = Array.from(plain);
     const cut =
       characters.length > left ? `${characters.slice(0, Math.max(0, left - 1)).join("")}${left > 0 ? "…" : ""}` : plain;

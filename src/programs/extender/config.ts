@@ -4,6 +4,7 @@ import {
   address,
   bytes,
   configOf,
+  debugEndpoints,
   drainingLabel,
   duration,
   everyProgram,
@@ -25,6 +26,7 @@ export const extenderConfig = configOf(
         about: "Where kube-scheduler asks: /filter, /prioritize and debug pages.",
       }),
       METRICS_ADDR: address({ default: ":9877", about: "Where metrics and health pages are served." }),
+      DEBUG_ENDPOINTS: debugEndpoints(),
       CACHE_TTL: duration({
         default: "30s",
         about: "The oldest NodeTwin and NodeHardware that may serve while the API answers.",

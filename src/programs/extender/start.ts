@@ -3,11 +3,11 @@ import { JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import { HttpTransport, KubeClient, loadIdentity, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
@@ -52,7 +52,12 @@ export async function start(config: ExtenderConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     const world = { transport, clock, ioClock: clock, random: systemRandom, log, farewell: FAREWELL };
     await runExtender(config, world, stop.signal);
@@ -128,6 +133,10 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
         return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
       },
       unready,
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
+      }),
       pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
       figures,
       log,

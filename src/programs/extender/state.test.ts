@@ -212,9 +212,10 @@ it("the verbs it is granted are the verbs it uses", async () => {
   const extender = await trial.start();
   await extender.filter(standard, ["n"]);
   await trial.pass(60);
-  const granted = extenderPermissions.flatMap(({ resources: [resource], verbs }) =>
-    verbs.map((verb) => `GET ${resource} ${verb}`),
-  );
+  // The reviews of tokens are asked for in debug-pages.test.ts.
+  const granted = extenderPermissions
+    .filter(({ verbs: [verb] }) => verb !== "create")
+    .flatMap(({ resources: [resource], verbs }) => verbs.map((verb) => `GET ${resource} ${verb}`));
   expect(used).toEqual(new Set(granted));
 });
 

@@ -6,6 +6,7 @@ import {
   address,
   choice,
   configOf,
+  debugEndpoints,
   drainingLabel,
   duration,
   everyProgram,
@@ -49,6 +50,7 @@ export const operatorConfig = configOf(
         about: "How often plans are made; changes that matter come sooner.",
       }),
       METRICS_ADDR: address({ default: ":8081", about: "Where metrics, health and debug pages are served." }),
+      DEBUG_ENDPOINTS: debugEndpoints(),
       LEASE_NAME: objectName({
         default: "joulie-operator",
         about: "The Lease by which one of several operators leads.",

@@ -1,4 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
+import { tokenReviewRules } from "../../platform/kube/index.ts";
 
 /** A rule of RBAC. */
 export interface PermissionRule {
@@ -26,4 +27,6 @@ export const operatorPermissions = (namespace: string): readonly PermissionRule[
   { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
+  // For debug pages asked for with a token.
+  ...tokenReviewRules,
 ];

@@ -10,12 +10,13 @@ import {
   KubeClient,
   LeaderElector,
   loadIdentity,
+  TokenAuthorizer,
   type Transport,
 } from "../../platform/kube/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
 import { removeFormerLabels } from "./former-labels.ts";
@@ -56,7 +57,12 @@ export async function start(config: OperatorConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
     return 0;
@@ -184,6 +190,10 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
       clock: ioClock,
       live: { loop: () => loop.stalled },
       ready: { synced: () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`) },
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-operator" }),
+      }),
       pages: {
         "/debug/plan": (query) =>
           loop.plan === undefined

@@ -62,7 +62,12 @@ export async function start(config: SimulatorConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock: ioClock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock: ioClock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     await runSimulator(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
     return 0;
