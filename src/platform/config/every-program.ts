@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { createLogger, type Logger, logFormats, logLevels } from "../log/index.ts";
-import { choice, objectName, path } from "./kinds.ts";
+import { choice, flag, objectName, path } from "./kinds.ts";
 import { group } from "./variable.ts";
 
 export const EVERY_PROGRAM = "Every program";
@@ -13,6 +13,10 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Log lines as JSON for machines, or coloured text for people.",
   }),
   KUBECONFIG: path({ about: "The kubeconfig file to reach the cluster by; unset = the pod's own service account." }),
+  KUBE_ALLOW_INSECURE_TOKEN: flag({
+    default: "false",
+    about: "Send a kubeconfig's token or password over http:// as well; loopback needs no permission.",
+  }),
   POD_NAME: objectName({
     about: "The name of the pod this runs in, from the downward API; it names the leader and the shard, and marks log lines.",
   }),
@@ -31,4 +35,11 @@ export const loggerOf = (program: string, config: EveryProgram): Logger =>
     format: config.LOG_FORMAT,
     program,
     pod: config.POD_NAME === undefined ? undefined : `${config.POD_NAMESPACE}/${config.POD_NAME}`,
+  });
+
+/** Of programs with debug pages. */
+export const debugEndpoints = () =>
+  flag({
+    default: "false",
+    about: "Serve /debug/* to every client; else to this machine, and to bearer tokens that may get the path.",
   });
