@@ -14,6 +14,8 @@ export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly replacement: string;
+  /** In a rule of the configuration, which says whether a program starts. */
+  readonly ofRule: boolean;
   /** The same only while `condition` holds; else the read as it is. */
   readonly switched: (condition: string) => string;
 }
@@ -30,7 +32,10 @@ export function mutantsOf(program: string, configs: readonly ConfigSchema[]): Mu
   const defaults = new Map(configs.flatMap((config) => [...hardCodedDefaults(config)]));
   const own = sourceFiles(join(root, "src/programs", program)).filter((file) => !isForTests(file));
   const shared = configs.some((config) => "POD_NAMESPACE" in config.shape) ? [EVERY_PROGRAM] : [];
-  return [...own, ...shared].flatMap((file) => mutantsIn(file, defaults));
+  const reads = [...own, ...shared].flatMap((file) => mutantsIn(file, defaults));
+  // config.test.ts has the rules between variables. One counts here where nothing else reads the variable.
+  const read = new Set(reads.filter(({ ofRule }) => !ofRule).map(({ variable }) => variable));
+  return reads.filter(({ ofRule, variable }) => !ofRule || !read.has(variable));
 }
 
 /** Where a default would reach out of the test, to the host or to a port for all to see, something harmless stands for it. */
@@ -51,6 +56,7 @@ function mutantsIn(file: string, defaults: ReadonlyMap<string, string>): Mutant[
   const text = readFileSync(file, "utf8");
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];
+  let inRule = false;
   const add = (
     node: ts.Node,
     variable: string,
@@ -58,7 +64,7 @@ function mutantsIn(file: string, defaults: ReadonlyMap<string, string>): Mutant[
   ) => {
     const [start, end] = [node.getStart(source), node.getEnd()];
     const line = source.getLineAndCharacterOfPosition(start).line + 1;
-    mutants.push({ variable, file, line, start, end, replacement, switched });
+    mutants.push({ variable, file, line, start, end, replacement, switched, ofRule: inRule });
   };
   const addRead = (node: ts.Node, variable: string): void => {
     const value = defaults.get(variable);
@@ -75,8 +81,8 @@ function mutantsIn(file: string, defaults: ReadonlyMap<string, string>): Mutant[
     add(node, variable, { replacement: of('"absent"'), switched });
   };
   const visit = (node: ts.Node): void => {
-    // A rule between variables says whether a program starts, not what it does; config.test.ts has those.
-    if (ts.isPropertyAssignment(node) && node.name.getText(source) === "holds") return;
+    const isRule = ts.isPropertyAssignment(node) && node.name.getText(source) === "holds";
+    if (isRule) inRule = true;
     if (ts.isTypeNode(node)) return;
     // config.NAME
     if (ts.isPropertyAccessExpression(node) && !node.expression.getText(source).endsWith(".shape"))
@@ -90,6 +96,7 @@ function mutantsIn(file: string, defaults: ReadonlyMap<string, string>): Mutant[
       if (ts.isIdentifier(name)) addBinding(node, name.text, node.name.text);
     }
     ts.forEachChild(node, visit);
+    if (isRule) inRule = false;
   };
   visit(source);
   return mutants;

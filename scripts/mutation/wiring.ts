@@ -105,7 +105,9 @@ class WiringTests {
     else this.#vitest.setGlobalTestNamePattern(new RegExp(`\\b${mutant.variable} has an effect$`));
     const all = await this.#vitest.globTestSpecifications();
     const own = all.filter(({ moduleId }) => new RegExp(`/${program}(?:-\\w+)?\\.test\\.ts$`).test(moduleId));
-    const { testModules, unhandledErrors } = await this.#vitest.runTestSpecifications(own);
+    const { testModules: remembered, unhandledErrors } = await this.#vitest.runTestSpecifications(own);
+    // It remembers those of earlier runs, too.
+    const testModules = remembered.filter(({ moduleId }) => own.some((one) => one.moduleId === moduleId));
     const ran = testModules
       .flatMap(({ children }) => [...children.allTests()])
       .filter((test) => test.ok() === false || test.result().state === "passed");

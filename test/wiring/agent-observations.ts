@@ -238,3 +238,41 @@ export const authorization = async (variables: Texts): Promise<unknown> =>
     await trial.until(() => service.asked.length > 0);
     return [...service.authorizations];
   });
+
+/** How /debug/node answers a request from elsewhere. */
+export const debugPage = async (variables: Texts): Promise<number> =>
+  onNode(variables, async ({ agent }) => {
+    const url = agent.logs.find(({ url: at }) => at !== undefined)?.["url"];
+    return (await fetch(`${String(url)}/debug/node`, { headers: { "x-forwarded-for": "192.0.2.1" } })).status;
+  });
+
+/** What comes of a TelemetryProfile that names the service. */
+export const named = async (variables: Texts): Promise<unknown> =>
+  onNode(
+    variables,
+    async ({ trial }) => {
+      await trial.passSlowly(10);
+      return (await trial.told())?.gpu?.result;
+    },
+    async (trial, service) =>
+      trial.route("own", {
+        target: { scope: "node", nodeName: "a" },
+        controls: { gpu: { type: "http", http: { endpoint: service.control } } },
+      }),
+  );
+
+/** What a service elsewhere is told over http, with a token. */
+export const unencrypted = async (variables: Texts): Promise<string> =>
+  onNode(
+    {
+      TELEMETRY_HTTP_TOKEN_FILE: `${FOLDER}/token`,
+      TELEMETRY_GPU_CONTROL: "http",
+      TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: "http://service.invalid/{node}",
+      ...variables,
+    },
+    async ({ trial }) => {
+      await trial.until(async () => (await trial.told())?.gpu?.message !== undefined);
+      const { message = "" } = (await trial.told())?.gpu ?? {};
+      return message.includes("unencrypted") ? "not allowed" : message.includes("no answer") ? "tried" : message;
+    },
+  );

@@ -12,11 +12,14 @@ import { fileAt, HERE, inPlace, LIMIT, THERE, withMachines } from "./agent-on-ho
 import { serveSecurely } from "./secure-service.ts";
 import { configured } from "./variable-table.ts";
 
+/** In the table's values; the observation puts the address of its own service in its place. */
+export const SERVICE = "https://service.test";
+
 const GPU = { backend: "gpu", board: "GPU-1", original: "700000" };
 
 /**
- * Both machines have a package that an agent has left at 210 W. The journal here knows of it, and of the packages of node a
- * behind HTTPS, and a GPU; there an agent runs.
+ * Both machines have a package that an agent has left at 210 W. The journal here knows of it, of the packages of node a
+ * behind HTTPS and of node b behind HTTP, and of a GPU; there an agent runs.
  */
 export const restored = async (variables: Texts): Promise<unknown> =>
   withMachines(variables, async (here, there) => {
@@ -35,20 +38,24 @@ export const restored = async (variables: Texts): Promise<unknown> =>
       board: "packages",
       original: JSON.stringify({ endpoint: `${service.url}/control/a`, timeoutSeconds: 5, watts: 400 }),
     };
-    await keep(join(here, "state"), [own, packages, GPU]);
+    const elsewhere = "http://service.invalid/control/b";
+    const unencrypted = {
+      ...packages,
+      node: "b",
+      endpoint: elsewhere,
+      original: JSON.stringify({ endpoint: elsewhere, timeoutSeconds: 5, watts: 400 }),
+    };
+    await keep(join(here, "state"), [own, packages, unencrypted, GPU]);
     await keep(join(there, "kept"), [GPU]);
     const lock = await lockFolder(join(there, "state"));
     try {
       let text = "";
-      await restore(configured(restoreConfig, inPlace(variables, here, there)), (more) => {
+      await restore(configured(restoreConfig, reached(inPlace(variables, here, there), service.url)), (more) => {
         text += more;
       });
-      const said = text.replaceAll(here, HERE).replaceAll(there, THERE).replaceAll(service.url, "https://service");
+      const lines = text.replaceAll(here, HERE).replaceAll(there, THERE).trim().split("\n");
       return {
-        said: said
-          .trim()
-          .split("\n")
-          .map((line) => line.replace(/ on this node(.*)/, nvmlOf).replace(/: no answer.*/, "")),
+        ...Object.fromEntries(lines.map((line) => [/^(?:rapl|gpu|\w http) |/.exec(line)?.[0].trim(), outcomeOf(line)])),
         limits: [here, there].map((folder) => (fileAt(folder, LIMIT) ?? 0) / 1e6),
         authorizations: service.authorizations,
       };
@@ -58,8 +65,14 @@ export const restored = async (variables: Texts): Promise<unknown> =>
     }
   });
 
-/** Whatever else GPUs are looked for with is of no interest here. */
-const nvmlOf = (text: string): string => ` ${/NVML's library \S+/.exec(text)?.[0] ?? ""}`.trimEnd();
+/** A line in few words. */
+function outcomeOf(line: string): string {
+  const words = /: restored|not an allowed endpoint|unencrypted|self-signed|no answer|NVML's library \S+|is known on/;
+  return words.exec(line)?.[0] ?? line;
+}
+
+const reached = (variables: Texts, url: string): Texts =>
+  Object.fromEntries(Object.entries(variables).map(([name, text = ""]) => [name, text.replace(SERVICE, url)]));
 
 async function keep(folder: string, entries: readonly Omit<JournalEntry, "at">[]): Promise<void> {
   mkdirSync(folder, { recursive: true });

@@ -5,7 +5,13 @@ import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const { FOLDER, FREE, SECURE, SERVICE } = seen;
-const everyProgram = everyProgramRows("agent", { NODE_NAME: "a", STATE_DIR: "/nonexistent/joulie" });
+const everyProgram = everyProgramRows("agent", {
+  NODE_NAME: "a",
+  STATE_DIR: "/nonexistent/joulie",
+  // Never the machine that the test runs on.
+  HOST_SYS_ROOT: "/nonexistent/sys",
+  HOST_PROC_ROOT: "/nonexistent/proc",
+});
 const pool = { AGENT_MODE: "pool" };
 const cpuOverHttp = {
   TELEMETRY_CPU_CONTROL: "http",
@@ -59,6 +65,7 @@ const table: VariableTable = {
       byDefault: { said: "daemonset", nodes: undefined, writes: 4, cpu: "applied" },
       changed: { said: "pool", nodes: ["a"], writes: 0, cpu: "blocked" },
     },
+    { value: "pool", observe: seen.named, byDefault: "blocked", changed: "applied" },
     { ...inPool, value: "pool", beside: { NODE_NAME: "" }, byDefault: "NODE_NAME is not set", changed: "a b c d e f" },
     {
       ...inPool,
@@ -239,6 +246,14 @@ const table: VariableTable = {
     observe: seen.authorization,
     byDefault: [undefined],
     changed: ["Bearer s3cret"],
+  },
+  DEBUG_ENDPOINTS: { value: "true", observe: seen.debugPage, byDefault: 403, changed: 200 },
+  TELEMETRY_ALLOWED_ENDPOINTS: { value: "127.0.0.0/8", observe: seen.named, byDefault: "blocked", changed: "applied" },
+  TELEMETRY_ALLOW_INSECURE_TOKEN: {
+    value: "true",
+    observe: seen.unencrypted,
+    byDefault: "not allowed",
+    changed: "tried",
   },
   TELEMETRY_HTTP_CA_FILE: {
     ...route,

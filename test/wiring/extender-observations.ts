@@ -1,14 +1,21 @@
 // What an extender answers, as the table of its variables looks at it: each starts a whole extender on an API in memory.
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { labels } from "../../src/core/api/index.ts";
 import type { Texts } from "../../src/platform/config/index.ts";
 import { calm, type Extender, type ExtenderOptions, Trial } from "../../src/programs/extender/trial.ts";
 
 export const certificates = join(import.meta.dirname, "../../src/platform/kube/testdata");
 /** Loopback addresses that nothing else uses. */
 export const [FREE, FREE_METRICS] = ["127.0.0.77:29876", "127.0.0.77:29877"];
+
+/** In the table's values; the observations put a folder with `catalogue.yaml` in its place. */
+export const FOLDER = "/folder.test";
+const CATALOGUE =
+  "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 300, perf: 400 }]";
 
 const big = {
   cpu: { sockets: 2, coresPerSocket: 64, totalCores: 128, capRange: { type: "watts", maxWattsPerSocket: 350 } },
@@ -31,6 +38,7 @@ async function asking<Seen>(
   options: ExtenderOptions = {},
 ): Promise<Seen> {
   const trial = new Trial();
+  const folder = mkdtempSync(join(tmpdir(), "joulie-wiring-"));
   try {
     for (const name of ["calm", "draining", "old"]) {
       await trial.createNode(name);
@@ -49,10 +57,13 @@ async function asking<Seen>(
         return inner.request(request);
       },
     };
-    const extender = await trial.start(variables as Record<string, string>, { ...options, transport });
+    writeFileSync(join(folder, "catalogue.yaml"), CATALOGUE);
+    const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
+    const extender = await trial.start(Object.fromEntries(own) as Record<string, string>, { ...options, transport });
     return await look({ trial, extender, asked: () => asked });
   } finally {
     await trial.end();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -86,6 +97,38 @@ export const longRequest = async (variables: Texts): Promise<number> =>
   asking(variables, async ({ extender }) => {
     const asked = { Pod: podOf("standard", { cpu: "1" }), Nodes: null, NodeNames: [...NODES, "x".repeat(4096)] };
     return (await extender.post("/prioritize", asked)).status;
+  });
+
+/** How /debug/scoring answers a request from elsewhere. */
+export const debugPage = async (variables: Texts): Promise<number> =>
+  asking(variables, async ({ extender }) => {
+    const headers = { "x-forwarded-for": "192.0.2.1" };
+    return (await fetch(`${String(extender.url)}/debug/scoring`, { headers })).status;
+  });
+
+/** Which nodes without a twin a performance pod may go to, by their labels. */
+export const byLabel = async (variables: Texts): Promise<readonly string[] | null> =>
+  asking(variables, async ({ trial, extender }) => {
+    const own: Readonly<Record<string, string>> = {
+      "usual-eco": labels.powerProfile,
+      "our-eco": "site.example/profile",
+      "usual-draining": labels.draining,
+      "our-draining": "site.example/draining",
+    };
+    for (const [name, label] of Object.entries(own))
+      await trial.createNode(name, { [label]: name.endsWith("eco") ? "eco" : "true" });
+    await trial.pass(2);
+    return (await extender.filter(podOf("performance", { cpu: "1" }), Object.keys(own))).NodeNames;
+  });
+
+/** The score of a node of which only labels tell the GPUs. */
+export const labelled = async (variables: Texts): Promise<number | undefined> =>
+  asking(variables, async ({ trial, extender }) => {
+    const own = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
+    await trial.createNode("labelled", own, { cpu: "64", "nvidia.com/gpu": "8" });
+    await trial.twin("labelled", standing);
+    await trial.pass(2);
+    return (await extender.scores(podOf("standard", { cpu: "1", "nvidia.com/gpu": "4" }), ["labelled"]))["labelled"];
   });
 
 /** Which of the two addresses of the table are served. */

@@ -6,6 +6,7 @@ import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const file = (name: string) => join(seen.certificates, name);
 const tls = { EXTENDER_TLS_CERT_FILE: file("server.crt"), EXTENDER_TLS_KEY_FILE: file("server.key") };
+const fallback = { observe: seen.byLabel, byDefault: ["our-eco", "our-draining"] };
 const scoring = {
   observe: seen.scores,
   byDefault: { cores: { calm: 53, draining: 40, old: 53 }, gpus: 39, gpusOfPerformance: 41 },
@@ -20,6 +21,14 @@ const table: VariableTable = {
     byDefault: { metrics: false },
     changed: { metrics: true },
   },
+  DEBUG_ENDPOINTS: { value: "true", observe: seen.debugPage, byDefault: 403, changed: 200 },
+  POWER_PROFILE_LABEL: {
+    ...fallback,
+    value: "site.example/profile",
+    changed: ["usual-eco", "our-draining"],
+  },
+  DRAINING_LABEL: { ...fallback, value: "site.example/draining", changed: ["our-eco", "usual-draining"] },
+  HARDWARE_CATALOG_PATH: { value: `${seen.FOLDER}/catalogue.yaml`, observe: seen.labelled, byDefault: 0, changed: 1 },
   CACHE_TTL: { value: "10m", observe: seen.askedAgain, byDefault: true, changed: false },
   TWIN_STALENESS_THRESHOLD: { ...scoring, value: "1m", changed: { cores: { calm: 53, draining: 40, old: 50 } } },
   EXTENDER_MAX_BODY_BYTES: { value: "2Ki", observe: seen.longRequest, byDefault: 200, changed: 413 },

@@ -1,4 +1,7 @@
 // What an operator does, as the table of its variables looks at it: each starts a whole operator on an API in memory.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
 import type { Texts } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
@@ -16,6 +19,11 @@ const H100 = {
   "joulie.io/hw.gpu-count": "8",
 };
 
+/** In the table's values; the observations put a folder with `catalogue.yaml` in its place. */
+export const FOLDER = "/folder.test";
+const CATALOGUE =
+  "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 500, perf: 400 }]";
+
 /** `before` fills the cluster, then the operator starts, plans and writes. */
 async function onCluster<Seen>(
   variables: Texts,
@@ -23,13 +31,17 @@ async function onCluster<Seen>(
   look: (scene: Scene) => Promise<Seen>,
 ): Promise<Seen> {
   const trial = await Trial.begin();
+  const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
+    await writeFile(join(folder, "catalogue.yaml"), CATALOGUE);
     await before(trial);
-    const operator = trial.start(variables as Variables);
+    const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
+    const operator = trial.start(Object.fromEntries(own) as Variables);
     await trial.pass(3);
     return await look({ trial, operator });
   } finally {
     await trial.end();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -156,6 +168,41 @@ export const lease = async (variables: Texts): Promise<string> =>
         spec: { holderIdentity: string };
       }[];
       return `${found?.metadata.namespace}/${found?.metadata.name} ${found?.spec.holderIdentity.replace(/_.*/, "")}`;
+    },
+  );
+
+/** How /debug/plan answers a request from elsewhere. */
+export const debugPage = async (variables: Texts): Promise<number> =>
+  onCluster(
+    variables,
+    async () => undefined,
+    async ({ operator }) => {
+      const url = operator.logs.find(({ url: at }) => at !== undefined)?.["url"];
+      return (await fetch(`${String(url)}/debug/plan`, { headers: { "x-forwarded-for": "192.0.2.1" } })).status;
+    },
+  );
+
+/** Whether it starts at all. */
+export const starts = async (variables: Texts): Promise<boolean> =>
+  onCluster(
+    variables,
+    async () => undefined,
+    async () => true,
+  ).catch(() => false);
+
+/** What becomes of a promoted node two minutes after nothing asks for it any more. */
+export const promoted = async (variables: Texts): Promise<string> =>
+  onCluster(
+    { POLICY_TYPE: "queue_aware_v1", QUEUE_HP_BASE_FRAC: "0.5", QUEUE_PERF_PER_HP_NODE: "1", ...variables },
+    async (trial) => nodesOf(trial, "ab"),
+    async ({ trial }) => {
+      await performancePods(trial, 2);
+      await trial.pass(65);
+      const before = (await trial.twin("b")).spec.profile;
+      for (const name of ["wanting-0", "wanting-1"])
+        await trial.hand.delete(resources.pods, { name, namespace: "default" });
+      await trial.pass(125);
+      return `${before}, then ${(await trial.twin("b")).spec.profile}`;
     },
   );
 

@@ -61,6 +61,21 @@ const table: VariableTable = {
       changed: 300,
     },
   ],
+  DEBUG_ENDPOINTS: { value: "true", observe: seen.debugPage, byDefault: 403, changed: 200 },
+  TWIN_STALENESS_THRESHOLD: { value: "1m", observe: seen.starts, byDefault: true, changed: false },
+  PROFILE_MIN_DWELL: {
+    value: "0",
+    observe: seen.promoted,
+    byDefault: "performance, then performance",
+    changed: "performance, then eco",
+  },
+  HARDWARE_CATALOG_PATH: {
+    value: `${seen.FOLDER}/catalogue.yaml`,
+    beside: { GPU_WRITE_ABSOLUTE_CAPS: "true" },
+    observe: seen.caps,
+    byDefault: watted,
+    changed: { performance: "CPU 100 %, GPU 100 % 500 W", eco: "CPU 60 %, GPU 60 % 300 W" },
+  },
   TWIN_HEARTBEAT: { value: "1m", observe: seen.refreshes, byDefault: 5, changed: 11 },
   WRITE_NODE_POWER_PROFILES: { value: "true", observe: seen.mirrored, byDefault: [], changed: ["a", "b"] },
 

@@ -12,7 +12,9 @@ import { systemRandom } from "../../src/platform/random/index.ts";
 import type { Row } from "./variable-table.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
-const LONGEST = milliseconds(15_000);
+const LONGEST = milliseconds(45_000);
+/** From SIGTERM on. */
+const ENDING = milliseconds(8000);
 /** What a mutant needs to reach the process (scripts/mutation/apply.ts). */
 const inherited = ["PATH", "HOME", "NODE_OPTIONS", "JOULIE_MUTANT"];
 
@@ -49,10 +51,11 @@ export async function runJoulie(
   const ended = new AbortController();
   // Not every condition comes with a line of output.
   void (async () => {
-    for (let waited = 0; waited < LONGEST; waited += 100) {
+    for (let waited = 0; waited < LONGEST && !told; waited += 100) {
       await systemClock.sleep(milliseconds(100), ended.signal);
       look();
     }
+    if (told) await systemClock.sleep(ENDING, ended.signal);
     child.kill("SIGKILL");
   })().catch(() => undefined);
   return new Promise((resolve, reject) => {
@@ -82,13 +85,15 @@ export async function withApi<Result>(
 
 type LogLine = Readonly<Record<string, unknown>>;
 
-/** The rows of LOG_LEVEL, LOG_FORMAT, KUBECONFIG, POD_NAME and POD_NAMESPACE: every program obeys them alike. */
+/** The rows of the variables that every program has: all obey them alike. */
 export function everyProgramRows(program: string, variables: Texts = {}) {
   /** Without a cluster a program says so in one line and ends. */
   const known = new Map<string, Promise<Ended>>();
+  const loopback = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: "127.0.0.1:0", SIMULATOR_ADDR: "127.0.0.1:0" };
+  const env = { ...loopback, ...variables };
   const lastWords = async (more: Texts): Promise<string> => {
     const key = JSON.stringify(more);
-    const run = known.get(key) ?? runJoulie([program], { ...variables, ...more });
+    const run = known.get(key) ?? runJoulie([program], { ...env, ...more });
     known.set(key, run);
     return (await run).stdout.trim();
   };
@@ -100,10 +105,24 @@ export function everyProgramRows(program: string, variables: Texts = {}) {
       let asked = false;
       api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
       const own = KUBECONFIG === undefined ? {} : { KUBECONFIG: kubeconfig };
-      await runJoulie([program], { ...variables, ...own }, () => asked);
+      await runJoulie([program], { ...env, ...own }, () => asked);
       return asked;
     });
+  /** How a kubeconfig fares whose token would go to a server of another machine over http. */
+  const insecure = async (more: Texts): Promise<string> =>
+    withApi(async ({ folder }) => {
+      const [name, server] = ["elsewhere", "http://cluster.invalid"];
+      const clusters = [{ name, cluster: { server } }];
+      const users = [{ name, user: { token: "s3cret" } }];
+      const contexts = [{ name, context: { cluster: name, user: name } }];
+      const file = join(folder, "insecure");
+      await writeFile(file, JSON.stringify({ "current-context": name, clusters, users, contexts }));
+      const isServing = (output: string) => output.includes('"url":');
+      const { stdout } = await runJoulie([program], { ...env, ...more, KUBECONFIG: file }, isServing);
+      return isServing(stdout) ? "starts" : /KUBE_ALLOW_INSECURE_TOKEN/.test(stdout) ? "refused" : stdout;
+    });
   return {
+    KUBE_ALLOW_INSECURE_TOKEN: { value: "true", observe: insecure, byDefault: "refused", changed: "starts" },
     LOG_LEVEL: { value: "silent", observe: isSaid, byDefault: true, changed: false },
     LOG_FORMAT: { value: "pretty", observe: isJson, byDefault: true, changed: false },
     KUBECONFIG: { value: "the API's own", observe: reached, byDefault: false, changed: true },
