@@ -1,5 +1,6 @@
 // `joulie agent` as a process on a machine of files, for what an agent reads of its host before anything can be injected.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { labels, type NodeHardware, type NodeTwin } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
@@ -95,6 +96,11 @@ export const inPlace = (variables: Texts, here: string, there: string): Texts =>
   Object.fromEntries(
     Object.entries(variables).map(([name, text = ""]) => [name, text.replace(HERE, here).replace(THERE, there)]),
   );
+
+/** One that loads, and has nothing of NVML. */
+export const someLibrary = createRequire(import.meta.resolve("koffi")).resolve(
+  `@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`,
+);
 
 /** Never the machine that the test runs on. */
 export const hereOnly = { HOST_SYS_ROOT: `${HERE}/sys`, HOST_PROC_ROOT: `${HERE}/proc`, STATE_DIR: `${HERE}/state` };

@@ -1,5 +1,5 @@
 import { probeConfig } from "../../src/programs/agent/config.ts";
-import { HERE, hereOnly, probed, THERE } from "./agent-on-host.ts";
+import { HERE, hereOnly, probed, someLibrary, THERE } from "./agent-on-host.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const text = { ...hereOnly, JSON: "false" };
@@ -41,8 +41,8 @@ const table: VariableTable = {
   STATE_DIR: {
     ...inJson,
     value: `${THERE}/state`,
-    beside: { ...hereOnly, NVML_LIBRARY: `${HERE}/libnvidia-ml.so` },
-    byDefault: { nvml: `NVML's library ${HERE}/libnvidia-ml.so` },
+    beside: { ...hereOnly, NVML_LIBRARY: someLibrary },
+    byDefault: { nvml: "nothing" },
     changed: { nvml: "NVML is not used" },
   },
   DVFS_MIN_FREQ_KHZ: { ...inJson, value: "2000000", changed: { lowest: 2_000_000 } },

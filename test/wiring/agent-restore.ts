@@ -67,8 +67,15 @@ export const restored = async (variables: Texts): Promise<unknown> =>
 
 /** A line in few words. */
 function outcomeOf(line: string): string {
-  const words = /: restored|not an allowed endpoint|unencrypted|self-signed|no answer|NVML's library \S+|is known on/;
-  return words.exec(line)?.[0] ?? line;
+  const words = [
+    /: restored$/,
+    /not an allowed endpoint/,
+    /unencrypted/,
+    /no answer/,
+    /NVML's library \S+/,
+    /is known on/,
+  ];
+  return words.map((word) => word.exec(line)?.[0]).find((word) => word !== undefined) ?? line;
 }
 
 const reached = (variables: Texts, url: string): Texts =>

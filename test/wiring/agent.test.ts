@@ -1,6 +1,6 @@
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import * as seen from "./agent-observations.ts";
-import { HERE, hereOnly, onHost, THERE } from "./agent-on-host.ts";
+import { HERE, hereOnly, onHost, someLibrary, THERE } from "./agent-on-host.ts";
 import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
@@ -85,8 +85,8 @@ const table: VariableTable = {
   STATE_DIR: {
     ...host,
     value: `${THERE}/state`,
-    beside: { ...hereOnly, NVML_LIBRARY: `${HERE}/libnvidia-ml.so` },
-    byDefault: { ...host.byDefault, nvml: `NVML's library ${HERE}/libnvidia-ml.so` },
+    beside: { ...hereOnly, NVML_LIBRARY: someLibrary },
+    byDefault: { ...host.byDefault, nvml: "nothing" },
     changed: { here: "210 W", there: "originals, lock", nvml: "NVML is not used" },
   },
   RESTORE_ON_EXIT: { value: "false", observe: seen.leftBehind, byDefault: uncapped, changed: capped },

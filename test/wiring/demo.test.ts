@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ansis } from "ansis";
@@ -12,20 +12,29 @@ import type { Summary } from "../../src/programs/demo/summary.ts";
 import { runJoulie } from "./started-program.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
 
+/** In the table's values; the observation puts a folder of its own in its place, with a `kubeconfig`. */
+const FOLDER = "/folder.test";
+
 /** A demo of three nodes and one second, as a process: what it says to people, and its summary. */
 async function played({ LOG_LEVEL, ...variables }: Texts): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
+    const [name, server] = ["elsewhere", "http://cluster.invalid"];
+    const contexts = [{ name, context: { cluster: name, user: name } }];
+    const clusters = [{ name, cluster: { server } }];
+    const users = [{ name, user: { token: "s3cret" } }];
+    await writeFile(join(folder, "kubeconfig"), JSON.stringify({ "current-context": name, clusters, users, contexts }));
     const flags = { NODES: "3", DURATION: "1s", JSON: "true", ...variables };
-    const args = Object.entries(flags).map(([name, text]) => `${flagOf(name)}=${text}`);
+    const args = Object.entries(flags).map(([flag, text = ""]) => `${flagOf(flag)}=${text.replace(FOLDER, folder)}`);
     const { stdout, stderr } = await runJoulie(["demo", ...args], { TMPDIR: folder, LOG_LEVEL });
     const json = stdout.startsWith("{") ? (JSON.parse(stdout) as Summary) : undefined;
-    const people = json === undefined ? stdout : stderr;
+    const people = flags.JSON === "true" ? stderr : stdout;
     return {
       json: json !== undefined,
       summary: json && `${json.nodes} nodes, ${json.policy}, seed ${json.seed}, speed ${json.speed.asked}`,
       starting: /^starting .*(?= …)/m.exec(people)?.[0],
       introduced: people.match(/^\d+ simulated nodes|\(\w+\)(?=, scheduler)|at \d+ times/gm)?.join(" "),
+      refused: people.includes("KUBE_ALLOW_INSECURE_TOKEN"),
       logFile: people.includes("log of programs"),
       lines: stderr.includes('"level":"info"'),
     };
@@ -142,6 +151,13 @@ const table: VariableTable = {
     ...play,
     value: "/nonexistent/kubeconfig",
     changed: { starting: "starting 3 simulated nodes by /nonexistent/kubeconfig" },
+  },
+  KUBE_ALLOW_INSECURE_TOKEN: {
+    ...play,
+    value: "true",
+    beside: { KUBECONFIG: `${FOLDER}/kubeconfig` },
+    byDefault: { refused: true },
+    changed: { refused: false },
   },
   LOG_LEVEL: { ...play, value: "error", changed: { logFile: false, lines: false } },
 };

@@ -28,7 +28,7 @@ const table: VariableTable = {
     changed: ["usual-eco", "our-draining"],
   },
   DRAINING_LABEL: { ...fallback, value: "site.example/draining", changed: ["our-eco", "usual-draining"] },
-  HARDWARE_CATALOG_PATH: { value: `${seen.FOLDER}/catalogue.yaml`, observe: seen.labelled, byDefault: 0, changed: 1 },
+  HARDWARE_CATALOG_PATH: { value: `${seen.FOLDER}/catalogue.yaml`, observe: seen.labelled, byDefault: 25, changed: 43 },
   CACHE_TTL: { value: "10m", observe: seen.askedAgain, byDefault: true, changed: false },
   TWIN_STALENESS_THRESHOLD: { ...scoring, value: "1m", changed: { cores: { calm: 53, draining: 40, old: 50 } } },
   EXTENDER_MAX_BODY_BYTES: { value: "2Ki", observe: seen.longRequest, byDefault: 200, changed: 413 },

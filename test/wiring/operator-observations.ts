@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
 import type { Texts } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import { type Operator, performancePod, Trial } from "../../src/programs/operator/trial.ts";
@@ -37,6 +39,9 @@ async function onCluster<Seen>(
     await before(trial);
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
     const operator = trial.start(Object.fromEntries(own) as Variables);
+    // Files take real time.
+    for (let turn = 0; turn < 100 && !operator.logs.some(({ url }) => url !== undefined); turn++)
+      await systemClock.sleep(milliseconds(5));
     await trial.pass(3);
     return await look({ trial, operator });
   } finally {

@@ -14,7 +14,7 @@ const facility = { ENABLE_FACILITY_METRICS: "true", FACILITY_PROMETHEUS_ADDRESS:
 const percent = { performance: "CPU 100 %, GPU 100 %", eco: "CPU 60 %, GPU 60 %" };
 const absolute = { performance: "CPU 5000 W, GPU 100 %", eco: "CPU 120 W, GPU 60 %" };
 const watted = { performance: "CPU 100 %, GPU 100 % 700 W", eco: "CPU 60 %, GPU 60 % 420 W" };
-const site = "PUE 1.60, cooling 14.5, PSU 0.1";
+const site = "PUE 1.60, cooling 13.0, PSU 0.1";
 
 const table: VariableTable = {
   ...everyProgram,
@@ -203,7 +203,7 @@ const table: VariableTable = {
   },
 
   OPERATOR_NODE_POWER_SOURCE: [
-    { value: "http", beside: endpoint, observe: meters.power, byDefault: "static 47 W", changed: "http 300 W" },
+    { value: "http", beside: endpoint, observe: meters.power, byDefault: "static 32 W", changed: "http 300 W" },
     { value: "static", observe: seen.usageAsked, byDefault: 2, changed: 0 },
     {
       value: "http",
@@ -237,29 +237,29 @@ const table: VariableTable = {
   REFERENCE_NODE_POWER_W: {
     value: "1000",
     observe: meters.surroundings,
-    byDefault: "PUE 1.00, cooling 4.5, PSU 0.1",
-    changed: "PUE 1.00, cooling 17.9, PSU 0.1",
+    byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+    changed: "PUE 1.00, cooling 12.0, PSU 0.1",
   },
   REFERENCE_RACK_CAPACITY_W: {
     value: "10000",
     observe: meters.surroundings,
-    byDefault: "PUE 1.00, cooling 4.5, PSU 0.1",
-    changed: "PUE 1.00, cooling 4.5, PSU 0.5",
+    byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+    changed: "PUE 1.00, cooling 3.0, PSU 0.3",
   },
 
   ENABLE_FACILITY_METRICS: {
     value: "true",
     beside: { FACILITY_PROMETHEUS_ADDRESS: PROMETHEUS },
     observe: meters.surroundings,
-    byDefault: "PUE 1.00, cooling 4.5, PSU 0.1",
-    changed: "PUE 1.60, cooling 14.5, PSU 0.1",
+    byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+    changed: "PUE 1.60, cooling 13.0, PSU 0.1",
   },
   FACILITY_PROMETHEUS_ADDRESS: {
     value: PROMETHEUS,
     beside: { ENABLE_FACILITY_METRICS: "true", FACILITY_PROMETHEUS_ADDRESS: "http://127.0.0.1:9" },
     observe: meters.surroundings,
-    byDefault: "PUE 1.00, cooling 4.5, PSU 0.1",
-    changed: "PUE 1.60, cooling 14.5, PSU 0.1",
+    byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+    changed: "PUE 1.60, cooling 13.0, PSU 0.1",
   },
   FACILITY_POLL_INTERVAL: {
     value: "10m",
@@ -273,28 +273,28 @@ const table: VariableTable = {
     beside: facility,
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.60, cooling 9.5, PSU 0.1",
+    changed: "PUE 1.60, cooling 8.0, PSU 0.1",
   },
   FACILITY_IT_POWER_METRIC: {
     value: "computing",
     beside: facility,
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.30, cooling 14.5, PSU 0.1",
+    changed: "PUE 1.30, cooling 13.0, PSU 0.1",
   },
   FACILITY_COOLING_POWER_METRIC: {
     value: "chilling",
     beside: facility,
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.30, cooling 14.5, PSU 0.1",
+    changed: "PUE 1.30, cooling 13.0, PSU 0.1",
   },
   FACILITY_ZONE_AMBIENT_METRIC_TEMPLATE: {
     value: "warmth_of_{zone}",
     beside: facility,
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.60, cooling 7.5, PSU 0.1",
+    changed: "PUE 1.60, cooling 6.0, PSU 0.1",
   },
   FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE: {
     value: "computing_in_{zone}",
@@ -305,7 +305,7 @@ const table: VariableTable = {
     },
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.20, cooling 14.5, PSU 0.1",
+    changed: "PUE 1.20, cooling 13.0, PSU 0.1",
   },
   FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE: {
     value: "chilling_of_{zone}",
@@ -316,14 +316,14 @@ const table: VariableTable = {
     },
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.20, cooling 14.5, PSU 0.1",
+    changed: "PUE 1.20, cooling 13.0, PSU 0.1",
   },
   FACILITY_RACK_POWER_METRIC_TEMPLATE: {
     value: "drawn_by_{rack}",
     beside: facility,
     observe: meters.surroundings,
     byDefault: site,
-    changed: "PUE 1.60, cooling 14.5, PSU 50.0",
+    changed: "PUE 1.60, cooling 13.0, PSU 50.0",
   },
 };
 

@@ -67,10 +67,14 @@ export async function runJoulie(
   });
 }
 
+interface Plane {
+  readonly api: EmbeddedApi;
+  readonly kubeconfig: string;
+  readonly folder: string;
+}
+
 /** An API over HTTP with a folder for files of the test; `use` is given the path of its kubeconfig. */
-export async function withApi<Result>(
-  use: (plane: { api: EmbeddedApi; kubeconfig: string; folder: string }) => Promise<Result>,
-): Promise<Result> {
+export async function withApi<Result>(use: (plane: Plane) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
   try {
@@ -87,27 +91,26 @@ type LogLine = Readonly<Record<string, unknown>>;
 
 /** The rows of the variables that every program has: all obey them alike. */
 export function everyProgramRows(program: string, variables: Texts = {}) {
-  /** Without a cluster a program says so in one line and ends. */
-  const known = new Map<string, Promise<Ended>>();
   const loopback = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: "127.0.0.1:0", SIMULATOR_ADDR: "127.0.0.1:0" };
   const env = { ...loopback, ...variables };
-  const lastWords = async (more: Texts): Promise<string> => {
+  const known = new Map<string, Promise<string>>();
+  /** What it logs until it turns to the API. */
+  const firstWords = async (more: Texts): Promise<string> => {
     const key = JSON.stringify(more);
-    const run = known.get(key) ?? runJoulie([program], { ...env, ...more });
+    const run = known.get(key) ?? withApi(async (plane) => (await untilAsked(plane, { ...env, ...more })).stdout);
     known.set(key, run);
-    return (await run).stdout.trim();
+    return (await run).trim().split("\n")[0] ?? "";
   };
-  const isJson = async (more: Texts): Promise<boolean> => (await lastWords(more)).startsWith("{");
-  const isSaid = async (more: Texts): Promise<boolean> => (await lastWords(more)) !== "";
-  const pod = async (more: Texts): Promise<unknown> => (JSON.parse(await lastWords(more)) as LogLine)["pod"];
+  const untilAsked = async ({ api, kubeconfig }: Plane, own: Texts): Promise<Ended & { asked: boolean }> => {
+    let asked = false;
+    api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
+    return { ...(await runJoulie([program], { KUBECONFIG: kubeconfig, ...own }, () => asked)), asked };
+  };
+  const isJson = async (more: Texts): Promise<boolean> => (await firstWords(more)).startsWith("{");
+  const isSaid = async (more: Texts): Promise<boolean> => (await firstWords(more)) !== "";
+  const pod = async (more: Texts): Promise<unknown> => (JSON.parse(await firstWords(more)) as LogLine)["pod"];
   const reached = async ({ KUBECONFIG }: Texts): Promise<boolean> =>
-    withApi(async ({ api, kubeconfig }) => {
-      let asked = false;
-      api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
-      const own = KUBECONFIG === undefined ? {} : { KUBECONFIG: kubeconfig };
-      await runJoulie([program], { ...env, ...own }, () => asked);
-      return asked;
-    });
+    withApi(async (plane) => (await untilAsked(plane, KUBECONFIG === undefined ? { ...env, KUBECONFIG } : env)).asked);
   /** How a kubeconfig fares whose token would go to a server of another machine over http. */
   const insecure = async (more: Texts): Promise<string> =>
     withApi(async ({ folder }) => {
@@ -118,8 +121,9 @@ export function everyProgramRows(program: string, variables: Texts = {}) {
       const file = join(folder, "insecure");
       await writeFile(file, JSON.stringify({ "current-context": name, clusters, users, contexts }));
       const isServing = (output: string) => output.includes('"url":');
-      const { stdout } = await runJoulie([program], { ...env, ...more, KUBECONFIG: file }, isServing);
-      return isServing(stdout) ? "starts" : /KUBE_ALLOW_INSECURE_TOKEN/.test(stdout) ? "refused" : stdout;
+      const { stdout, stderr } = await runJoulie([program], { ...env, ...more, KUBECONFIG: file }, isServing);
+      const said = stdout + stderr;
+      return isServing(said) ? "starts" : /KUBE_ALLOW_INSECURE_TOKEN/.test(said) ? "refused" : said;
     });
   return {
     KUBE_ALLOW_INSECURE_TOKEN: { value: "true", observe: insecure, byDefault: "refused", changed: "starts" },
