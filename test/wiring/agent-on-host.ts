@@ -1,6 +1,5 @@
 // `joulie agent` as a process on a machine of files, for what an agent reads of its host before anything can be injected.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { labels, type NodeHardware, type NodeTwin } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
@@ -8,6 +7,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import type { Texts } from "../../src/platform/config/index.ts";
 import type { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import type { HostTree } from "../../src/platform/hardware/fake-host.ts";
+import { buildNvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
 import { scratchTree } from "../../src/platform/hardware/scratch-tree.ts";
 import {
   epycCpuinfo,
@@ -97,11 +97,6 @@ export const inPlace = (variables: Texts, here: string, there: string): Texts =>
     Object.entries(variables).map(([name, text = ""]) => [name, text.replace(HERE, here).replace(THERE, there)]),
   );
 
-/** One that loads, and has nothing of NVML. */
-export const someLibrary = createRequire(import.meta.resolve("koffi")).resolve(
-  `@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`,
-);
-
 /** Never the machine that the test runs on. */
 export const hereOnly = { HOST_SYS_ROOT: `${HERE}/sys`, HOST_PROC_ROOT: `${HERE}/proc`, STATE_DIR: `${HERE}/state` };
 
@@ -131,7 +126,7 @@ export const onHost = async (variables: Texts): Promise<unknown> =>
             return [
               ...(limit === undefined ? [] : [`${limit / 1e6} W`]),
               ...(frequency === undefined ? [] : [`${frequency / 1000} MHz`]),
-              ...["originals", "lock"].filter((name) => state.some((file) => file.startsWith(name))),
+              ...["originals", "lock", "nvml-trial"].filter((name) => state.some((file) => file.startsWith(name))),
             ].join(", ");
           };
           seen = {
@@ -175,4 +170,17 @@ export const probed = async (variables: Texts): Promise<unknown> =>
     const { cpu, backends, throttle } = JSON.parse(stdout) as Probe;
     const wouldSet = backends.flatMap(({ name, boards }) => boards.map((board) => `${name} ${board.wouldSet}`));
     return { cpu: `${cpu.model}, ${cpu.catalogue}`, wouldSet, lowest: throttle.lowestKHz, nvml };
+  });
+
+/** What `joulie agent probe` says of an NVML that ends every program it is started in. */
+export const probedWithBrokenBoard = async (variables: Texts): Promise<string> =>
+  withMachines(variables, async (here, there) => {
+    const stub = buildNvmlStub();
+    try {
+      const env = { STUB_NVML_CRASH: "1", NVML_LIBRARY: stub.library, ...inPlace(variables, here, there) };
+      const { code, stdout } = await runJoulie(["agent", "probe", "--json"], env);
+      return code === null ? "ended by it" : nvmlOf(stdout, here, there);
+    } finally {
+      stub.remove();
+    }
   });

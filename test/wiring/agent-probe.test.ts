@@ -1,5 +1,5 @@
 import { probeConfig } from "../../src/programs/agent/config.ts";
-import { HERE, hereOnly, probed, someLibrary, THERE } from "./agent-on-host.ts";
+import { HERE, hereOnly, probed, probedWithBrokenBoard, THERE } from "./agent-on-host.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const text = { ...hereOnly, JSON: "false" };
@@ -39,11 +39,11 @@ const table: VariableTable = {
     changed: { nvml: `NVML's library ${THERE}/libnvidia-ml.so` },
   },
   STATE_DIR: {
-    ...inJson,
     value: `${THERE}/state`,
-    beside: { ...hereOnly, NVML_LIBRARY: someLibrary },
-    byDefault: { nvml: "nothing" },
-    changed: { nvml: "NVML is not used" },
+    beside: hereOnly,
+    observe: probedWithBrokenBoard,
+    byDefault: "ended by it",
+    changed: "NVML is not used",
   },
   DVFS_MIN_FREQ_KHZ: { ...inJson, value: "2000000", changed: { lowest: 2_000_000 } },
   JSON: { ...inText, value: "true", changed: inJson.byDefault },

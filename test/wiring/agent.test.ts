@@ -1,6 +1,6 @@
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import * as seen from "./agent-observations.ts";
-import { HERE, hereOnly, onHost, someLibrary, THERE } from "./agent-on-host.ts";
+import { HERE, hereOnly, onHost, THERE } from "./agent-on-host.ts";
 import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
@@ -40,7 +40,7 @@ const host = {
   byDefault: {
     model: "Intel(R) Xeon(R) Platinum 8480+",
     here: "210 W, originals, lock",
-    there: "",
+    there: "nvml-trial",
     nvml: "nothing",
   },
 };
@@ -85,9 +85,10 @@ const table: VariableTable = {
   STATE_DIR: {
     ...host,
     value: `${THERE}/state`,
-    beside: { ...hereOnly, NVML_LIBRARY: someLibrary },
-    byDefault: { ...host.byDefault, nvml: "nothing" },
-    changed: { here: "210 W", there: "originals, lock", nvml: "NVML is not used" },
+    // A library that is tried leaves no mark of an unfinished try behind.
+    beside: { ...hereOnly, NVML_LIBRARY: `${HERE}/libnvidia-ml.so` },
+    byDefault: { here: "210 W, originals, lock", there: "nvml-trial" },
+    changed: { here: "210 W", there: "originals, lock" },
   },
   RESTORE_ON_EXIT: { value: "false", observe: seen.leftBehind, byDefault: uncapped, changed: capped },
   TARGET_LEASE: {
@@ -114,7 +115,7 @@ const table: VariableTable = {
   HOST_SYS_ROOT: {
     ...host,
     value: `${THERE}/sys`,
-    changed: { here: "originals, lock", there: "210 W" },
+    changed: { here: "originals, lock", there: "210 W, nvml-trial" },
   },
   HOST_PROC_ROOT: { ...host, value: `${THERE}/proc`, changed: { model: "AMD EPYC 9654 96-Core Processor" } },
   NVML_LIBRARY: {
