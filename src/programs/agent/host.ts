@@ -22,8 +22,11 @@ export interface Host {
 
 /** The same with what it is made of. */
 export interface HostMachine extends Host {
-  /** What the machine is made of and what works on it; the node's labels are hints. */
-  discover(node: Node | undefined, signal: AbortSignal): Promise<NodeHardwareStatus>;
+  /**
+   * What the machine is made of and what works on it; the node's labels are hints. Where it may write, it proves control by
+   * writing limits back as they are.
+   */
+  discover(node: Node | undefined, signal: AbortSignal, mayWrite?: boolean): Promise<NodeHardwareStatus>;
   /** Off the event loop: one may take 20 ms. `current` is worth that only while a throttle is in use. */
   frequencies(withCurrent: boolean): Promise<readonly Frequency[]>;
   close(): Promise<void>;

@@ -11,20 +11,30 @@ import type { Discover } from "./node-runner.ts";
 /** Identity does not change; what works may, as drivers come and go. */
 const LOOK_AGAIN = milliseconds(600_000);
 
+export interface OwnDiscoveryOptions {
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly simulateOnly: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
 export function ownDiscovery(
   name: string,
   machine: HostMachine,
-  { catalogue, clock, log, signal }: { catalogue: Catalogue; clock: Clock; log: Logger; signal: AbortSignal },
+  { catalogue, clock, log, simulateOnly, signal }: OwnDiscoveryOptions,
 ): Discover {
   let found: { readonly status: NodeHardwareStatus; readonly at: MonotonicInstant; readonly works: string } | undefined;
   let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
-  return async ({ node }, _routing, last) => {
-    const works = worksOf(last);
+  return async ({ node }, { route }, last) => {
+    // Nobody's limit is written where nothing may be touched, not even back to what it is.
+    const mayWrite = !simulateOnly && node !== undefined && route.cpuControl.type === "host";
+    const works = `${worksOf(last)} ${mayWrite}`;
     const old = found === undefined || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
     if (old || (found?.works !== works && last !== undefined)) {
       try {
-        found = { status: await machine.discover(node, signal), at: clock.monotonic(), works };
+        found = { status: await machine.discover(node, signal, mayWrite), at: clock.monotonic(), works };
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ err }, "the hardware could not be looked at; it is tried again");
