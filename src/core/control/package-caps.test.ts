@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { percent, watts } from "../units/index.ts";
-import type { CapDevice } from "./cap-resolution.ts";
 import {
   type CpuPackage,
   capPerPackage,
@@ -13,7 +12,7 @@ import {
 
 const cpuPackage = (id: string, device: Record<string, number>, count = 1): CpuPackage => ({
   id,
-  device: device as unknown as CapDevice,
+  device,
   count,
 });
 /** One package was limited to 100 W before us, the other to 350 W. */

@@ -18,7 +18,7 @@ import { open } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { errorCode, HostFileError } from "./host-error.ts";
 import { followLinks } from "./host-path.ts";
-import { mountPointOf } from "./mounts.ts";
+import { withMountNamed } from "./mounts.ts";
 import type { HostFiles } from "./port.ts";
 import { isWrittenFile } from "./written-files.ts";
 
@@ -150,9 +150,7 @@ export class HostDirectory implements HostFiles {
     try {
       return work();
     } catch (error) {
-      if (errorCode(error) !== "EROFS") throw error;
-      const full = join(this.root, path);
-      throw new HostFileError("EROFS", full, "write", mountPointOf(full, this.#mountTable() ?? ""));
+      throw withMountNamed(error, join(this.root, path), this.#mountTable);
     }
   }
 

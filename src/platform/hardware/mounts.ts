@@ -1,3 +1,5 @@
+import { errorCode, HostFileError } from "./host-error.ts";
+
 /**
  * Where the file system that holds a path is mounted, by the text of /proc/self/mountinfo or /proc/self/mounts: the longest mount
  * point that leads to the path; of several at one place the last, which hides the others.
@@ -13,6 +15,10 @@ export function mountPointOf(path: string, table: string): string | undefined {
   }
   return found;
 }
+
+/** A refusal by a read-only mount (EROFS) with the name of that mount; any other error as it is. */
+export const withMountNamed = (error: unknown, path: string, table: () => string | undefined): unknown =>
+  errorCode(error) === "EROFS" ? new HostFileError("EROFS", path, "write", mountPointOf(path, table() ?? "")) : error;
 
 /** Blanks and backslashes are written in octal: `\\040`. */
 const unescaped = (text: string): string =>

@@ -2,11 +2,11 @@ import { type CapDevice, type WriteOutcome, withLowestCap } from "../../core/con
 import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { errorCode, errorWords } from "./host-error.ts";
+import { offlinePackages } from "./offline-packages.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "./port.ts";
 import { PowercapZones } from "./powercap-zones.ts";
 import { type RaplOriginal, readRaplOriginal } from "./rapl-original.ts";
 import { RaplPackage } from "./rapl-package.ts";
-import { offlinePackages } from "./offline-packages.ts";
 import { refusal } from "./refusal.ts";
 import { shownWatts } from "./shown.ts";
 

@@ -70,8 +70,10 @@ describe("a node's CPUs", () => {
     await trial.target("a", { cpu: { packagePowerCapWatts: 5000 } });
     trial.start();
     await trial.pass(2);
-    expect(trial.machine.rapl.writes).toEqual(["cap package-0 200", "cap package-1 200"]);
-    expect((await trial.told())?.cpu?.message).toContain("5000 W asked for, clamped to 200 W: the original limit");
+    expect(trial.machine.rapl.writes).toEqual(["cap package-0 350", "cap package-1 200"]);
+    expect((await trial.told())?.cpu?.message).toContain(
+      "package-1: 5000 W asked for, clamped to 200 W: the original limit",
+    );
   });
 
   it("AGT-17 AGT-20 AGT-21 AGT-22 AGT-38 AGT-39 AGT-40 without RAPL the energy counters drive the throttle, and RAPL's return ends it", async () => {

@@ -209,4 +209,19 @@ describe("pool mode", () => {
     expect(names(30).filter(isCapped)).toEqual([]);
     expect(trial.disk.boards).toEqual([]);
   });
+
+  it("X-91 X-61 stops with one line about all the nodes that could not be restored", async () => {
+    await add(names(30));
+    const agent = pool();
+    await trial.until(() => names(30).every(isCapped));
+    await trial.passSlowly(1);
+    for (const name of names(30)) service.silent.add(name);
+    agent.logs.length = 1;
+    await agent.stop();
+    const [line, ...others] = agent.logs.slice(1).filter(({ level }) => level !== "info");
+    expect(others).toEqual([]);
+    expect(line).toMatchObject({ level: "error", nodes: 30, problem: expect.stringMatching(/no answer within 2s/) });
+    expect(line?.["others"]).toHaveLength(9);
+    expect(trial.disk.boards).toHaveLength(30);
+  });
 });

@@ -1,6 +1,7 @@
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { errno, type FakeHost } from "../fake-host.ts";
+import { HostFileError } from "../host-error.ts";
 
 // What the kernel does with what is written to its files, as its drivers do it.
 
@@ -64,12 +65,13 @@ const REFUSED_AT_OPEN: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"
 
 /** Every write to files that match fails so: EACCES for all but root, EROFS where sysfs is mounted read-only. Returns how to end it. */
 export function refuseWrites(host: FakeHost, pattern: RegExp, code: string): () => void {
-  const refuse = (): never => {
-    throw errno(code);
-  };
-  const ends = host
-    .find(pattern)
-    .map((path) => host.on(path, { write: refuse, ...(REFUSED_AT_OPEN.has(code) && { access: refuse }) }));
+  const ends = host.find(pattern).map((path) => {
+    const refuse = (): never => {
+      // The host's files name the mount.
+      throw code === "EROFS" ? new HostFileError(code, `${host.root}/${path}`, "write", host.root) : errno(code);
+    };
+    return host.on(path, { write: refuse, ...(REFUSED_AT_OPEN.has(code) && { access: refuse }) });
+  });
   return () => {
     for (const end of ends) end();
   };
