@@ -1,5 +1,6 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { errorCode, errorWords, HostFileError } from "./host-error.ts";
+import type { HostFiles } from "./port.ts";
 
 /** What an errno means for a file the agent writes, and what a person can do about it. Whatever is not here is an error. */
 const BLOCKED: Readonly<Record<string, string>> = {
@@ -25,4 +26,14 @@ export function refusal(
 function readOnly(error: unknown): string {
   const what = error instanceof HostFileError ? (error.mount ?? error.path) : "";
   return `${what === "" ? "it" : what} is mounted read-only: mount the host's /sys writable at HOST_SYS_ROOT`;
+}
+
+/** Why a file cannot be written, as far as that shows without writing; undefined where nothing keeps from it. */
+export function whyUnwritable(files: Pick<HostFiles, "checkWritable">, path: string, what: string): string | undefined {
+  try {
+    files.checkWritable(path);
+    return undefined;
+  } catch (error) {
+    return refusal(error, what).message;
+  }
 }

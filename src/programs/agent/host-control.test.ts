@@ -109,6 +109,51 @@ describe("control that does not work", () => {
   });
 });
 
+describe("hardware that comes later", () => {
+  /** A card as MI300X has it. */
+  const card = {
+    files: {
+      "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/name": "amdgpu",
+      "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/power1_cap": "750000000",
+      "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/power1_cap_max": "750000000",
+      "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/power1_input": "191000000",
+      "devices/pci0000:00/0000:01:00.0/unique_id": "5c88007d49b8e9e0",
+      "devices/pci0000:00/0000:01:00.0/device": "0x74a1",
+    },
+    links: {
+      "class/drm/card0": "../../devices/pci0000:00/0000:01:00.0/drm/card0",
+      "devices/pci0000:00/0000:01:00.0/drm/card0/device": "../../../0000:01:00.0",
+    },
+  };
+  const cap = "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/power1_cap";
+
+  it("AGT-02 AGT-03 a GPU driver and a RAPL driver that load after the agent are found by its ticks, used and published", async () => {
+    const bare = new FixtureHost(trial.clock, intelPstate, xeonCpuinfo);
+    trial.fixture = bare;
+    await trial.target("a", { ...share(60), gpu: { powerCap: { capWattsPerGpu: 500 } } });
+    trial.start();
+    await trial.pass(45);
+    expect((await published())?.gpu).toMatchObject({ present: false, controlAvailable: false });
+    expect((await published())?.cpu).toMatchObject({ driverFamily: "intel_pstate", telemetryAvailable: false });
+    for (const tree of [card, sapphireRapids]) {
+      for (const [path, target] of Object.entries(tree.links ?? {})) bare.sys.link(path, target);
+      for (const [path, text] of Object.entries(tree.files)) bare.sys.set(path, text);
+    }
+    await trial.pass(60);
+    expect(bare.sys.get(cap)).toBe("500000000");
+    expect(bare.limits).toEqual([210, 210]);
+    expect((await trial.told())?.gpu).toMatchObject({ backend: "amdgpu", result: "applied" });
+    expect((await published())?.gpu).toMatchObject({ present: true, count: 1, controlAvailable: true });
+    expect((await published())?.cpu).toMatchObject({ driverFamily: "intel_rapl", telemetryAvailable: true });
+    expect((await published())?.capabilities).toEqual({
+      cpuControl: true,
+      gpuControl: true,
+      cpuTelemetry: true,
+      gpuTelemetry: true,
+    });
+  });
+});
+
 describe("packages that differ", () => {
   beforeEach(() => host.sys.set(limitOf("intel-rapl:2"), "100000000"));
 

@@ -203,6 +203,43 @@ describe("a node's GPUs", () => {
     expect(trial.disk.boards).toEqual([]);
   });
 
+  it("AGT-44 the TelemetryProfile says what became of the GPUs: applied, blocked, error or none", async () => {
+    withGpus(1);
+    const host = { type: "host" };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { gpu: host, cpu: host } });
+    const capped = { gpu: { powerCap: { capWattsPerGpu: 300 } } };
+    trial.start();
+    const seen: unknown[] = [];
+    const steps: readonly (() => Promise<void>)[] = [
+      async () => trial.target("a", capped),
+      async () => {
+        trial.machine.gpu.absent = "libnvidia-ml.so.1 is not installed";
+      },
+      async () => {
+        trial.machine.gpu.absent = undefined;
+        trial.machine.gpu.refusal = { result: "error", message: "EIO" };
+        await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 250 } } });
+      },
+      async () => {
+        trial.machine.gpu.refusal = undefined;
+        await trial.untarget("a");
+        await trial.target("a", eco);
+      },
+    ];
+    for (const step of steps) {
+      await step();
+      await trial.pass(25);
+      const { cpu, gpu } = (await trial.profile("own")).status?.control ?? {};
+      seen.push([gpu?.result, gpu?.backend, cpu?.result]);
+    }
+    expect(seen).toEqual([
+      ["applied", "nvml", "none"],
+      ["blocked", "none", "none"],
+      ["error", "nvml", "none"],
+      ["none", "nvml", "applied"],
+    ]);
+  });
+
   it("AGT-47 AGT-48 X-65 without a way to cap GPUs it is blocked with what is missing; the CPUs are capped all the same", async () => {
     await trial.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
     trial.start();
