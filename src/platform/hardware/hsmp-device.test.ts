@@ -14,6 +14,8 @@ import { epyc } from "./testdata/powercap.ts";
 
 const { EBUSY, EIO, EPERM, ENODEV, EREMOTEIO, ETIMEDOUT } = { EREMOTEIO: 121, ...constants.errno };
 const KEYS = ["limit", "ceiling"];
+/** An EPYC whose kernel has the driver and no hwmon files of it. */
+const OLD_KERNEL = joinTrees(epyc, { files: { "module/amd_hsmp/refcnt": "0" } });
 const IDS = ["package-0", "package-1"];
 const socketOf = (id: string): number => Number(id.at(-1));
 
@@ -31,7 +33,7 @@ afterEach(async () => {
 });
 
 function trial(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHost } = {}): HsmpBackend {
-  const { clock = systemClock, host = new FakeHost(epyc) } = more;
+  const { clock = systemClock, host = new FakeHost(OLD_KERNEL) } = more;
   const device = new HsmpDevice({ clock, path: stub.device, library: stub.library });
   const backend = new HsmpBackend({
     files: host,
@@ -71,12 +73,30 @@ describe("HSMP keeps the contract of power caps on /dev/hsmp", () => {
 
 describe("/dev/hsmp", () => {
   it("AGT-16 is used only where the kernel has no hwmon files", async () => {
-    const host = new FakeHost(joinTrees(epyc, hsmpTree()));
+    const host = new FakeHost(joinTrees(OLD_KERNEL, hsmpTree()));
     emulateHsmp(host);
     const backend = trial({ host });
     expect((await backend.cap("package-1", watts(200))).result).toBe("applied");
     expect(host.writes).toHaveLength(1);
     expect(writes()).toBe(0);
+  });
+
+  it("is left alone where HOST_SYS_ROOT shows no driver: it would be another machine's", async () => {
+    const backend = trial({ host: new FakeHost(epyc) });
+    expect((await backend.look()).absent).toMatch(/\/dev\/hsmp/);
+    expect((await backend.cap("package-0", watts(200))).result).toBe("error");
+    expect(writes()).toBe(0);
+  });
+
+  it("is opened anew after the driver was loaded again, and a second socket that fails at first is told", async () => {
+    stub.set(1, "lost", ETIMEDOUT);
+    const backend = trial();
+    expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
+    stub.reset(0);
+    expect((await backend.limit("package-0")).unreadable).toMatch(/ENODEV/);
+    expect((await backend.look()).absent).toBeDefined();
+    stub.reset(2);
+    expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, undefined]);
   });
 
   it("speaks of each socket by its number, in milliwatts", async () => {

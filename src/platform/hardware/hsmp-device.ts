@@ -44,7 +44,7 @@ export class HsmpDevice implements HsmpSockets {
   async all(signal?: AbortSignal): Promise<ReadonlyMap<string, HsmpSocket>> {
     // koffi is loaded only where there is something to call.
     if (!existsSync(this.#options.path)) {
-      this.#forget();
+      this.forget();
       return new Map();
     }
     if (this.#sockets.size === 0) this.#sockets = await this.#search(signal);
@@ -57,7 +57,7 @@ export class HsmpDevice implements HsmpSockets {
       const ioctl = await this.#ioctl;
       process.once("exit", (code) => ioctl?.exit(code));
     }
-    this.#forget();
+    this.forget();
   }
 
   async send(message: Message, socket: number, value: number, signal?: AbortSignal): Promise<number> {
@@ -82,6 +82,13 @@ export class HsmpDevice implements HsmpSockets {
     return bytes.readUInt32LE(8);
   }
 
+  /** The driver was unloaded, and perhaps loaded again: what was opened before is of no use any more. */
+  forget(): void {
+    if (this.#open !== undefined) closeSync(this.#open.descriptor);
+    this.#open = undefined;
+    this.#sockets = new Map();
+  }
+
   /** Throws where the device was opened for reading only. */
   checkWritable(): void {
     if (!this.#opened().mayWrite) throw new HostFileError("EPERM", this.#options.path, "write");
@@ -93,9 +100,9 @@ export class HsmpDevice implements HsmpSockets {
       try {
         await this.send(GET_LIMIT, index, 0, signal);
       } catch (error) {
-        // A first socket that does not answer may do so later; behind it, one that fails is not known to be there.
-        if (errorCode(error) === "ENODEV" || index > 0) break;
-        throw error;
+        if (errorCode(error) === "ENODEV") break;
+        // A first socket that does not answer may do so later; another that is there and fails is told as lost.
+        if (index === 0) throw error;
       }
       found.set(`package-${index}`, new DeviceSocket(this, index));
     }
@@ -128,12 +135,6 @@ export class HsmpDevice implements HsmpSockets {
       throw error;
     }
   }
-
-  #forget(): void {
-    if (this.#open !== undefined) closeSync(this.#open.descriptor);
-    this.#open = undefined;
-    this.#sockets = new Map();
-  }
 }
 
 class DeviceSocket implements HsmpSocket {
@@ -148,7 +149,12 @@ class DeviceSocket implements HsmpSocket {
   }
 
   async limit(signal?: AbortSignal): Promise<number> {
-    return (await this.#device.send(GET_LIMIT, this.#index, 0, signal)) * 1000;
+    try {
+      return (await this.#device.send(GET_LIMIT, this.#index, 0, signal)) * 1000;
+    } catch (error) {
+      if (errorCode(error) === "ENODEV") this.#device.forget();
+      throw error;
+    }
   }
 
   async ceiling(signal?: AbortSignal): Promise<number | undefined> {

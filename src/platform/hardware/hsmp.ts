@@ -26,6 +26,9 @@ export interface HsmpOptions {
 /** HSMP speaks milliwatts; the file cuts what is finer. */
 const STEP = watts(0.001);
 
+/** Where sysfs shows that the kernel has the driver, as a device or as a module. */
+const DRIVERS = ["class/misc/hsmp_cdev", "class/misc/hsmp", "module/amd_hsmp", "module/hsmp_acpi"];
+
 /** What the driver and the firmware answer beside the usual. Whatever is not here is an error that may pass. */
 const BLOCKED = {
   EPERM: "no permission: the agent has to run as root, with a writable /dev/hsmp",
@@ -45,6 +48,7 @@ const PASSING: Readonly<Record<string, string>> = {
 export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
   readonly kind = "cpu";
+  readonly #files: HostFiles;
   readonly #hwmons: HsmpHwmons;
   readonly #device: HsmpDevice | undefined;
   readonly #clock: Clock;
@@ -55,6 +59,7 @@ export class HsmpBackend implements PowerCapBackend {
   readonly #refused = new Map<string, string>();
 
   constructor({ files, clock, device, leastPower = () => undefined, mostPower = () => undefined }: HsmpOptions) {
+    this.#files = files;
     this.#hwmons = new HsmpHwmons(files);
     this.#device = device;
     this.#clock = clock;
@@ -194,7 +199,9 @@ export class HsmpBackend implements PowerCapBackend {
 
   async #sockets(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, HsmpSocket>> {
     const sockets = await this.#hwmons.all();
-    return sockets.size > 0 || this.#device === undefined ? sockets : this.#device.all(signal);
+    if (sockets.size > 0 || this.#device === undefined) return sockets;
+    // HOST_SYS_ROOT may be another machine's tree: its own kernel has to have the driver, or /dev/hsmp is not its device.
+    return DRIVERS.some((path) => this.#files.exists(path)) ? this.#device.all(signal) : sockets;
   }
 }
 

@@ -63,15 +63,15 @@ export class RaplBackend implements PowerCapBackend {
       return { absent: zones.some(({ isLimited }) => isLimited) ? NO_LONG_TERM : ENERGY_ONLY };
     }
     for (const { id } of packages) this.#known.add(id);
-    const lost = [...this.#known].filter((known) => !packages.some(({ id }) => id === known));
-    const isOffline = offlinePackages(this.#files, lost);
-    for (const id of lost.filter(isOffline)) this.#known.delete(id);
+    const gone = [...this.#known].filter((known) => !packages.some(({ id }) => id === known));
+    const isOffline = offlinePackages(this.#files, gone);
+    // One without a CPU online is no loss. It is forgotten, so that the topology is not read again at every look.
+    for (const id of gone.filter(isOffline)) this.#known.delete(id);
+    const lost = gone.filter((id) => this.#known.has(id));
     return {
       boards: [
         ...packages.map((found) => this.#board(found)),
-        ...lost
-          .filter((id) => !isOffline(id))
-          .map((id) => ({ id, device: {}, lost: `${id} is gone: are all its CPUs offline?` })),
+        ...lost.map((id) => ({ id, device: {}, lost: `${id} is gone: are all its CPUs offline?` })),
       ],
     };
   }

@@ -209,6 +209,21 @@ describe("a target that is far too low", () => {
     });
   });
 
+  it("X-88 where nobody knows the maximum it stops at a quarter of the original limit", async () => {
+    const unknown = xeonCpuinfo.replaceAll("Intel(R) Xeon(R) Platinum 8480+", "Mystery CPU");
+    host = new FixtureHost(trial.clock, joinTrees(sapphireRapids, intelPstate), unknown);
+    for (const zone of ["intel-rapl:0", "intel-rapl:2"])
+      host.sys.set(`${zonePath(zone)}/constraint_0_max_power_uw`, "0");
+    trial.fixture = host;
+    await trial.target("a", { cpu: { packagePowerCapWatts: 2 } });
+    trial.start();
+    await trial.pass(5);
+    expect(host.limits).toEqual([87.5, 87.5]);
+    expect((await trial.told())?.cpu?.message).toContain(
+      "2 W asked for, clamped to 87.5 W: 25 % of its original limit",
+    );
+  });
+
   it("X-88 on an EPYC it stops at the catalogue's minimum", async () => {
     host = new FixtureHost(trial.clock, joinTrees(epyc, amdPstate, hsmpTree()), epycCpuinfo);
     trial.fixture = host;
@@ -250,6 +265,18 @@ describe("power that is read", () => {
     const told = (await trial.told())?.cpu;
     expect(told?.result).toBe("applied");
     expect(told?.message).toContain("DVFS aims at 210 W");
+  });
+
+  it("X-35 on a machine that can only be throttled, too", async () => {
+    host = new FixtureHost(trial.clock, joinTrees(epyc, amdPstate), epycCpuinfo);
+    trial.fixture = host;
+    await trial.target("a", { cpu: { packagePowerCapWatts: 330 } });
+    trial.start();
+    await trial.pass(45);
+    expect((await trial.told())?.cpu?.message).toContain("DVFS aims at 660 W");
+    host.sys.remove(zonePath("intel-rapl:1"));
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.message).toContain("DVFS aims at 330 W");
   });
 
   it("X-91 a capped socket that goes offline is no error, and the agent that stops has nothing to restore there", async () => {
