@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Node, NodeHardwareStatus } from "../../core/api/index.ts";
+import type { NodeHardwareStatus } from "../../core/api/index.ts";
 import { kilohertz } from "../../core/control/index.ts";
 import type { Catalogue } from "../../core/inventory/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -75,7 +75,7 @@ export function openHost(
     throttle,
     energy,
     gpu,
-    discover: async (node: Node | undefined, signal: AbortSignal, mayWrite = false): Promise<NodeHardwareStatus> =>
+    discover: async (node, signal, { mayWrite = false } = {}): Promise<NodeHardwareStatus> =>
       discoverHardware(
         { facts, cpuCaps, throttle, energy, gpuCaps: [gpu] },
         node ?? { metadata: { name: "" } },

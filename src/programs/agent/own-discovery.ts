@@ -34,7 +34,7 @@ export function ownDiscovery(
     const old = found === undefined || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
     if (old || (found?.works !== works && last !== undefined)) {
       try {
-        found = { status: await machine.discover(node, signal, mayWrite), at: clock.monotonic(), works };
+        found = { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works };
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ err }, "the hardware could not be looked at; it is tried again");
