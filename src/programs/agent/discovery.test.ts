@@ -48,9 +48,11 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const sys = new FakeHost(sysTree);
   const clock = hastyClock();
   emulateRapl(sys);
+  const facts = new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") });
+  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).most;
   const sources = {
-    facts: new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") }),
-    cpuCaps: [new RaplBackend({ files: sys, clock }), new HsmpBackend({ files: sys, clock })],
+    facts,
+    cpuCaps: [new RaplBackend({ files: sys, clock, mostPower }), new HsmpBackend({ files: sys, clock, mostPower })],
     throttle: new CpufreqBackend({ files: sys, clock, lowest: kilohertz(1_500_000) }),
     energy: new RaplEnergy({ files: sys, clock }),
     gpuCaps: gpus,
