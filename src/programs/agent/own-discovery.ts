@@ -24,28 +24,40 @@ interface FoundHardware {
   readonly withoutGpus?: boolean;
 }
 
+export interface OwnDiscoveryOptions {
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly simulateOnly: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
 export function ownDiscovery(
   name: string,
   machine: HostMachine,
-  { catalogue, clock, log, signal }: { catalogue: Catalogue; clock: Clock; log: Logger; signal: AbortSignal },
+  { catalogue, clock, log, simulateOnly, signal }: OwnDiscoveryOptions,
 ): Discover {
   let found: FoundHardware | undefined;
   let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
   const gpusAnswer = gpuAnswers(machine, clock, signal);
-  const look = async (node: OwnNode | undefined, works: string): Promise<FoundHardware | undefined> => {
-    if (await gpusAnswer()) return { status: await machine.discover(node, signal), at: clock.monotonic(), works };
+  const look = async (node: OwnNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
+    if (await gpusAnswer()) {
+      return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works };
+    }
     // The CPUs' cap does not wait for the GPUs.
     if (found !== undefined) return found;
-    const status = await machine.discover(node, signal, { gpus: false });
+    const status = await machine.discover(node, signal, { gpus: false, mayWrite });
     return { status, at: clock.monotonic(), works, withoutGpus: true };
   };
-  return async ({ node }, _routing, last) => {
-    const works = worksOf(last);
+  return async ({ node }, { route }, last) => {
+    // Nobody's limit is written where nothing may be touched, not even back to what it is.
+    const mayWrite = !simulateOnly && node !== undefined && route.cpuControl.type === "host";
+    const works = `${worksOf(last)} ${mayWrite}`;
     const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
     if (old || (found?.works !== works && last !== undefined)) {
       try {
-        found = await look(node, works);
+        found = await look(node, works, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ err }, "the hardware could not be looked at; it is tried again");
