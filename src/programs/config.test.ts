@@ -112,6 +112,8 @@ const contract: Record<string, Record<string, unknown>> = {
     DRAINING_CAPS: "performance",
     CPU_CAP_GPU_NODES: true,
     TWIN_HEARTBEAT: 2 * MINUTE,
+    TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
+    HARDWARE_CATALOG_PATH: "embedded",
     REFERENCE_NODE_POWER_W: 4000,
     REFERENCE_RACK_CAPACITY_W: 50_000,
     LEASE_NAME: "joulie-operator",
@@ -123,6 +125,9 @@ const contract: Record<string, Record<string, unknown>> = {
     DEBUG_ENDPOINTS: false,
     CACHE_TTL: 30_000,
     TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
+    POWER_PROFILE_LABEL: "joulie.io/power-profile",
+    DRAINING_LABEL: "joulie.io/draining",
+    HARDWARE_CATALOG_PATH: "embedded",
     MARGINAL_CPU_UTIL_COEFF: 0.7,
     MARGINAL_GPU_UTIL_COEFF_STANDARD: 0.65,
     MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: 0.85,
@@ -332,6 +337,16 @@ describe.each([...programs])("the configuration of joulie $name", (program) => {
 });
 
 describe("what the operator's variables have to agree on", () => {
+  it("X-13 a TWIN_HEARTBEAT that outlasts the extenders' TWIN_STALENESS_THRESHOLD stops the start", () => {
+    expect(problems(operatorConfig, { TWIN_HEARTBEAT: "5m" })).toEqual([
+      expect.stringMatching(
+        /^TWIN_HEARTBEAT="5m" is not below TWIN_STALENESS_THRESHOLD="5m".*: the extenders .*; allowed: less than TWIN_STAL/,
+      ),
+    ]);
+    expect(problems(operatorConfig, { TWIN_STALENESS_THRESHOLD: "90s" })).toHaveLength(1);
+    expect(problems(operatorConfig, { TWIN_HEARTBEAT: "9m", TWIN_STALENESS_THRESHOLD: "10m" })).toEqual([]);
+  });
+
   it("X-92 QUEUE_HP_MIN > QUEUE_HP_MAX stops the start", () => {
     expect(problems(operatorConfig, { QUEUE_HP_MIN: "5", QUEUE_HP_MAX: "3" })).toEqual([
       'QUEUE_HP_MIN="5" is above QUEUE_HP_MAX="3"; allowed: at most QUEUE_HP_MAX',

@@ -6,7 +6,7 @@ import { instant, joules, milliseconds, percent, seconds, watts } from "../core/
 import { systemClock, VirtualClock } from "../platform/clock/index.ts";
 import { type ConfigSchema, parseConfig, type Texts } from "../platform/config/index.ts";
 import { restoreConfig } from "./agent/config.ts";
-import type { Host } from "./agent/host.ts";
+import type { HostMachine } from "./agent/host.ts";
 import { probeText } from "./agent/probe-text.ts";
 import { restoreAll } from "./agent/restore.ts";
 import { run } from "./cli/index.ts";
@@ -148,7 +148,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
       settle: async () => undefined,
     };
     let text = "";
-    const host = { cpuCaps: [], gpu: { name: HOSTILE }, throttle: { name: "t" } } as unknown as Host;
+    const host = { cpuCaps: [], gpu: { name: HOSTILE }, throttle: { name: "t" } } as unknown as HostMachine;
     const config = configured(restoreConfig, { STATE_DIR: HOSTILE });
     await restoreAll(config, { files, clock: systemClock, host, out: (more) => (text += more) });
     expect(harmIn(text)).toEqual([]);

@@ -215,6 +215,31 @@ describe("the operator on a real control plane", () => {
     await vi.waitFor(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]), soon);
   });
 
+  it("OPR-15 OPR-18 under other label keys it removes its former labels, and none that another party has set", async () => {
+    await plane.createNodes(["key-a", "key-b"], { labels: { ...managed, mine: "too" } });
+    // With what the API server itself has set.
+    const [ofA, ofB] = [await labelsOf("key-a"), await labelsOf("key-b")];
+    const first = start();
+    await comesToShow("key-a", performance);
+    await comesToShow("key-b", eco);
+    await first.stop();
+    await label("key-b", { [labels.powerProfile]: "theirs" });
+    start({ POWER_PROFILE_LABEL: "site.example/profile", DRAINING_LABEL: "site.example/draining" });
+    await vi.waitFor(async () => {
+      expect(await labelsOf("key-a")).toEqual({
+        ...ofA,
+        "site.example/profile": "performance",
+        "site.example/draining": "false",
+      });
+      expect(await labelsOf("key-b")).toEqual({
+        ...ofB,
+        [labels.powerProfile]: "theirs",
+        "site.example/profile": "eco",
+        "site.example/draining": "false",
+      });
+    }, soon);
+  });
+
   it("runs as `joulie operator` by its kubeconfig, serves its pages, and ends in good order when it is told to", async () => {
     await plane.createNodes(["cmd-a"], { labels: managed });
     const child = spawn(process.execPath, [main, "operator"], {

@@ -26,4 +26,4 @@ const LONGEST = 63;
 
 /** A copy, since a slice would keep the whole text: anybody who may create pods may write 256 KiB, in each of them. */
 const beginningOf = (text: string): string =>
-  text.length > LONGEST ? [...text.slice(0, LONGEST), "…"].join("") : text;
+  text.length > LONGEST ? `${Array.from(text.slice(0, LONGEST)).join("")}…` : text;

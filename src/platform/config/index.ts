@@ -5,6 +5,7 @@ export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { configOf, goesWith, needs, notAbove, type Rule, variableNames } from "./program.ts";
 export { configurationReference, grouped } from "./reference.ts";
+export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
 export {
   type ConfigSchema,
   flagOf,

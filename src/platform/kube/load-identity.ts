@@ -34,7 +34,8 @@ export async function loadIdentity(options: IdentityOptions): Promise<Identity> 
   if (existsSync(own)) return fromFiles({ clock, files: [own], context, allowInsecureToken });
   throw new JoulieError(
     "JOULIE_E_KUBE_IDENTITY",
-    `no way to a cluster: KUBECONFIG is not set, this is not a pod with a service account (${token}), and there is no ${own}`,
+    `no cluster: KUBECONFIG is not set, this is not a pod with a service account (${token}), and there is no ${own}; ` +
+      "set KUBECONFIG, or run joulie demo, which needs no cluster",
   );
 }
 

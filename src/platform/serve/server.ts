@@ -4,6 +4,7 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import type { Logger } from "../log/index.ts";
+import { ConnectionLimiter } from "./connection-limiter.ts";
 import { DebugAccess } from "./debug-access.ts";
 import { type Checks, healthReply } from "./health.ts";
 import { listen } from "./listen.ts";
@@ -82,9 +83,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
       maxHeaderSize: 16_384,
     },
     (request, response) => {
+      connections.began(request);
       const late = clock.after(limits.response, () => response.destroy(), { background: true });
       response.once("close", () => {
         late.cancel();
+        connections.ended(request, response.writableFinished && response.statusCode === 200);
         if (closing !== undefined) request.socket.end();
       });
       answer(routes, request, response, log).catch((error: unknown) => {
@@ -93,9 +96,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
       });
     },
   );
-  server.maxConnections = limits.connections;
-  // The next one to knock, perhaps the kubelet's probe, finds room.
-  server.on("drop", () => server.closeIdleConnections());
+  // Whatever others open, the kubelet's probe finds room.
+  const connections = new ConnectionLimiter(server, limits.connections, clock);
   await listen(server, address, variable);
   server.on("error", (error) => log.error({ err: error }, "the server for metrics and health has a problem"));
 

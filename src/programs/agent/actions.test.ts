@@ -146,4 +146,62 @@ describe("joulie agent restore", () => {
     expect(text).toContain("2 of 2 are not restored");
     expect(trial.disk.boards).toEqual(["package-0", "package-1"]);
   });
+
+  const cappedAndEnded = async (): Promise<void> => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(5);
+    await agent.stop();
+  };
+
+  it("fails where the journal is damaged, and names the file and the limits in force", async () => {
+    await cappedAndEnded();
+    trial.disk.files.set("originals.json", "{");
+    trial.disk.files.delete("originals.previous.json");
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("/var/lib/joulie/originals.json cannot be used");
+    expect(text).not.toContain("nothing to restore");
+    expect(text).toContain("rapl package-0: 200 W of at most 350 W");
+    expect(text).toContain("rapl package-1: 200 W of at most 350 W");
+    expect(text).toContain("cpufreq policies: 1 at most 3800 MHz");
+    // And again, until somebody has looked and removed the file.
+    expect((await byHand()).code).toBe(1);
+    trial.disk.files.delete("originals.damaged.json");
+    expect((await byHand()).code).toBe(0);
+  });
+
+  it("fails where the journal cannot be read, and leaves it for the next try", async () => {
+    await cappedAndEnded();
+    const read = trial.disk.read.bind(trial.disk);
+    trial.disk.read = async () => {
+      throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+    };
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("/var/lib/joulie/originals.json cannot be read: EIO");
+    expect(text).toContain("rapl package-0: 200 W");
+    trial.disk.read = read;
+    expect((await byHand()).code).toBe(0);
+    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
+  });
+
+  it("restores what the file before the damaged one knows, and fails all the same", async () => {
+    await cappedAndEnded();
+    trial.disk.files.set("originals.json", "");
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("rapl package-0: restored");
+    expect(text).toContain("rapl package-0: 350 W of at most 350 W");
+  });
+
+  it("fails where the journal still lists what was restored, because the disk is full", async () => {
+    await cappedAndEnded();
+    trial.disk.refusal = new Error("ENOSPC: no space left on device");
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("rapl package-0: restored");
+    expect(text).toContain("ENOSPC");
+    expect(text).toContain("run it again");
+  });
 });

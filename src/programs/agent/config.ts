@@ -13,6 +13,7 @@ import {
   flag,
   flagsOnly,
   group,
+  hardwareCatalogPath,
   integer,
   labelSelector,
   needs,
@@ -52,11 +53,7 @@ export const agentConfig = configOf(
       }),
     }),
     ...group("Hardware", {
-      HARDWARE_CATALOG_PATH: path({
-        default: "embedded",
-        or: "embedded",
-        about: "A YAML file that adds to the built-in catalogue of CPUs and GPUs and overrides it.",
-      }),
+      HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
       HOST_SYS_ROOT: path({
         derived: {
           text: "/host-sys, else /sys",

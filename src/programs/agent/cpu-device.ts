@@ -100,12 +100,12 @@ export class CpuDevice {
   /** The range that fits all packages, with the limit of each before us; a maximum that the machine does not tell is the catalogue's. */
   async #device(seats: readonly Seat[], { view, signal }: CpuTick): Promise<CapDevice> {
     const devices = await Promise.all(seats.map(async (seat) => this.#keeper.device(seat, signal)));
-    const { maxWattsPerSocket: known, from, warning } = view.cpu;
+    const { maxWattsPerSocket: known, from, plausibleWattsPerSocket: plausible } = view.cpu;
     const least = (pick: (device: CapDevice) => Watts | undefined) => extreme(devices.map(pick), Math.min);
     const told = least(({ max }) => max);
     // A power file may hold a mere ceiling of the firmware, which the catalogue knows better.
-    const beyond = told !== undefined && warning !== undefined && told > known;
-    const max = told === undefined || beyond ? (from.maxWatts === "fallback" ? undefined : known) : told;
+    const bounded = told !== undefined && plausible !== undefined && told > plausible ? plausible : told;
+    const max = bounded ?? (from.maxWatts === "fallback" ? undefined : known);
     return {
       min: extreme(
         devices.map((device) => device.min),

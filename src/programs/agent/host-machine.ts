@@ -1,4 +1,4 @@
-import type { Node, NodeHardwareStatus } from "../../core/api/index.ts";
+import type { NodeHardwareStatus } from "../../core/api/index.ts";
 import { kilohertz } from "../../core/control/index.ts";
 import type { Catalogue } from "../../core/inventory/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -34,6 +34,8 @@ export function openHost(
   { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },
   clock: Clock,
   catalogue: Catalogue,
+  /** Whether STATE_DIR may be written: `joulie agent probe` leaves no trace. */
+  mayWrite = true,
 ): HostMachine {
   const facts = new HostFactsReader({ sys, proc });
   // Identity stays: the limits of the part are looked up once.
@@ -46,16 +48,17 @@ export function openHost(
   ];
   const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ) });
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });
-  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary: config.NVML_LIBRARY, stateDir: config.STATE_DIR });
+  const { NVML_LIBRARY: nvmlLibrary, STATE_DIR: stateDir } = config;
+  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite });
   return {
     boot: bootOf(proc),
     cpuCaps,
     throttle,
     energy,
     gpu,
-    discover: async (node: Node | undefined, signal: AbortSignal): Promise<NodeHardwareStatus> =>
+    discover: async (node, signal, { gpus = true } = {}): Promise<NodeHardwareStatus> =>
       discoverHardware(
-        { facts, cpuCaps, throttle, energy, gpuCaps: [gpu] },
+        { facts, cpuCaps, throttle, energy, gpuCaps: gpus ? [gpu] : [] },
         node ?? { metadata: { name: "" } },
         catalogue,
         signal,

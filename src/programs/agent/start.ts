@@ -2,7 +2,9 @@ import process from "node:process";
 import { fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
+import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
@@ -19,7 +21,6 @@ import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts"
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
 import { afterGrace, inTime } from "./ending.ts";
 import { farewell } from "./farewell.ts";
@@ -101,8 +102,10 @@ export async function start(config: AgentConfig): Promise<number> {
     return 0;
   } catch (err) {
     if (lock === undefined && stop.signal.aborted) return 0;
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the agent cannot go on");
-    return err instanceof JoulieError && err.code === "JOULIE_E_CONFIG_VALUE" ? 2 : 1;
+    return 1;
   } finally {
     stop.release();
     await transport?.close();
@@ -129,6 +132,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     );
   const machine = isPool ? undefined : await world.openHost(catalogue);
   if (machine !== undefined) warnOfGaps(machine, config, log);
+  if (config.RECONCILE_INTERVAL > agentReadingFreshFor)
+    log.warn(
+      { interval: formatDuration(config.RECONCILE_INTERVAL), freshFor: formatDuration(agentReadingFreshFor) },
+      "RECONCILE_INTERVAL is longer than the operator goes by a reading: nodes count as unmeasured in between",
+    );
   const client = new KubeClient({
     transport,
     clock: ioClock,
@@ -169,6 +177,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         clock,
         settings,
         onThrottle: (kind) => figures.acted(name, kind),
+        onFirstGpuAnswer: () => own?.request(),
       }),
       reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
       hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),

@@ -5,14 +5,17 @@ import {
   bytes,
   configOf,
   debugEndpoints,
+  drainingLabel,
   duration,
   everyProgram,
   flag,
   goesWith,
   group,
+  hardwareCatalogPath,
   integer,
   number,
   path,
+  powerProfileLabel,
 } from "../../platform/config/index.ts";
 
 export const extenderConfig = configOf(
@@ -33,6 +36,11 @@ export const extenderConfig = configOf(
         about: "A NodeTwin not refreshed for longer gives its node the neutral score.",
       }),
       EXTENDER_MAX_BODY_BYTES: bytes({ default: "64Mi", about: "The largest request that is read." }),
+    }),
+    ...group("Nodes and labels", {
+      POWER_PROFILE_LABEL: powerProfileLabel(),
+      DRAINING_LABEL: drainingLabel(),
+      HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
     }),
     ...group("Scoring", {
       MARGINAL_CPU_UTIL_COEFF: number({

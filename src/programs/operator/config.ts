@@ -7,11 +7,13 @@ import {
   choice,
   configOf,
   debugEndpoints,
+  drainingLabel,
   duration,
   everyProgram,
   flag,
   goesWith,
   group,
+  hardwareCatalogPath,
   integer,
   json,
   labelKey,
@@ -22,6 +24,7 @@ import {
   number,
   objectName,
   percentage,
+  powerProfileLabel,
   quantity,
   type Rule,
   text,
@@ -56,6 +59,11 @@ export const operatorConfig = configOf(
         default: "2m",
         about: "How often an unchanged NodeTwin is refreshed to show it is current.",
       }),
+      TWIN_STALENESS_THRESHOLD: duration({
+        default: "5m",
+        about:
+          "What the extenders are set to: beyond it they take a NodeTwin for stale. TWIN_HEARTBEAT must be below it.",
+      }),
       WRITE_NODE_POWER_PROFILES: flag({
         default: "false",
         about: "Mirror the operator's targets to NodePowerProfile objects for tools that read those.",
@@ -70,15 +78,13 @@ export const operatorConfig = configOf(
         default: labels.reserved,
         about: "A node with this label set to true is left alone.",
       }),
-      POWER_PROFILE_LABEL: labelKey({
-        default: labels.powerProfile,
-        about: "The node label that carries the profile.",
-      }),
-      DRAINING_LABEL: labelKey({ default: labels.draining, about: "The node label that says a node is draining." }),
+      POWER_PROFILE_LABEL: powerProfileLabel(),
+      DRAINING_LABEL: drainingLabel(),
       GPU_PRODUCT_LABEL_KEYS: labelKeys({
         default: gpuProductLabels.join(","),
         about: "Node labels that may name the GPU product; the first one present counts.",
       }),
+      HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
     }),
     ...group("Policy", {
       POLICY_TYPE: choice(policyTypes, {
@@ -227,6 +233,12 @@ export const operatorConfig = configOf(
       holds: (config) => !config.CPU_WRITE_ABSOLUTE_CAPS || config.ECO_CAP_WATTS <= config.PERFORMANCE_CAP_WATTS,
       problem: "is above {PERFORMANCE_CAP_WATTS}",
       allowed: "at most PERFORMANCE_CAP_WATTS",
+    },
+    {
+      reads: ["TWIN_HEARTBEAT", "TWIN_STALENESS_THRESHOLD"],
+      holds: (config) => config.TWIN_HEARTBEAT < config.TWIN_STALENESS_THRESHOLD,
+      problem: "is not below {TWIN_STALENESS_THRESHOLD}: the extenders would take every quiet node's twin for stale",
+      allowed: "less than TWIN_STALENESS_THRESHOLD, which has to be what the extenders are set to",
     },
     differ("DRAINING_LABEL", "POWER_PROFILE_LABEL"),
     differ("RESERVED_LABEL_KEY", "POWER_PROFILE_LABEL"),

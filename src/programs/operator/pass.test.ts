@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
+import { builtinCatalogue } from "../../core/inventory/index.ts";
 import { lastTransitionTime, policyTypes } from "../../core/policy/index.ts";
 import type { PowerReading } from "../../core/twin/index.ts";
 import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
@@ -84,7 +85,7 @@ function configured(variables: Readonly<Record<string, string>> = {}) {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(operatorConfig, { env: variables, flags: {}, machine });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
-  return settingsOf(parsed.value.values);
+  return settingsOf(parsed.value.values, builtinCatalogue);
 }
 
 const nothingRead: Telemetry = {
@@ -176,17 +177,17 @@ describe("a pass", () => {
   });
 
   it.each([
-    // An estimate stays below the cap, which is 224 W here; a meter says what it says.
-    ["auto", "utilization", 299, "utilization", 224],
-    ["auto", "utilization", 301, "static", 47.04],
-    ["auto", "agent", 10, "static", 47.04],
-    ["utilization", "utilization", 10, "utilization", 224],
+    // An estimate stays below the cap, which is 150 W here; a meter says what it says.
+    ["auto", "utilization", 299, "utilization", 150],
+    ["auto", "utilization", 301, "static", 32],
+    ["auto", "agent", 10, "static", 32],
+    ["utilization", "utilization", 10, "utilization", 150],
     ["utilization", "static", 10, undefined, undefined],
     ["http", "http", 10, "http", 1e6],
     ["http", "prometheus", 10, undefined, undefined],
     ["prometheus", "kepler", 10, "kepler", 1e6],
     ["prometheus", "prometheus", 301, undefined, undefined],
-    ["static", "utilization", 10, "static", 47.04],
+    ["static", "utilization", 10, "static", 32],
   ] as const)(
     "X-31 with %s and nothing read yet, what was published from %s %d s ago makes it %s, %d W",
     (mode, published, age, source, power) => {

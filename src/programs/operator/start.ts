@@ -1,7 +1,8 @@
 import process from "node:process";
-import { fieldManagers, labels } from "../../core/api/index.ts";
+import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
@@ -18,6 +19,7 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
+import { removeFormerLabels } from "./former-labels.ts";
 import { Loop } from "./loop.ts";
 import { News } from "./news-events.ts";
 import { planPage } from "./plan-page.ts";
@@ -65,6 +67,8 @@ export async function start(config: OperatorConfig): Promise<number> {
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the operator cannot go on");
     return 1;
   } finally {
@@ -76,7 +80,7 @@ export async function start(config: OperatorConfig): Promise<number> {
 /** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = settingsOf(config, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
   const instance = config.POD_NAME ?? "joulie-operator";
   const client = new KubeClient({
     transport,
@@ -161,11 +165,16 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         .catch((err: unknown) => {
           if (!term.aborted) log.error({ err }, "measuring has ended");
         });
+      const { powerProfile, draining } = settings.labels;
+      const cleaning = removeFormerLabels(
+        { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
+        term,
+      );
       const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
       try {
         await loop.run(own, ready, term);
       } finally {
-        await Promise.all([own.stop(), measuring]);
+        await Promise.all([own.stop(), measuring, cleaning]);
         writer = undefined;
       }
     },
