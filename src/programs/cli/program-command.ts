@@ -10,7 +10,7 @@ import {
   type VariableFacts,
   variableNames,
 } from "../../platform/config/index.ts";
-import { printable, printableLine } from "../../platform/log/index.ts";
+import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { jsonConfig, printedConfig } from "./print-config.ts";
 import { exitCodes, type World } from "./world.ts";
@@ -88,7 +88,7 @@ export async function runProgram(
     return await program.start(parsed.value.values);
   } catch (error) {
     if (!(error instanceof JoulieError)) throw error;
-    say(printable(error.message), error.code);
+    say(error.message, error.code);
     return misconfigured.has(error.code) ? exitCodes.misused : exitCodes.failed;
   }
 }
