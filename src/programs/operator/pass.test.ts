@@ -313,8 +313,8 @@ describe("a pass", () => {
       .add("b", { [labels.rack]: "r1" })
       .add("c", { [labels.rack]: "r2" });
     const psu = (planned: ClusterPlan, name: string) => planned.nodes.get(name)?.status.predictedPsuStressScore ?? 0;
-    // A small supply, so that one node more shows in a score of one decimal.
-    const summed = passOver(view, { settings: configured({ REFERENCE_RACK_CAPACITY_W: "500" }) });
+    // A small supply: published scores have one decimal, and these nodes draw little.
+    const summed = passOver(view, { settings: configured({ REFERENCE_RACK_CAPACITY_W: "1000" }) });
     expect(psu(summed, "a")).toBe(psu(summed, "b"));
     expect(psu(summed, "a")).toBeGreaterThan(psu(summed, "c"));
     const racks = new Map([["r1", watts(25_000)]]);
