@@ -20,7 +20,7 @@ export interface Host {
   readonly gpu: PowerCapBackend;
 }
 
-export interface DiscoverOptions {
+interface DiscoverOptions {
   /** Whether limits may be written back as they are, to prove that they can be set; no by default. */
   readonly mayWrite?: boolean;
 }
