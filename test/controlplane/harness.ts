@@ -18,6 +18,7 @@ import {
   prepare,
   type SchedulerConfig,
   scheduler,
+  textOf,
 } from "./programs.ts";
 import { type AuditedRequest, newRequests, type RequestCount, readAudit, requestCounts } from "./requests.ts";
 
@@ -56,6 +57,8 @@ export interface ControlPlane {
   audited(): AuditedRequest[];
   /** Another kube-scheduler in place of the one there may be; false for none. */
   schedule(config: SchedulerConfig | false): Promise<void>;
+  /** The configuration that the running kube-scheduler has read. */
+  schedulerConfig(): Promise<unknown>;
   /** Ends every program and removes every file; a second call does nothing. */
   stop(): Promise<void>;
 }
@@ -133,6 +136,7 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
         await placing?.stop();
         placing = config === false ? undefined : await startScheduler(config);
       },
+      schedulerConfig: async () => JSON.parse(await textOf(`https://127.0.0.1:${layout.ports.scheduler}/configz`)),
       controllerManager: controllers,
       identity: async (rules, how = {}) => createIdentity(adminApi, { folder, server: layout.server, ca }, rules, how),
       createNodes: async (names, how) => createNodes(adminApi, names, how),

@@ -130,7 +130,7 @@ function servingFlags(folder: string, port: number) {
     "secure-port": port,
     "cert-dir": `${folder}/certificates-${port}`,
     "authentication-skip-lookup": true,
-    "authorization-always-allow-paths": "/metrics,/healthz,/livez,/readyz",
+    "authorization-always-allow-paths": "/metrics,/healthz,/livez,/readyz,/configz",
   };
 }
 
@@ -143,6 +143,18 @@ export async function answersOk(url: string, timeout = 5000): Promise<boolean> {
     });
     // A timeout is only news: the socket stays until somebody ends it, which then is an error.
     asked.on("timeout", () => asked.destroy()).on("error", () => resolve(false));
+  });
+}
+
+/** What such a program answers. */
+export async function textOf(url: string, timeout = 5000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = get(url, { rejectUnauthorized: false, agent: false, timeout }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      answer.on("end", () => resolve(text));
+    });
+    asked.on("timeout", () => asked.destroy(new Error(`${url} did not answer`))).on("error", reject);
   });
 }
 

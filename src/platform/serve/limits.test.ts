@@ -32,19 +32,27 @@ describe("limits", () => {
     await expect(once(socket, "close")).resolves.toBeDefined();
   });
 
-  it("idle connections make room for one who has something to ask", async () => {
-    const served = await trial.start({ limits: { connections: 3 } });
-    const idle = Array.from({ length: 3 }, () => connect(served.address.port, "127.0.0.1"));
-    for (const socket of idle) {
-      socket.on("error", () => undefined);
-      socket.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
-      await once(socket, "data");
-    }
-    // The first one is turned away, which closes the idle ones; so the next is heard.
-    await raw(served, "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
-    const probe = async () => (await ask(served, "/livez")).status;
-    expect(await probe().catch(probe)).toBe(200);
-    for (const socket of idle) socket.destroy();
+  it("X-62 silent connections make room, and neither a kept connection nor a new one is turned away", async () => {
+    const served = await trial.start({ limits: { connections: 8 } });
+    const kept = connect(served.address.port, "127.0.0.1");
+    const get = async () => {
+      kept.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+      await once(kept, "data");
+    };
+    await get();
+    const silent = Array.from({ length: 12 }, () => connect(served.address.port, "127.0.0.1"));
+    const closed = silent.map(async (socket) => once(socket.on("error", () => undefined).resume(), "close"));
+    const elsewhere = Array.from({ length: 4 }, () =>
+      connect({ port: served.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).on("error", () => undefined),
+    );
+    expect((await ask(served, "/livez")).status).toBe(200);
+    // One address keeps half of them: three silent ones and the connection that has asked.
+    await Promise.race([Promise.all(closed.slice(0, 9)), systemClock.sleep(ms(10_000))]);
+    expect(silent.map(({ closed: isClosed }) => isClosed)).toEqual(Array.from({ length: 12 }, (_, i) => i < 9));
+    expect(elsewhere.map(({ closed: isClosed }) => isClosed)).toEqual([false, false, false, false]);
+    await get();
+    expect((await ask(served, "/livez")).status).toBe(200);
+    for (const socket of [kept, ...silent, ...elsewhere]) socket.destroy();
   });
 });
 
@@ -81,7 +89,7 @@ describe("listening and closing", () => {
     idle.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(idle, "data");
     // A keep-alive connection, which must not hold the server open once its answer is out.
-    const slow = raw(served, "GET /debug/slow HTTP/1.1\r\nhost: x\r\n\r\n");
+    const slow = raw(served, "GET /debug/slow HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await begun;
     const closing = served.close();
     await once(idle, "close");
@@ -105,7 +113,7 @@ describe("listening and closing", () => {
       },
       limits: { close: ms(30) },
     });
-    const answer = raw(served, "GET /debug/never HTTP/1.1\r\nhost: x\r\n\r\n");
+    const answer = raw(served, "GET /debug/never HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await begun.promise;
     await served.close();
     expect(await answer).toBe("");

@@ -48,6 +48,10 @@ export class ControlService {
     this.#url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  get origin(): string {
+    return this.#url;
+  }
+
   get telemetry(): string {
     return `${this.#url}/telemetry/{node}`;
   }

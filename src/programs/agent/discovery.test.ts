@@ -39,6 +39,7 @@ import {
   virtualCpuinfo,
   virtualCpus,
   xeonCpuinfo,
+  zonePath,
 } from "../../platform/hardware/testdata/index.ts";
 import { catalogueLimits, discoverHardware } from "./discovery.ts";
 
@@ -304,6 +305,29 @@ describe("what a node is made of", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it("X-11 SCH-19 publishes a maximum no such CPU can take as the highest that is believed, with a warning", async () => {
+    const zones = ["intel-rapl:0", "intel-rapl:2"];
+    const ceiling = {
+      files: Object.fromEntries(zones.map((zone) => [`${zonePath(zone)}/constraint_0_max_power_uw`, "4090000000"])),
+    };
+    const { cpu } = await machine(joinTrees(sapphireRapids, intelPstate, ceiling), xeonCpuinfo).discover();
+    expect(cpu?.capRange).toEqual({ type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 525 });
+    expect(cpu?.warnings).toEqual([
+      "the firmware says up to 4090 W a socket, which intel-xeon-platinum-8480plus cannot take: published as 525 W",
+    ]);
+    expect(hardwareView(BARE, { cpu }).cpu.maxWatts).toBe(2 * 525);
+  });
+
+  it("X-11 SCH-19 does the same for a GPU, and keeps its range in order", async () => {
+    const device = { min: watts(2000), max: watts(65_535) };
+    const gpus = gpuBackend([board("0", { device, defaultLimit: watts(700) })]);
+    const { gpu } = await machine(joinTrees(sapphireRapids, intelPstate), xeonCpuinfo, [gpus]).discover();
+    expect(gpu?.capRangePerGpu).toEqual({ minWatts: 1050, maxWatts: 1050, defaultWatts: 700 });
+    expect(gpu?.warnings).toEqual([
+      "the firmware says up to 65535 W a board, which nvidia-h100-sxm cannot take: published as 1050 W",
+    ]);
   });
 
   it("says what the catalogue lets a package be set to, for parts that do not", () => {

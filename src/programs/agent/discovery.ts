@@ -5,6 +5,7 @@ import type { EnergyMeter, HostFacts, PowerCapBackend, ThrottleBackend } from ".
 import { cpuStatus } from "./discovered-cpu.ts";
 import { gpuStatus } from "./discovered-gpu.ts";
 import { type BackendFinding, type Findings, worded } from "./findings.ts";
+import { plausibleCpu, plausibleGpu } from "./plausible-range.ts";
 
 /** What a machine can be asked. */
 export interface DiscoverySources {
@@ -66,8 +67,9 @@ function hardwareStatus(findings: Findings, node: Node, catalogue: Catalogue): N
   const { facts } = findings;
   const found = { cpu: cpuStatus(findings), gpu: gpuStatus(findings.gpu) };
   const view = hardwareView(node, found, { catalogue });
-  const cpu = { ...found.cpu, ...explained(found.cpu, view.cpu, "CPU") };
-  const gpu = hinted(found.gpu, view.gpu !== undefined);
+  const believed = plausibleCpu(found.cpu, view.cpu);
+  const cpu = { ...believed, ...explained(believed, view.cpu, "CPU") };
+  const gpu = hinted(view.gpu === undefined ? found.gpu : plausibleGpu(found.gpu, view.gpu), view.gpu !== undefined);
   const described = view.gpu === undefined ? gpu : { ...gpu, ...explained(gpu, view.gpu, "GPU") };
   const { controlAvailable: cpuControl = false, telemetryAvailable: cpuTelemetry = false } = cpu;
   const { controlAvailable: gpuControl = false, telemetryAvailable: gpuTelemetry = false } = described;
@@ -98,7 +100,6 @@ interface Named {
   readonly match: "exact" | "proxy" | "generic";
   readonly reason: string;
   readonly model?: string;
-  readonly warning?: string;
 }
 
 /** What the catalogue adds: the model in its spelling, and how far its figures are those of this very part. */
@@ -107,7 +108,6 @@ function explained({ rawModel, quality, warnings = [] }: Explained, view: Named,
   const more = [
     fromLabels ? `the ${device} model is only known from the node's labels` : "",
     view.match === "exact" ? "" : view.reason,
-    view.warning ?? "",
   ];
   const isExact = quality === "exact" && view.match === "exact" && !fromLabels;
   return {

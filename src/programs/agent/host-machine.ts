@@ -47,13 +47,20 @@ function mountTableIn(proc: string): string | undefined {
   return undefined;
 }
 
+export interface OpenHostOptions {
+  /** Whether STATE_DIR may be written: `joulie agent probe` leaves no trace. */
+  readonly mayWrite?: boolean;
+  /** Where the HSMP driver's device is, and what calls it: others in tests. */
+  readonly hsmp?: Omit<HsmpDeviceOptions, "clock">;
+}
+
 /** The host by its files, its libraries and its tools. */
 export function openHost(
   config: HostConfig,
   { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },
   clock: Clock,
   catalogue: Catalogue,
-  hsmp: Omit<HsmpDeviceOptions, "clock"> = {},
+  { mayWrite: mayWriteState = true, hsmp = {} }: OpenHostOptions = {},
 ): HostMachine {
   const facts = new HostFactsReader({ sys, proc });
   // Identity stays: the limits of the part are looked up once.
@@ -68,16 +75,17 @@ export function openHost(
   ];
   const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ) });
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });
-  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary: config.NVML_LIBRARY, stateDir: config.STATE_DIR });
+  const { NVML_LIBRARY: nvmlLibrary, STATE_DIR: stateDir } = config;
+  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite: mayWriteState });
   return {
     boot: bootOf(proc),
     cpuCaps,
     throttle,
     energy,
     gpu,
-    discover: async (node, signal, { mayWrite = false } = {}): Promise<NodeHardwareStatus> =>
+    discover: async (node, signal, { gpus = true, mayWrite = false } = {}): Promise<NodeHardwareStatus> =>
       discoverHardware(
-        { facts, cpuCaps, throttle, energy, gpuCaps: [gpu] },
+        { facts, cpuCaps, throttle, energy, gpuCaps: gpus ? [gpu] : [] },
         node ?? { metadata: { name: "" } },
         catalogue,
         { mayWrite, signal },

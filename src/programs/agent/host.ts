@@ -23,6 +23,8 @@ export interface Host {
 interface DiscoverOptions {
   /** Whether limits may be written back as they are, to prove that they can be set; no by default. */
   readonly mayWrite?: boolean;
+  /** False leaves out the GPUs, whose driver may take half a minute to answer. */
+  readonly gpus?: boolean;
 }
 
 /** The same with what it is made of. */

@@ -249,6 +249,21 @@ describe("a node's GPUs", () => {
     expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
   });
 
+  it("X-65 a node whose taints keep other pods away is capped and reported as any other", async () => {
+    withGpus(1);
+    const taints = [
+      { key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" },
+      { key: "amd.com/gpu", effect: "NoExecute" },
+    ];
+    await trial.hand.mergePatch(resources.nodes, { name: "a" }, { spec: { taints } });
+    await trial.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
+    trial.start();
+    await trial.pass(2);
+    expect(await trial.told()).toMatchObject({ cpu: { result: "applied" }, gpu: { result: "applied" } });
+    expect(trial.machine.gpu.limits.get("GPU-0")).toBe(420);
+    expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
+  });
+
   it("a lost board is an error of its own, and the others are capped", async () => {
     withGpus(2);
     trial.machine.gpu.change("GPU-0", { lost: "fell off the bus" });

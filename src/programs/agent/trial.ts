@@ -229,7 +229,7 @@ export class Agent {
       openHost: async (catalogue: Catalogue) =>
         trial.fixture === undefined
           ? trial.machine
-          : openHost(parsed.value.values, trial.fixture, clock, catalogue, { path: "/nonexistent/hsmp" }),
+          : openHost(parsed.value.values, trial.fixture, clock, catalogue, { hsmp: { path: "/nonexistent/hsmp" } }),
       journalFiles: trial.disk,
     };
     this.done = runAgent(parsed.value.values, world, this.#stop.signal);

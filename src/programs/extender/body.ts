@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
 import type { Room } from "./budget.ts";
 import { Refusal } from "./refusal.ts";
+import { ReceivedBody, type StalledRequests } from "./stalled-requests.ts";
 
 /** Nobody waits for an answer. */
 export class ClientGoneError extends Error {
@@ -29,10 +30,12 @@ export interface BodyOptions {
   readonly limit: number;
   readonly buffers: BodyBuffers;
   readonly room: Room;
+  readonly stalled: StalledRequests;
 }
 
 /** The whole body in one buffer, as long as all of it from early on where the length is known: 30 MB are not copied together. */
-export async function readBody(request: IncomingMessage, { length, limit, buffers, room }: BodyOptions): Promise<Body> {
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Body> {
+  const { length, limit, buffers, room, stalled } = options;
   // Whoever left while waiting for room has said so already, and would not say it again.
   if (request.destroyed) throw gone();
   let buffer: Buffer = NOTHING;
@@ -42,15 +45,19 @@ export async function readBody(request: IncomingMessage, { length, limit, buffer
     const whole = length ?? Math.min(limit, Math.max(needed, 2 * filled));
     return buffers.take(whole, filled === 0 ? Math.max(needed, FIRST_ROOM) : whole);
   };
+  const end = (reason: unknown) => {
+    // What still comes is let go by.
+    request.off("data", take).resume();
+    reject(reason);
+  };
+  const body = new ReceivedBody(end);
   const take = (chunk: Buffer) => {
     const needed = filled + chunk.length;
     try {
       if (needed > limit) throw tooLarge(limit);
       room.hold(chunk.length);
     } catch (error) {
-      // What still comes is let go by.
-      request.off("data", take).resume();
-      reject(error);
+      end(error);
       return;
     }
     if (needed > buffer.length) {
@@ -60,15 +67,20 @@ export async function readBody(request: IncomingMessage, { length, limit, buffer
     }
     chunk.copy(buffer, filled);
     buffers.copied(chunk.length);
-    filled = needed;
+    filled = body.received = needed;
   };
+  stalled.watchBody(body);
   request.on("data", take);
   request.once("end", () => resolve({ bytes: buffer.subarray(0, filled), buffer }));
   request.once("error", () => reject(gone()));
   request.once("close", () => {
     if (!request.complete) reject(gone());
   });
-  return promise;
+  try {
+    return await promise;
+  } finally {
+    stalled.forgetBody(body);
+  }
 }
 
 const NOTHING = Buffer.alloc(0);

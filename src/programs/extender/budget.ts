@@ -1,6 +1,3 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-
 /** There is no room, and those who wait for some are too many already. */
 export class NoRoomError extends Error {
   override readonly name = "NoRoomError";
@@ -8,40 +5,50 @@ export class NoRoomError extends Error {
 
 /** What one request takes of the budget. */
 export interface Room {
-  /** Counts bytes that are in memory from now on; throws a NoRoomError where the budget has no more. */
+  /** Counts bytes of the body that are in memory from now on; throws a NoRoomError where the budget has no more. */
   hold(bytes: number): void;
+  /** The same for bytes of the answer. */
+  holdAnswer(bytes: number): void;
   /** Gives everything back. */
   leave(): void;
 }
 
-interface Waiting {
+/** A request that asks for room. */
+export interface Entrant {
+  /** How long it says its body is; 0 where it does not say. */
   readonly bytes: number;
+  /** Its connection completed requests before. */
+  readonly isProven: boolean;
+}
+
+interface Waiting extends Entrant {
   readonly enter: (room: Room) => void;
 }
 
-/** By names even the largest clusters ask with less: such a request waits for bytes that are there, not for announced ones. */
+/** By names even the largest clusters ask with less than this share of the budget: 2 MiB by default. */
 const SMALL_SHARE = 1 / 64;
-/** For how long the bytes that a request announces are kept free for it; a body of 64 Mi needs less in any cluster's network. */
-const KEPT_FREE: Milliseconds = milliseconds(250);
+/** On top of the budget, for small requests, and once more for their answers: large requests that stall cannot hold them up. */
+const SMALL_RESERVE = 1 / 16;
+/** On top of the budget, for connections that completed requests before: one body of the largest size. */
+const PROVEN_RESERVE = 1 / 2;
 
 /**
- * How many bytes of requests may be in memory at once. They count as they come: who only announces a large body holds nobody up
- * for longer than a moment. Who finds no room waits in line, so that a large request is not overtaken for ever by others;
- * beyond a line of bounded length one is turned away.
+ * How many bytes of requests may be in memory at once. Bytes of a large body count as they come: a client that only announces
+ * one takes no room from others. A small body has its room from the beginning, so that it is never refused halfway. A request
+ * that finds no room waits in line, so that others do not overtake a large request for ever; beyond a line of bounded length
+ * it is turned away.
  */
 export class ByteBudget {
   readonly #total: number;
   readonly #longestLine: number;
-  readonly #clock: Clock;
   readonly #line: Waiting[] = [];
   #held = 0;
+  /** What small requests still have to send. */
   #announced = 0;
 
-  /** `clock` is real time. */
-  constructor(total: number, longestLine: number, clock: Clock) {
+  constructor(total: number, longestLine: number) {
     this.#total = total;
     this.#longestLine = longestLine;
-    this.#clock = clock;
   }
 
   get held(): number {
@@ -52,20 +59,21 @@ export class ByteBudget {
     return this.#line.length;
   }
 
-  /** Room for a request that announces so many bytes, where nobody has to wait for it; most find it so. */
-  enterNow(bytes: number): Room | undefined {
+  /** Room for a request that need not wait for it; most need not. */
+  enterNow(entrant: Entrant): Room | undefined {
+    const { bytes } = entrant;
     if (bytes > this.#total) throw new RangeError(`${bytes} bytes are more than the whole budget of ${this.#total}`);
-    return (this.#line.length === 0 || this.#isSmall(bytes)) && this.#fits(bytes) ? this.#open(bytes) : undefined;
+    return (this.#line.length === 0 || this.#isSmall(bytes)) && this.#fits(entrant) ? this.#open(entrant) : undefined;
   }
 
-  /** Resolves once a request that announces so many bytes may begin to come. An abort leaves the line. */
-  async enter(bytes: number, signal: AbortSignal): Promise<Room> {
+  /** Resolves once the request may send its body. An abort leaves the line. */
+  async enter(entrant: Entrant, signal: AbortSignal): Promise<Room> {
     signal.throwIfAborted();
-    const room = this.enterNow(bytes);
+    const room = this.enterNow(entrant);
     if (room !== undefined) return room;
     if (this.#line.length >= this.#longestLine) throw this.#noRoom();
     const { promise, resolve, reject } = Promise.withResolvers<Room>();
-    const waiting = { bytes, enter: resolve };
+    const waiting = { ...entrant, enter: resolve };
     const leave = () => {
       const place = this.#line.indexOf(waiting);
       if (place < 0) return;
@@ -87,36 +95,41 @@ export class ByteBudget {
     return bytes <= this.#total * SMALL_SHARE;
   }
 
-  #fits(bytes: number): boolean {
-    return this.#held + (this.#isSmall(bytes) ? 0 : this.#announced) + bytes <= this.#total;
+  /** Up to where a request of that size may fill the memory. */
+  #limitOf({ bytes, isProven }: Entrant): number {
+    return this.#total * (1 + (this.#isSmall(bytes) ? SMALL_RESERVE : 0) + (isProven ? PROVEN_RESERVE : 0));
+  }
+
+  #fits(entrant: Entrant): boolean {
+    return this.#held + this.#announced + entrant.bytes <= this.#limitOf(entrant);
   }
 
   #noRoom(): NoRoomError {
     return new NoRoomError(`requests of ${this.#held} bytes are under way and ${this.#line.length} wait`);
   }
 
-  #open(bytes: number): Room {
+  #open({ bytes, isProven }: Entrant): Room {
     let held = 0;
-    let announced = this.#isSmall(bytes) ? 0 : bytes;
+    let announced = this.#isSmall(bytes) ? bytes : 0;
+    this.#announced += announced;
     const forgo = (share: number) => {
       announced -= share;
       this.#announced -= share;
     };
-    this.#announced += announced;
-    const expire = () => {
-      forgo(announced);
-      this.#admit();
+    const take = (more: number, limit: number) => {
+      const had = Math.min(more, announced);
+      if (this.#held + this.#announced + more - had > limit) throw this.#noRoom();
+      forgo(had);
+      this.#held += more;
+      held += more;
     };
-    const expiry = announced === 0 ? undefined : this.#clock.after(KEPT_FREE, expire, { background: true });
     return {
-      hold: (more) => {
-        if (this.#held + more > this.#total) throw this.#noRoom();
-        this.#held += more;
-        held += more;
-        forgo(Math.min(more, announced));
+      hold: (more) => take(more, this.#limitOf({ bytes: Math.max(bytes, held + more), isProven })),
+      holdAnswer: (more) => {
+        const reserve = this.#isSmall(held) ? this.#total * SMALL_RESERVE : 0;
+        take(more, this.#limitOf({ bytes: held, isProven }) + reserve);
       },
       leave: () => {
-        expiry?.cancel();
         forgo(announced);
         this.#held -= held;
         held = 0;
@@ -129,12 +142,12 @@ export class ByteBudget {
   #admit(): void {
     let larger = false;
     for (const waiting of this.#line.slice()) {
-      if ((larger && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting.bytes)) {
+      if ((larger && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
         larger = true;
         continue;
       }
       this.#line.splice(this.#line.indexOf(waiting), 1);
-      waiting.enter(this.#open(waiting.bytes));
+      waiting.enter(this.#open(waiting));
     }
   }
 }

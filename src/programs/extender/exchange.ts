@@ -2,25 +2,29 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { elapsed } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type Reply, send } from "../../platform/serve/index.ts";
+import { type DebugAccess, type Reply, send } from "../../platform/serve/index.ts";
 import { type Body, ClientGoneError, lengthOf, readBody, tooLarge } from "./body.ts";
 import type { BodyBuffers } from "./body-buffers.ts";
-import { type ByteBudget, NoRoomError, type Room } from "./budget.ts";
+import { type ByteBudget, type Entrant, NoRoomError, type Room } from "./budget.ts";
 import type { Decided } from "./decide.ts";
 import type { Figures, Verb } from "./figures.ts";
 import { gathered } from "./pieces.ts";
 import { Refusal } from "./refusal.ts";
+import type { StalledRequests } from "./stalled-requests.ts";
 import { WireError } from "./wire/index.ts";
 
 export interface ExchangeOptions {
   readonly maxBodyBytes: number;
   readonly budget: ByteBudget;
   readonly buffers: BodyBuffers;
+  readonly stalled: StalledRequests;
   readonly decide: (verb: Verb, body: Buffer) => Decided | Promise<Decided>;
   /** Why there can be no decision yet; undefined once there can. */
   readonly unready: () => string | undefined;
   /** What can be read, by path; undefined: nothing is known about what the query asks for. */
   readonly pages: Readonly<Record<string, (query: URLSearchParams) => Reply | undefined>>;
+  /** Who may read those under /debug/. */
+  readonly debugAccess: DebugAccess;
   readonly figures: Figures;
   readonly log: Logger;
   /** Real time: clients do not wait for virtual one. */
@@ -37,12 +41,15 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #isProven: boolean;
   #closed = false;
 
-  constructor(options: ExchangeOptions, request: IncomingMessage, response: ServerResponse) {
+  /** `isProven`: the connection completed requests before. */
+  constructor(options: ExchangeOptions, request: IncomingMessage, response: ServerResponse, isProven: boolean) {
     this.#options = options;
     this.#request = request;
     this.#response = response;
+    this.#isProven = isProven;
     response.once("close", () => {
       this.#closed = true;
     });
@@ -62,37 +69,40 @@ export class Exchange {
   }
 
   async #decide(verb: Verb, method: string): Promise<void> {
-    const { clock, figures, maxBodyBytes, budget, buffers, unready } = this.#options;
+    const { clock, figures, maxBodyBytes, budget, buffers, stalled, unready } = this.#options;
     const started = clock.monotonic();
     if (method !== "POST") throw new Refusal(405, `/${verb} is asked with POST`, { allow: "POST" });
     const length = lengthOf(this.#request);
     if (length !== undefined && length > maxBodyBytes) throw tooLarge(maxBodyBytes);
     const reason = unready();
     if (reason !== undefined) throw new Refusal(503, reason, { "retry-after": "1" });
-    const room = budget.enterNow(length ?? 0) ?? (await this.#enter(length ?? 0));
+    const entrant = { bytes: length ?? 0, isProven: this.#isProven };
+    const room = budget.enterNow(entrant) ?? (await this.#enter(entrant));
     let body: Body | undefined;
     try {
-      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, room });
+      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, room, stalled });
       const { workloadClass, reply } = await this.#options.decide(verb, body.bytes);
       const pieces = gathered(reply);
-      room.hold(made(pieces, body.buffer));
+      room.holdAnswer(made(pieces, body.buffer));
       figures.answered(verb, workloadClass, elapsed(started, clock.monotonic()));
       this.#sendPieces(pieces);
+      stalled.watchAnswer(this.#response);
     } finally {
       // Parts of the answer are slices of the request, so its memory is free once the answer has gone out.
       this.#onceClosed(() => {
         room.leave();
+        stalled.forgetAnswer(this.#response);
         if (body !== undefined) buffers.give(body.buffer);
       });
     }
   }
 
-  async #enter(announced: number): Promise<Room> {
+  async #enter(entrant: Entrant): Promise<Room> {
     const gone = new AbortController();
     const leave = () => gone.abort(new ClientGoneError("the client left before there was room for its request"));
     this.#response.once("close", leave);
     try {
-      return await this.#options.budget.enter(announced, gone.signal);
+      return await this.#options.budget.enter(entrant, gone.signal);
     } finally {
       this.#response.off("close", leave);
     }
@@ -112,7 +122,7 @@ export class Exchange {
   }
 
   async #tell(path: string, method: string, query: string): Promise<void> {
-    const { pages } = this.#options;
+    const { pages, debugAccess } = this.#options;
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
     if (page === undefined) {
       const known = [...verbs.keys(), ...Object.keys(pages)].toSorted().join(", ");
@@ -121,6 +131,8 @@ export class Exchange {
     if (method !== "GET" && method !== "HEAD") {
       throw new Refusal(405, `${path} can only be read: use GET`, { allow: "GET, HEAD" });
     }
+    const refusal = path.startsWith("/debug/") ? await debugAccess.refusal(this.#request, path) : undefined;
+    if (refusal !== undefined) throw new Refusal(refusal.status, refusal.message, refusal.headers);
     const reply = page(new URLSearchParams(query));
     if (reply === undefined) throw new Refusal(404, "nothing is known about that");
     await send(reply, this.#response, method === "GET");

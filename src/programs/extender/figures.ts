@@ -27,6 +27,7 @@ export class Figures {
   readonly #clock: Clock;
   readonly #requests;
   readonly #refused;
+  readonly #closedConnections;
   readonly #columns;
   /** The last score of each slot, by class. */
   readonly #scores: Record<WorkloadClass, Int16Array> = { performance: noScores(64), standard: noScores(64) };
@@ -53,6 +54,7 @@ export class Figures {
       },
     };
     this.#refused = metrics.counter(definitions.refused);
+    this.#closedConnections = metrics.counter(definitions.closedConnections);
     const score = metrics.nodes.gauge(definitions.finalScore);
     this.#columns = {
       score: {
@@ -78,6 +80,10 @@ export class Figures {
 
   refused(status: number): void {
     this.#refused.inc({ status });
+  }
+
+  closedConnections(count: number): void {
+    this.#closedConnections.inc(count);
   }
 
   scored(workloadClass: WorkloadClass, slots: Int32Array, scores: Int16Array, end: number): void {

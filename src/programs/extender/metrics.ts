@@ -36,6 +36,12 @@ export const definitions = {
     type: "counter",
     labels: ["status"],
   }),
+  closedConnections: metric({
+    name: "joulie_scheduler_closed_connections_total",
+    help: "Connections closed to make room for others: silent, idle or stalled ones.",
+    type: "counter",
+    labels: [],
+  }),
   finalScore: metric({
     name: "joulie_scheduler_final_node_score",
     help: "The score that a node was last given for a pod of the class, 0 to SCORE_MAX.",

@@ -1,14 +1,33 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { parseConfig } from "../../platform/config/index.ts";
 import { Extender as ExtenderCall, Scheduler } from "../../platform/embedded/index.ts";
 import { type KubeObject, resources } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { extenderConfig } from "./config.ts";
-import { calm, type Extender, Trial } from "./trial.ts";
+import { calm, type Extender, type FilterResult, type HostScores, pod, Trial } from "./trial.ts";
 
-// With a scheduler that speaks kube-scheduler's wire, set up as seed 003 says: filterVerb filter, prioritizeVerb prioritize,
-// weight 1, plain HTTP, whole Nodes, ignorable. test/cluster has the real one.
+// With a scheduler that speaks kube-scheduler's wire, set up as the guide says. test/cluster has the real one.
+
+interface Registration {
+  readonly extenders: readonly [
+    {
+      readonly urlPrefix: string;
+      readonly filterVerb: string;
+      readonly prioritizeVerb: string;
+      readonly weight: number;
+      readonly enableHTTPS: boolean;
+      readonly nodeCacheCapable: boolean;
+      readonly ignorable: boolean;
+    },
+  ];
+}
+const guide = join(import.meta.dirname, "../../../docs/guides");
+const registration = parse(readFileSync(join(guide, "kube-scheduler.yaml"), "utf8")) as Registration;
+const [registered] = registration.extenders;
 
 let trial: Trial;
 let scheduler: Scheduler | undefined;
@@ -22,14 +41,7 @@ afterEach(async () => {
 });
 
 function schedule(extender: Extender, nodeCacheCapable: boolean): void {
-  const call = new ExtenderCall({
-    urlPrefix: String(extender.url),
-    filterVerb: "filter",
-    prioritizeVerb: "prioritize",
-    weight: 1,
-    nodeCacheCapable,
-    ignorable: true,
-  });
+  const call = new ExtenderCall({ ...registered, urlPrefix: String(extender.url), nodeCacheCapable });
   scheduler = new Scheduler({
     client: trial.hand,
     clock: trial.clock,
@@ -49,6 +61,56 @@ async function createPod(name: string, workloadClass: string): Promise<void> {
 type Bound = KubeObject & { readonly spec: { readonly nodeName?: string } };
 const nodeOf = async (name: string) =>
   (await trial.hand.get<Bound>(resources.pods, { name, namespace: "default" })).spec.nodeName;
+
+describe("the registration in the guide", () => {
+  it("SCH-54 SCH-55 SCH-56 has every field as the seed has it", () => {
+    expect(registration).toEqual({
+      apiVersion: "kubescheduler.config.k8s.io/v1",
+      kind: "KubeSchedulerConfiguration",
+      profiles: [{ schedulerName: "default-scheduler" }],
+      extenders: [
+        {
+          urlPrefix: "http://joulie-scheduler-extender.joulie-system.svc.cluster.local:9876",
+          filterVerb: "filter",
+          prioritizeVerb: "prioritize",
+          weight: 1,
+          enableHTTPS: false,
+          nodeCacheCapable: false,
+          ignorable: true,
+        },
+      ],
+    });
+  });
+
+  it("SCH-54 names the port and the protocol that an extender without any variable has", async () => {
+    const machine = { isTerminal: false, exists: () => false };
+    const parsed = parseConfig(extenderConfig, { env: {}, flags: {}, machine, known: [] });
+    const { port, protocol } = new URL(registered.urlPrefix);
+    expect(parsed.ok && String(parsed.value.values.EXTENDER_ADDR.port)).toBe(port);
+    expect(registered.enableHTTPS).toBe(protocol === "https:");
+    const extender = await trial.start();
+    expect(new URL(String(extender.url)).protocol).toBe(protocol);
+  });
+
+  it("SCH-55 names verbs that answer whole Nodes with whole Nodes and scores", async () => {
+    for (const name of ["fast", "eco"]) {
+      await trial.createNode(name);
+      await trial.twin(name, { ...calm, schedulableClass: name === "fast" ? "performance" : name });
+    }
+    const extender = await trial.start();
+    const items = ["fast", "eco"].map((name) => ({ metadata: { name }, spec: { own: name } }));
+    expect(registered.nodeCacheCapable).toBe(false);
+    const asked = { Pod: pod("performance"), Nodes: { items }, NodeNames: null };
+    const filtered = await extender.post<FilterResult>(`/${registered.filterVerb}`, asked);
+    expect([filtered.body.Nodes?.items, filtered.body.NodeNames]).toEqual([[items[0]], null]);
+    expect(Object.keys(filtered.body.FailedAndUnresolvableNodes)).toEqual(["eco"]);
+    const scored = await extender.post<HostScores>(`/${registered.prioritizeVerb}`, asked);
+    expect(scored.body.map(({ Host }) => Host)).toEqual(["fast", "eco"]);
+    // At weight 1 the guide's table promises Joulie's 0 to 100.
+    expect(registered.weight).toBe(1);
+    expect(readFileSync(join(guide, "scheduler.md"), "utf8")).toContain("(kube-scheduler.yaml)");
+  });
+});
 
 const capacity = { cpu: "64", memory: "256Gi", pods: "110" };
 

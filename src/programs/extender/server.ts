@@ -5,34 +5,41 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Address } from "../../platform/config/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { listen } from "../../platform/serve/index.ts";
+import { ConnectionLimiter, listen } from "../../platform/serve/index.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { followTls, readTls, type TlsFiles } from "./tls.ts";
 
 export interface SchedulerServerOptions extends ExchangeOptions {
   readonly address: Address;
   readonly tls?: TlsFiles | undefined;
-  readonly limits?: Partial<SchedulerServerLimits>;
+  readonly limits: SchedulerServerLimits;
 }
 
 /** What one client can take from the others. */
 export interface SchedulerServerLimits {
+  /** From the connection or the first byte of a further request to the end of its header; a TLS handshake has as long again. */
+  readonly header: Milliseconds;
   /** From the first byte of a request to its last; kube-scheduler itself gives up after 5 s by default. */
   readonly request: Milliseconds;
   /** From the request to the last byte that the client has taken. */
   readonly response: Milliseconds;
   /** Longer than Go's clients keep a connection they do not use (90 s), so that none asks just when we hang up. */
   readonly idle: Milliseconds;
+  /** Altogether; one client address gets half of them. */
   readonly connections: number;
+  /** Requests that may wait for memory: as many as there may be connections, since waiting takes none. */
+  readonly waiting: number;
   /** How long `close` waits for answers under way. */
   readonly close: Milliseconds;
 }
 
-const usualLimits: SchedulerServerLimits = {
+export const usualLimits: SchedulerServerLimits = {
+  header: milliseconds(3000),
   request: milliseconds(10_000),
   response: milliseconds(30_000),
   idle: milliseconds(120_000),
-  connections: 128,
+  connections: 512,
+  waiting: 512,
   close: milliseconds(10_000),
 };
 
@@ -47,27 +54,28 @@ export interface SchedulerServer {
 
 /** The server kube-scheduler asks. */
 export async function serveScheduler(options: SchedulerServerOptions): Promise<SchedulerServer> {
-  const { address, clock, log, tls } = options;
-  const limits = { ...usualLimits, ...options.limits };
+  const { address, clock, log, tls, limits } = options;
   let leaving = false;
   let closing: Promise<void> | undefined;
   const listener: RequestListener = (request, response) => {
+    const isProven = connections.began(request);
     if (leaving) response.shouldKeepAlive = false;
     const late = clock.after(limits.response, () => response.destroy(), { background: true });
     response.once("close", () => {
       late.cancel();
+      connections.ended(request, response.writableFinished && response.statusCode === 200);
       if (closing !== undefined) request.socket.end();
     });
-    new Exchange(options, request, response).run().catch((err: unknown) => {
+    new Exchange(options, request, response, isProven).run().catch((err: unknown) => {
       if (!response.destroyed) log.error({ err }, "an answer broke off");
       response.destroy();
     });
   };
   const material = tls && (await readTls(tls));
   const server = serverOf(material && { ...material, mutual: tls.clientCa !== undefined }, limits, listener);
-  server.maxConnections = limits.connections;
-  // The next one to knock finds room.
-  server.on("drop", () => server.closeIdleConnections());
+  const connections = new ConnectionLimiter(server, limits.connections, clock, (count) =>
+    options.figures.closedConnections(count),
+  );
   await listen(server, address, "EXTENDER_ADDR");
   server.on("error", (err) => log.error({ err }, "the server for kube-scheduler has a problem"));
   const renewal =
@@ -86,7 +94,7 @@ export async function serveScheduler(options: SchedulerServerOptions): Promise<S
     },
     close: async () => {
       renewal?.stop();
-      return (closing ??= drained(server, limits.close, clock, log));
+      return (closing ??= drained(server, connections, limits.close, clock, log));
     },
   };
 }
@@ -97,17 +105,17 @@ function serverOf(
   listener: RequestListener,
 ): Server | TlsServer {
   const http = {
-    headersTimeout: limits.request,
+    headersTimeout: Math.min(limits.header, limits.request),
     requestTimeout: limits.request,
     keepAliveTimeout: limits.idle,
-    connectionsCheckingInterval: limits.request / 4,
+    connectionsCheckingInterval: Math.min(limits.header, limits.request) / 4,
     maxHeaderSize: 16_384,
     noDelay: true,
   };
   if (tls === undefined) return createServer(http, listener);
   const { mutual, ...material } = tls;
   return createTlsServer(
-    { ...http, ...material, requestCert: mutual, rejectUnauthorized: mutual, handshakeTimeout: limits.request },
+    { ...http, ...material, requestCert: mutual, rejectUnauthorized: mutual, handshakeTimeout: limits.header },
     listener,
   );
 }
@@ -117,16 +125,22 @@ function urlOf(scheme: string, { address, port }: AddressInfo): string {
   return `${scheme}://${address.includes(":") ? `[${address}]` : address}:${port}`;
 }
 
-async function drained(server: Server | TlsServer, limit: Milliseconds, clock: Clock, log: Logger): Promise<void> {
+async function drained(
+  server: Server | TlsServer,
+  connections: ConnectionLimiter,
+  limit: Milliseconds,
+  clock: Clock,
+  log: Logger,
+): Promise<void> {
   await new Promise<void>((resolve) => {
     const late = clock.after(limit, () => {
       log.warn("answers were still under way; their connections were closed");
       server.closeAllConnections();
     });
-    // Connections that no request is under way on are closed with it.
     server.close(() => {
       late.cancel();
       resolve();
     });
+    connections.closeUnused();
   });
 }

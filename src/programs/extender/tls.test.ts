@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type RequestOptions, request } from "node:https";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
 import { answerTo, type Extender, type HostScores, pod, Trial } from "./trial.ts";
 
 const certificates = join(import.meta.dirname, "../../platform/kube/testdata");
@@ -58,6 +61,22 @@ describe("TLS", () => {
     await trial.until(() => extender.url !== undefined);
     await trial.pass(1);
     expect((await ask(extender)).scores).toEqual(answer);
+  });
+
+  it("X-62 a client that does not shake hands is cut off, and does not hold up the end", async () => {
+    const extender = await trial.start(variables(), { synced: false, limits: { header: milliseconds(200) } });
+    const port = Number(new URL(String(extender.url)).port);
+    const silent = () =>
+      connect(port, "127.0.0.1")
+        .on("error", () => undefined)
+        .resume();
+    await once(silent(), "close");
+    const other = silent();
+    await once(other, "connect");
+    extender.terminate();
+    await trial.pass(0);
+    await extender.done;
+    expect(extender.logs.map(({ level }) => level)).not.toContain("warn");
   });
 
   it("with a client authority only those it vouches for may ask", async () => {

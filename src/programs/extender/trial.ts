@@ -2,7 +2,7 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { type Clock, VirtualClock } from "../../platform/clock/index.ts";
+import { type Clock, systemClock, VirtualClock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
@@ -95,6 +95,8 @@ export class Trial {
     for (let turn = 0; turn < 5000; turn++) {
       if (await holds()) return;
       await this.clock.advanceAsync(milliseconds(1));
+      // Files and sockets need real time, more of it on a busy machine.
+      if (turn >= 100) await systemClock.sleep(milliseconds(1));
     }
     throw new Error("it never came to hold");
   }
