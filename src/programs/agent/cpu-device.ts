@@ -11,7 +11,14 @@ import {
   totalCap,
   withLowestCap,
 } from "../../core/control/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
+import {
+  elapsed,
+  type MonotonicInstant,
+  milliseconds,
+  type Percent,
+  type Watts,
+  watts,
+} from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
 import { CapKeeper, type Seat } from "./cap-keeper.ts";
@@ -102,7 +109,13 @@ export class CpuDevice {
    * catalogue's. One that is lost takes no part.
    */
   async #packages(seats: readonly Seat[], { view, power, signal }: CpuTick): Promise<readonly CpuPackage[]> {
-    const { maxWattsPerSocket, minWattsPerSocket, from, plausibleWattsPerSocket: plausible, sockets } = view.cpu;
+    const {
+      maxWattsPerSocket,
+      minWattsPerSocket,
+      from,
+      plausibleWattsPerSocket: plausible = Infinity,
+      sockets,
+    } = view.cpu;
     const known = from.maxWatts === "fallback" ? undefined : maxWattsPerSocket;
     const answering = seats.filter(({ board }) => board.lost === undefined);
     // The packages whose power is in the sum that the DVFS loop regulates, as soon as that is known: one may go offline.
@@ -117,8 +130,8 @@ export class CpuDevice {
     return answering.map(({ backend, board }, index) => {
       const told = devices[index]?.max ?? others;
       // A power file may hold a mere ceiling of the firmware, which the catalogue knows better.
-      const isBeyond = told !== undefined && plausible !== undefined && told > plausible;
-      const device = { ...devices[index], max: isBeyond ? plausible : (told ?? known) };
+      const max = told === undefined ? known : watts(Math.min(told, plausible));
+      const device = { ...devices[index], max };
       // A service decides for itself how low it goes.
       return backend.name === "http"
         ? { id: board.id, device, count: sockets }

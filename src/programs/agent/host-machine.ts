@@ -48,8 +48,9 @@ function mountTableIn(proc: string): string | undefined {
 }
 
 export interface OpenHostOptions {
-  /** Whether STATE_DIR and limits may be written: `joulie agent probe` leaves no trace. */
+  /** Whether STATE_DIR may be written: `joulie agent probe` leaves no trace. */
   readonly mayWrite?: boolean;
+  /** Where the HSMP driver's device is, and what calls it: others in tests. */
   readonly hsmp?: Omit<HsmpDeviceOptions, "clock">;
 }
 
@@ -59,7 +60,7 @@ export function openHost(
   { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },
   clock: Clock,
   catalogue: Catalogue,
-  { mayWrite = true, hsmp = {} }: OpenHostOptions = {},
+  { mayWrite: mayWriteState = true, hsmp = {} }: OpenHostOptions = {},
 ): HostMachine {
   const facts = new HostFactsReader({ sys, proc });
   // Identity stays: the limits of the part are looked up once.
@@ -75,19 +76,19 @@ export function openHost(
   const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ) });
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });
   const { NVML_LIBRARY: nvmlLibrary, STATE_DIR: stateDir } = config;
-  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite });
+  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite: mayWriteState });
   return {
     boot: bootOf(proc),
     cpuCaps,
     throttle,
     energy,
     gpu,
-    discover: async (node, signal, { gpus = true, mayWrite: mayProve = false } = {}): Promise<NodeHardwareStatus> =>
+    discover: async (node, signal, { gpus = true, mayWrite = false } = {}): Promise<NodeHardwareStatus> =>
       discoverHardware(
         { facts, cpuCaps, throttle, energy, gpuCaps: gpus ? [gpu] : [] },
         node ?? { metadata: { name: "" } },
         catalogue,
-        { mayWrite: mayWrite && mayProve, signal },
+        { mayWrite, signal },
       ),
     async frequencies(withCurrent): Promise<readonly Frequency[]> {
       const policies = await throttle.frequencies(withCurrent);

@@ -20,11 +20,11 @@ export interface Host {
   readonly gpu: PowerCapBackend;
 }
 
-export interface DiscoverOptions {
-  /** False leaves out the GPUs, whose driver may take half a minute to answer. */
-  readonly gpus?: boolean;
+interface DiscoverOptions {
   /** Whether limits may be written back as they are, to prove that they can be set; no by default. */
   readonly mayWrite?: boolean;
+  /** False leaves out the GPUs, whose driver may take half a minute to answer. */
+  readonly gpus?: boolean;
 }
 
 /** The same with what it is made of. */

@@ -12,6 +12,14 @@ import type { Discover } from "./node-runner.ts";
 /** Identity does not change; what works may, as drivers come and go. */
 const LOOK_AGAIN = milliseconds(600_000);
 
+export interface OwnDiscoveryOptions {
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly simulateOnly: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** A driver that works answers sooner; one that must wake its boards, or hangs, may take half a minute. */
 const GPU_PATIENCE = milliseconds(1000);
 
@@ -20,16 +28,10 @@ interface FoundHardware {
   readonly status: NodeHardwareStatus;
   readonly at: MonotonicInstant;
   readonly works: string;
+  /** Whether control was proven by writing limits back. */
+  readonly mayWrite: boolean;
   /** Whether the GPUs have not answered yet: enough to cap CPUs by, and not to be published. */
   readonly withoutGpus?: boolean;
-}
-
-export interface OwnDiscoveryOptions {
-  readonly catalogue: Catalogue;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly simulateOnly: boolean;
-  readonly signal: AbortSignal;
 }
 
 /** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
@@ -42,13 +44,12 @@ export function ownDiscovery(
   let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
   const gpusAnswer = gpuAnswers(machine, clock, signal);
   const look = async (node: OwnNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
-    if (await gpusAnswer()) {
-      return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works };
-    }
+    if (await gpusAnswer())
+      return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works, mayWrite };
     // The CPUs' cap does not wait for the GPUs.
-    if (found !== undefined) return found;
+    if (found !== undefined && found.mayWrite === mayWrite) return found;
     const status = await machine.discover(node, signal, { gpus: false, mayWrite });
-    return { status, at: clock.monotonic(), works, withoutGpus: true };
+    return { status, at: clock.monotonic(), works, mayWrite, withoutGpus: true };
   };
   return async ({ node }, { route }, last) => {
     // Nobody's limit is written where nothing may be touched, not even back to what it is.
@@ -61,7 +62,7 @@ export function ownDiscovery(
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ err }, "the hardware could not be looked at; it is tried again");
-        found = { status: found?.status ?? {}, at: clock.monotonic(), works };
+        found = { status: found?.status ?? {}, at: clock.monotonic(), works, mayWrite };
       }
     }
     const status = found?.status;
