@@ -145,6 +145,7 @@ async function runCold(figures: Record<string, Figure>, control: ControlPlane, k
     RECONCILE_INTERVAL: `${INTERVAL_MS / 1000}s`,
     // None falls due while this runs: heartbeats are counted apart, and here they are none.
     TWIN_HEARTBEAT: "1h",
+    TWIN_STALENESS_THRESHOLD: "2h",
   });
   try {
     const since = () => (performance.now() - begun) / 1000;

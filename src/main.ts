@@ -1,7 +1,11 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
+import { milliseconds } from "./core/units/index.ts";
 import { run } from "./programs/cli/index.ts";
 import { programs } from "./programs/index.ts";
+
+/** For what is still being written. */
+const LINGERING = milliseconds(1000);
 
 let unread = false;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -27,3 +31,6 @@ process.exitCode = await run(process.argv.slice(2), programs, {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
 });
+// The program has come to its end. A call into a driver that hangs would keep the process for ever.
+const { systemClock } = await import("./platform/clock/index.ts");
+systemClock.after(LINGERING, () => process.exit(), { background: true });

@@ -15,6 +15,7 @@ const notOurs: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "read by the C library",
   NODE_OPTIONS: "read by Node itself",
   JOULIE_TRACES_DIR: "where the tests find traces to replay",
+  JOULIE_TEST_SEED: "repeats a run of a randomized test",
   JOULIE_GUIDE_RESULTS: "asks the tests to run the long tables of a guide again",
 };
 
@@ -25,7 +26,11 @@ const otherKinds: readonly RegExp[] = [
 ];
 
 /** Flags that a page may name though no program of ours reads them. */
-const othersFlags: ReadonlySet<string> = new Set(["--max-semi-space-size", "--max-old-space-size"]); // Node's own
+const othersFlags: ReadonlySet<string> = new Set([
+  "--max-semi-space-size", // Node's own
+  "--max-old-space-size",
+  "--kube-scheduler-arg", // of k3s
+]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
 

@@ -32,9 +32,33 @@ describe("the requirement ledger", () => {
     ['describe.skip("all", () => { it("X-01 inside", f) })', []],
     ['describe("all", () => { it("X-01 inside", f) })', ["X-01"]],
     ['describe("SCH-07", f)', []],
+    ['describe.skip("SCH-07", () => { it("rejects", f) })', []],
+    ['describe.todo("all", () => { it("X-01 inside", f) })', []],
+    ['describe.skip.each([1])("all %s", () => { it("X-01 inside", f) })', []],
+    ['describe.each([1])("all %s", () => { it("X-01 inside", f) })', ["X-01"]],
+    ['describe("all", { skip: true }, () => { it("X-01 inside", f) })', []],
+    [
+      'describe("all", () => { describe.skip("deep", () => { it("X-01 inside", f) }); it("X-02 beside", f) })',
+      ["X-02"],
+    ],
+    ['it.skip.each([1])("X-01 %s", f)', []],
+    ['it.concurrent.skip("X-01 a", f)', []],
+    ['it.skipIf(!present)("X-01 needs a file", f)', []],
+    ['it.runIf(present)("X-01 needs a file", f)', []],
+    ['it.runIf(present).each([1])("X-01 needs a file", f)', []],
+    ['describe.skipIf(true)("all", () => { it("X-01 inside", f) })', []],
+    ['it("X-01 needs a file", { skip: !present }, f)', []],
+    ['it("X-01 runs", { skip: false }, f)', ["X-01"]],
+    ['it("X-01 gives up", (context) => { context.skip(); })', []],
+    ['it("X-01 gives up", ({ skip }) => { skip("later"); })', []],
+    ['it("X-01 calls a skip of its own", () => { cursor.skip(); })', ["X-01"]],
     ['// it("SCH-07 rejects", f)', []],
   ])("finds in `%s`", (source, ids) => {
     expect(idsOf(source)).toEqual(ids);
+  });
+
+  it("counts an id that a test proves beside a skipped one", () => {
+    expect(idsOf('it.skip("X-01 a", f); it("X-01 b", f)')).toEqual(["X-01"]);
   });
 
   it("refuses an id that stands twice", () => {

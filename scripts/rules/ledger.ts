@@ -20,7 +20,7 @@ export interface NamedId {
   readonly line: number;
 }
 
-/** The ids that test titles of a file start with. A test that is skipped, empty or meant to fail proves nothing and does not count. */
+/** The ids that test titles of a file start with. A test that is skipped (even on some machines only), empty or meant to fail proves nothing and does not count. */
 export function namedIds(source: string): NamedId[] {
   const file = ts.createSourceFile("x.test.ts", source, ts.ScriptTarget.Latest, true);
   const found: NamedId[] = [];
@@ -60,30 +60,57 @@ export function survey(root: string): Survey {
   return { required, tested, unknown };
 }
 
-const DEAD = new Set(["skip", "todo", "fails"]);
+/** `skipIf` and `runIf` depend on the machine: a test that may not run proves nothing. */
+const DEAD = new Set(["skip", "todo", "fails", "skipIf", "runIf"]);
+const SUITES = new Set(["it", "test", "describe", "suite"]);
 
-/** `it.skip(…)`, `describe.skip(…)`, `it.todo(…)`, `it.fails(…)`, and options that say the same. */
+/** A test or a suite of them that never runs, may not run, or is meant to fail. */
 function isSkipped(call: ts.CallExpression): boolean {
-  if (ts.isPropertyAccessExpression(call.expression) && DEAD.has(call.expression.name.text)) return true;
-  return call.arguments.some(
-    (argument) =>
-      ts.isObjectLiteralExpression(argument) &&
-      argument.properties.some(
-        (property) =>
-          ts.isPropertyAssignment(property) &&
-          DEAD.has(property.name.getText()) &&
-          property.initializer.kind === ts.SyntaxKind.TrueKeyword,
-      ),
+  const modifiers = modifiersOf(call.expression);
+  if (modifiers === undefined) return false;
+  return (
+    modifiers.some((name) => DEAD.has(name)) || call.arguments.some((part) => optionsSkip(part) || bodySkips(part))
   );
 }
 
-/** `it`, `test`, `it.each(…)`, `it.for(…)`, `test.concurrent`. */
+/** The names after `it`, `test` or `describe` in `it.concurrent.each(…)`; undefined for any other call. */
+function modifiersOf(callee: ts.Expression): string[] | undefined {
+  if (ts.isIdentifier(callee)) return SUITES.has(callee.text) ? [] : undefined;
+  if (ts.isCallExpression(callee)) return modifiersOf(callee.expression);
+  if (ts.isTaggedTemplateExpression(callee)) return modifiersOf(callee.tag);
+  if (ts.isPropertyAccessExpression(callee)) return modifiersOf(callee.expression)?.concat(callee.name.text);
+  return undefined;
+}
+
+/** `{ skip: true }`, and `{ skip: !present }`, which depends on the machine. */
+function optionsSkip(argument: ts.Expression): boolean {
+  if (!ts.isObjectLiteralExpression(argument)) return false;
+  return argument.properties.some(
+    (property) =>
+      ts.isPropertyAssignment(property) &&
+      DEAD.has(property.name.getText()) &&
+      property.initializer.kind !== ts.SyntaxKind.FalseKeyword,
+  );
+}
+
+/** A body that calls `skip` of its own test context: `(context) => context.skip()` or `({ skip }) => skip()`. */
+function bodySkips(argument: ts.Expression): boolean {
+  if (!ts.isArrowFunction(argument) && !ts.isFunctionExpression(argument)) return false;
+  const context = argument.parameters[0]?.name;
+  if (context === undefined) return false;
+  const callee = ts.isIdentifier(context) ? `${context.text}.skip` : "skip";
+  if (ts.isObjectBindingPattern(context) && !context.elements.some(({ name }) => name.getText() === "skip"))
+    return false;
+  const calls = (node: ts.Node): boolean =>
+    (ts.isCallExpression(node) && node.expression.getText() === callee) || ts.forEachChild(node, calls) === true;
+  return calls(argument.body);
+}
+
+/** `it`, `test`, `it.each(…)`, `it.for(…)`, `test.concurrent`; no suite, whose title proves nothing by itself. */
 function isTest(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return callee.text === "it" || callee.text === "test";
-  if (ts.isCallExpression(callee)) return isTest(callee.expression);
-  if (ts.isTaggedTemplateExpression(callee)) return isTest(callee.tag);
-  if (ts.isPropertyAccessExpression(callee)) return !DEAD.has(callee.name.text) && isTest(callee.expression);
-  return false;
+  if (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) return isTest(callee.expression);
+  return ts.isTaggedTemplateExpression(callee) && isTest(callee.tag);
 }
 
 function titleOf(call: ts.CallExpression): string {

@@ -15,6 +15,7 @@ const everywhere = {
   LOG_LEVEL: "info",
   LOG_FORMAT: "json",
   KUBECONFIG: unset,
+  KUBE_ALLOW_INSECURE_TOKEN: false,
   POD_NAME: unset,
   POD_NAMESPACE: "joulie-system",
 };
@@ -26,6 +27,7 @@ const contract: Record<string, Record<string, unknown>> = {
     NODE_NAME: unset,
     RECONCILE_INTERVAL: 20_000,
     METRICS_ADDR: { host: unset, port: 8080 },
+    DEBUG_ENDPOINTS: false,
     SIMULATE_ONLY: false,
     HARDWARE_CATALOG_PATH: "embedded",
     HOST_SYS_ROOT: "/sys",
@@ -56,13 +58,16 @@ const contract: Record<string, Record<string, unknown>> = {
     TELEMETRY_HTTP_TIMEOUT_SECONDS: 5,
     TELEMETRY_GPU_SOURCE: "host",
     TELEMETRY_GPU_HTTP_ENDPOINT: unset,
+    TELEMETRY_ALLOWED_ENDPOINTS: [],
     TELEMETRY_HTTP_TOKEN_FILE: unset,
+    TELEMETRY_ALLOW_INSECURE_TOKEN: false,
     TELEMETRY_HTTP_CA_FILE: unset,
   },
   operator: {
     ...everywhere,
     RECONCILE_INTERVAL: MINUTE,
     METRICS_ADDR: { host: unset, port: 8081 },
+    DEBUG_ENDPOINTS: false,
     NODE_SELECTOR: managedNodes,
     RESERVED_LABEL_KEY: "joulie.io/reserved",
     POWER_PROFILE_LABEL: "joulie.io/power-profile",
@@ -88,6 +93,7 @@ const contract: Record<string, Record<string, unknown>> = {
     QUEUE_HP_MIN: 1,
     QUEUE_HP_MAX: 1_000_000,
     QUEUE_PERF_PER_HP_NODE: 10,
+    PROFILE_MIN_DWELL: 300_000,
     OPERATOR_NODE_POWER_SOURCE: "auto",
     OPERATOR_NODE_POWER_HTTP_ENDPOINT: unset,
     OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: unset,
@@ -106,6 +112,8 @@ const contract: Record<string, Record<string, unknown>> = {
     DRAINING_CAPS: "performance",
     CPU_CAP_GPU_NODES: true,
     TWIN_HEARTBEAT: 2 * MINUTE,
+    TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
+    HARDWARE_CATALOG_PATH: "embedded",
     REFERENCE_NODE_POWER_W: 4000,
     REFERENCE_RACK_CAPACITY_W: 50_000,
     LEASE_NAME: "joulie-operator",
@@ -114,8 +122,12 @@ const contract: Record<string, Record<string, unknown>> = {
     ...everywhere,
     EXTENDER_ADDR: { host: unset, port: 9876 },
     METRICS_ADDR: { host: unset, port: 9877 },
+    DEBUG_ENDPOINTS: false,
     CACHE_TTL: 30_000,
     TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
+    POWER_PROFILE_LABEL: "joulie.io/power-profile",
+    DRAINING_LABEL: "joulie.io/draining",
+    HARDWARE_CATALOG_PATH: "embedded",
     MARGINAL_CPU_UTIL_COEFF: 0.7,
     MARGINAL_GPU_UTIL_COEFF_STANDARD: 0.65,
     MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: 0.85,
@@ -173,6 +185,7 @@ const contract: Record<string, Record<string, unknown>> = {
     JSON: false,
     SEED: 1,
     KUBECONFIG: unset,
+    KUBE_ALLOW_INSECURE_TOKEN: false,
     LOG_LEVEL: unset,
   },
 };
@@ -213,6 +226,9 @@ const badValues: Record<string, Record<string, string>> = {
     TELEMETRY_GPU_CONTROL_MODE: "rapl",
     TELEMETRY_HTTP_TIMEOUT_SECONDS: "301",
     TELEMETRY_GPU_HTTP_ENDPOINT: "http://",
+    TELEMETRY_ALLOWED_ENDPOINTS: "https://bmc.example/path",
+    TELEMETRY_ALLOW_INSECURE_TOKEN: "maybe",
+    KUBE_ALLOW_INSECURE_TOKEN: "yes",
   },
   operator: {
     RECONCILE_INTERVAL: "1ns",
@@ -321,6 +337,16 @@ describe.each([...programs])("the configuration of joulie $name", (program) => {
 });
 
 describe("what the operator's variables have to agree on", () => {
+  it("X-13 a TWIN_HEARTBEAT that outlasts the extenders' TWIN_STALENESS_THRESHOLD stops the start", () => {
+    expect(problems(operatorConfig, { TWIN_HEARTBEAT: "5m" })).toEqual([
+      expect.stringMatching(
+        /^TWIN_HEARTBEAT="5m" is not below TWIN_STALENESS_THRESHOLD="5m".*: the extenders .*; allowed: less than TWIN_STAL/,
+      ),
+    ]);
+    expect(problems(operatorConfig, { TWIN_STALENESS_THRESHOLD: "90s" })).toHaveLength(1);
+    expect(problems(operatorConfig, { TWIN_HEARTBEAT: "9m", TWIN_STALENESS_THRESHOLD: "10m" })).toEqual([]);
+  });
+
   it("X-92 QUEUE_HP_MIN > QUEUE_HP_MAX stops the start", () => {
     expect(problems(operatorConfig, { QUEUE_HP_MIN: "5", QUEUE_HP_MAX: "3" })).toEqual([
       'QUEUE_HP_MIN="5" is above QUEUE_HP_MAX="3"; allowed: at most QUEUE_HP_MAX',
@@ -442,5 +468,26 @@ describe("what the extender's variables have to agree on", () => {
     ["one port on two interfaces", { EXTENDER_ADDR: "10.0.0.1:9876", METRICS_ADDR: "127.0.0.1:9876" }],
   ])("takes %s", (_, env) => {
     expect(problems(extenderConfig, env)).toEqual([]);
+  });
+});
+
+describe("the endpoints that an agent may call", () => {
+  const allowed = (variables: Texts) => valuesOf(agentConfig, variables)["TELEMETRY_ALLOWED_ENDPOINTS"];
+
+  it("are by default the origins of its endpoint variables, and in pool mode this machine as well", () => {
+    const variables = {
+      TELEMETRY_CPU_HTTP_ENDPOINT: "https://bmc.example:8443/t/{node}",
+      TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: "https://bmc.example:8443/c/{node}",
+      TELEMETRY_GPU_HTTP_ENDPOINT: "http://{node}:9000/t",
+      TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: "https://user:secret@gpu.example/{node}",
+    };
+    const origins = ["https://bmc.example:8443", "http://{node}:9000", "https://gpu.example"].map((origin) => ({
+      kind: "origin",
+      origin,
+    }));
+    expect(allowed(variables)).toEqual(origins);
+    expect(allowed({ ...variables, AGENT_MODE: "pool" })).toEqual([...origins, { kind: "loopback" }]);
+    expect(allowed({})).toEqual([]);
+    expect(allowed({ AGENT_MODE: "pool", TELEMETRY_ALLOWED_ENDPOINTS: "none" })).toEqual([]);
   });
 });

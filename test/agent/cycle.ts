@@ -53,7 +53,10 @@ export interface RunningAgent {
 }
 
 /** An agent's control of the machine in a folder, as a new process begins it. */
-export async function startAgent(folder: string): Promise<RunningAgent> {
+export async function startAgent(
+  folder: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<RunningAgent> {
   const env = {
     NODE_NAME: "a",
     // A step at every tick.
@@ -63,6 +66,7 @@ export async function startAgent(folder: string): Promise<RunningAgent> {
     HOST_SYS_ROOT: join(folder, "sys"),
     HOST_PROC_ROOT: join(folder, "proc"),
     STATE_DIR: join(folder, "state"),
+    ...variables,
   };
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(agentConfig, { env, flags: {}, machine, known: [] });

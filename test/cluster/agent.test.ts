@@ -158,7 +158,7 @@ describe("the agent on a real control plane", () => {
     await scene.node("route-a");
     await scene.target("route-a", { cpu: { packagePowerCapWatts: 240 } });
     Object.assign(service.node("route-a"), { power: 300, capWatts: 700 });
-    scene.start(own, { NODE_NAME: "route-a", ...machine.variables });
+    scene.start(own, { NODE_NAME: "route-a", TELEMETRY_ALLOWED_ENDPOINTS: service.origin, ...machine.variables });
     await machine.comesToHave("240 240 750 740");
     await scene.route("own", overHttp({ scope: "node", nodeName: "route-a" }));
     await machine.comesToHave(ORIGINAL);

@@ -142,7 +142,13 @@ describe("a real control plane", () => {
       twin("shown", { cpu: { packagePowerCapPctOfMax: 60 }, scheduling: { draining: true } }),
     );
     await plane.api.mergePatch(`${twins}/shown/status`, {
-      status: { schedulableClass: "draining", predictedPowerHeadroomScore: 41.5 },
+      status: {
+        schedulableClass: "draining",
+        predictedPowerHeadroomScore: 41.5,
+        predictedCoolingStressScore: 31.3,
+        predictedPsuStressScore: 60,
+        powerMeasurement: { measuredNodePowerW: 417, nodeCappedPowerW: 1200 },
+      },
     });
     const { stdout } = await plane.kubectl(["get", "nodetwins", "shown"]);
     const [head = "", row = ""] = stdout.split("\n").map((line) =>
@@ -151,8 +157,8 @@ describe("a real control plane", () => {
         .split(/\s{2,}/)
         .join(" | "),
     );
-    expect(head).toBe("NAME | NODE | PROFILE | CLASS | HEADROOM | COOLING | PSU | CPU-CAP | GPU-CAP | DRAINING | AGE");
-    expect(row).toMatch(/^shown \| shown \| eco \| draining \| 41\.5 \| 60 \| true \| \d+s$/);
+    expect(head).toBe("NAME | CLASS | POWER | CAP | HEADROOM | COOLING | PSU | AGE");
+    expect(row).toMatch(/^shown \| draining \| 417 \| 1200 \| 41\.5 \| 31\.3 \| 60 \| \d+s$/);
   });
 
   it("places a pod on the one node it fits", async () => {

@@ -20,7 +20,7 @@ const pods = "/api/v1/namespaces/default/pods";
 export const twins = `/apis/${apiVersion}/nodetwins`;
 export const profiles = `/apis/${apiVersion}/nodepowerprofiles`;
 export const soon = { timeout: 60_000, interval: 100 };
-export const settings = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s" };
+export const settings = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", PROFILE_MIN_DWELL: "0s" };
 
 export interface Listed<Item = object> {
   readonly items: readonly (Item & { readonly metadata: { readonly name: string } })[];

@@ -99,11 +99,31 @@ describe("kubectl on the embedded API", () => {
     expect(rows(await said("get nodes"))).toContainEqual(
       expect.objectContaining({ NAME: "w.example", STATUS: "Unknown" }),
     );
-    const [row] = rows(await said("get nt w.example"));
-    expect(row).toMatchObject({ NAME: "w.example", NODE: "w.example", PROFILE: "eco", "CPU-CAP": "60" });
-    expect(row?.AGE).toMatch(/^\d+s$/);
-    expect(row).not.toHaveProperty("CPU-CAP-W");
-    expect(rows(await said("get nt w.example -o wide"))[0]).toHaveProperty("CPU-CAP-W");
+    const powerMeasurement = { source: "agent", measuredNodePowerW: 417, nodeCappedPowerW: 1200 };
+    const status = {
+      schedulableClass: "eco",
+      predictedPowerHeadroomScore: 41.2,
+      predictedCoolingStressScore: 31.3,
+      predictedPsuStressScore: 60,
+      powerMeasurement,
+    };
+    await said(`patch nt w.example --subresource=status --type merge -p ${JSON.stringify({ status })}`);
+    const [row] = rows(await said("get nodetwins w.example"));
+    expect(row).toEqual({
+      NAME: "w.example",
+      CLASS: "eco",
+      POWER: "417",
+      CAP: "1200",
+      HEADROOM: "41.2",
+      COOLING: "31.3",
+      PSU: "60",
+      AGE: expect.stringMatching(/^\d+s$/) as unknown,
+    });
+    expect(rows(await said("get nt w.example -o wide"))[0]).toMatchObject({
+      PROFILE: "eco",
+      SOURCE: "agent",
+      "CPU-CAP": "60",
+    });
     const json = JSON.parse(await said("get nodes -l joulie.io/managed=true -o json")) as { items: unknown[] };
     expect(json.items.length).toBeGreaterThan(0);
     expect(await said("get nt --field-selector metadata.name=w.example -o name")).toBe(
@@ -116,7 +136,7 @@ describe("kubectl on the embedded API", () => {
 
   it("get -w: changes as they come", async () => {
     await said("apply --server-side --validate=false -f -", twin("watched"));
-    const child = spawn(binary, ["kubectl", "get", "nt", "-w", "--no-headers"], {
+    const child = spawn(binary, ["kubectl", "get", "nt", "-w", "--no-headers", "-o", "wide"], {
       env: { ...process.env, HOME: folder, KUBECONFIG: kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
     });
     let seen = "";
@@ -124,12 +144,12 @@ describe("kubectl on the embedded API", () => {
     try {
       for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
         seen += chunk.toString();
-        if (/watched +watched +performance/.test(seen)) break;
-        if (patched || !/watched +watched +eco/.test(seen)) continue;
+        if (/watched .* performance /.test(seen)) break;
+        if (patched || !/watched .* eco /.test(seen)) continue;
         patched = true;
         await said(`patch nt watched --type merge -p {"spec":{"profile":"performance"}}`);
       }
-      expect(seen).toMatch(/watched +watched +eco[^]*watched +watched +performance/);
+      expect(seen).toMatch(/watched .* eco [^]*watched .* performance /);
     } finally {
       child.kill("SIGKILL");
     }
@@ -181,6 +201,56 @@ describe("kubectl on the embedded API", () => {
     expect(await said("get node l.example -o jsonpath={.metadata.labels}")).not.toContain("rack");
     const bad = await kubectl(`patch nt l.example --type merge -p {"spec":{"profile":"turbo"}}`);
     expect(bad.stderr).toContain('spec.profile: Unsupported value: "turbo": supported values: "performance", "eco"');
+  });
+
+  it("create namespace, which it sends as Protobuf", async () => {
+    expect(await said("create namespace team-a")).toBe("namespace/team-a created\n");
+    expect(rows(await said("get namespaces team-a"))[0]).toMatchObject({ STATUS: "Active" });
+    expect((await kubectl("create namespace team-a")).stderr).toContain('namespaces "team-a" already exists');
+    expect(await said("delete namespace team-a --timeout=10s")).toContain('namespace "team-a" deleted');
+  });
+
+  it("drain: cordons the node and evicts its pods", async () => {
+    const here = (name: string) => {
+      const { metadata, spec, ...rest } = pod(name);
+      return { ...rest, metadata, spec: { ...spec, nodeName: "drained.example", terminationGracePeriodSeconds: 1 } };
+    };
+    await said("apply --server-side --validate=false -f -", [node("drained.example"), here("e1"), here("e2")]);
+    const refused = await kubectl("drain drained.example --timeout=10s");
+    expect(refused.stderr).toContain("cannot delete Pods that declare no controller");
+    const { code, stdout } = await kubectl("drain drained.example --force --timeout=20s");
+    expect(stdout).toContain("evicting pod default/e1");
+    expect(stdout).toContain("node/drained.example drained");
+    expect(code).toBe(0);
+    expect(rows(await said("get nodes drained.example"))[0]?.STATUS).toContain("SchedulingDisabled");
+    const left = "get pods --field-selector spec.nodeName=drained.example -o name";
+    expect(await said(left)).toBe("");
+    await said("uncordon drained.example");
+  });
+
+  it("get events --sort-by=.lastTimestamp: the latest last", async () => {
+    const { signal } = new AbortController();
+    const transport = api.transport();
+    // The last one that was created is the oldest.
+    for (const [name, minute] of [
+      ["second", "02"],
+      ["third", "03"],
+      ["first", "01"],
+    ] as const) {
+      const body = JSON.stringify({
+        metadata: { name },
+        type: "Normal",
+        reason: name,
+        note: `the ${name}`,
+        eventTime: `2030-01-31T12:${minute}:00.000000Z`,
+        reportingController: "joulie.io/sorted",
+        regarding: { kind: "Node", name: "sorted.example" },
+      });
+      const path = "/apis/events.k8s.io/v1/namespaces/default/events";
+      await transport.request({ method: "POST", path, body, signal });
+    }
+    const table = await said("get events --sort-by=.lastTimestamp --field-selector involvedObject.name=sorted.example");
+    expect(rows(table).map(({ REASON }) => REASON)).toEqual(["first", "second", "third"]);
   });
 
   it("explain: the fields of our kinds", async () => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
+import { apiVersion, crdOf, labels, type NodeTwin, nodePowerProfileKind } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import type { ApiResponse, Transport } from "../../src/platform/kube/index.ts";
@@ -110,7 +110,7 @@ describe("the operator on a real control plane", () => {
   it("OPR-16 OPR-20 OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 X-22 goes through every edge of the state machine with real pods", async () => {
     await plane.createNodes(["fsm-a", "fsm-b"], { labels: managed });
     await plane.createPods(["worker"], { ...performancePod, phase: "Running", spec: { nodeName: "fsm-b" } });
-    start();
+    start({ PROFILE_MIN_DWELL: "0s" });
     await comesToShow("fsm-a", performance);
     await comesToShow("fsm-b", draining);
     // Re-checked tick after tick.
@@ -215,6 +215,31 @@ describe("the operator on a real control plane", () => {
     await vi.waitFor(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]), soon);
   });
 
+  it("OPR-15 OPR-18 under other label keys it removes its former labels, and none that another party has set", async () => {
+    await plane.createNodes(["key-a", "key-b"], { labels: { ...managed, mine: "too" } });
+    // With what the API server itself has set.
+    const [ofA, ofB] = [await labelsOf("key-a"), await labelsOf("key-b")];
+    const first = start();
+    await comesToShow("key-a", performance);
+    await comesToShow("key-b", eco);
+    await first.stop();
+    await label("key-b", { [labels.powerProfile]: "theirs" });
+    start({ POWER_PROFILE_LABEL: "site.example/profile", DRAINING_LABEL: "site.example/draining" });
+    await vi.waitFor(async () => {
+      expect(await labelsOf("key-a")).toEqual({
+        ...ofA,
+        "site.example/profile": "performance",
+        "site.example/draining": "false",
+      });
+      expect(await labelsOf("key-b")).toEqual({
+        ...ofB,
+        [labels.powerProfile]: "theirs",
+        "site.example/profile": "eco",
+        "site.example/draining": "false",
+      });
+    }, soon);
+  });
+
   it("runs as `joulie operator` by its kubeconfig, serves its pages, and ends in good order when it is told to", async () => {
     await plane.createNodes(["cmd-a"], { labels: managed });
     const child = spawn(process.execPath, [main, "operator"], {
@@ -238,6 +263,27 @@ describe("the operator on a real control plane", () => {
     expect(await exit).toEqual([0, null]);
     const lease = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/joulie-operator";
     expect((await plane.api.get<{ spec: { holderIdentity?: string } }>(lease)).spec.holderIdentity ?? "").toBe("");
+  });
+
+  it("X-12 X-98 names a missing CRD once, goes on once it is installed, and warns on a Pod whose class is misspelt", async () => {
+    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    await plane.api.remove(`${definitions}/nodepowerprofiles.joulie.io`);
+    await vi.waitFor(async () => expect(plane.api.get(profiles)).rejects.toThrow("404"), soon);
+    await plane.createNodes(["crd-a"], { labels: managed });
+    const annotations = { "joulie.io/workload-class": "perfomance" };
+    await plane.createPods(["typo"], { annotations, phase: "Running", spec: { nodeName: "crd-a" } });
+    const { logs } = start();
+    await sleep(3000);
+    await plane.api.create(definitions, crdOf(nodePowerProfileKind));
+    await comesToShow("crd-a", performance);
+    const problems = logs.filter((line) => line.includes("NodePowerProfile") && !line.includes('"level":"info"'));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("the CustomResourceDefinition nodepowerprofiles.joulie.io is not installed");
+    await vi.waitFor(async () => {
+      const { items } = await plane.api.get<Listed>("/apis/events.k8s.io/v1/namespaces/default/events");
+      const warned = items.filter(({ reason }) => reason === "UnknownWorkloadClass");
+      expect(warned.map(({ regarding }) => regarding?.name)).toEqual(["typo"]);
+    }, soon);
   });
 
   it("OPR-01 OPR-28 with exactly its own rights nothing is refused, and no pod is touched", async () => {

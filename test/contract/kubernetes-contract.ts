@@ -115,6 +115,29 @@ export function kubernetesContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.pods}/${bound}`)).status).toBe(404);
   });
 
+  it("evicts a pod as it would delete it, with the grace that is asked for", async () => {
+    const name = hand().unique("pod");
+    const path = `${paths.pods}/${name}`;
+    const eviction = (subject: string, deleteOptions: object = {}) => ({
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name: subject, namespace: "default" },
+      deleteOptions,
+    });
+    await hand().create(paths.pods, pod(name, {}, { nodeName: "somewhere", terminationGracePeriodSeconds: 3600 }));
+    const evict = async (options?: object) => hand().send("POST", `${path}/eviction`, eviction(name, options));
+    expect((await evict({ dryRun: ["All"] })).status).toBe(201);
+    expect(ok(await hand().get(path)).metadata.deletionTimestamp).toBeUndefined();
+    const first = await evict();
+    expect([first.status, first.body.kind, first.body.status]).toEqual([201, "Status", "Success"]);
+    expect(ok(await hand().get(path)).metadata.deletionGracePeriodSeconds).toBe(3600);
+    expect((await evict({ gracePeriodSeconds: 0 })).status).toBe(201);
+    expect((await hand().get(path)).status).toBe(404);
+    expect((await evict()).status).toBe(404);
+    const other = await hand().send("POST", `${path}/eviction`, eviction(`${name}x`));
+    expect([400, 404]).toContain(other.status);
+  });
+
   it("puts nothing into a namespace that is not there: 404", async () => {
     const { status, body } = await hand().send("POST", "/api/v1/namespaces/nowhere/pods", pod("x"));
     expect([status, body.reason]).toEqual([404, "NotFound"]);

@@ -140,6 +140,8 @@ export function listContract(hand: () => Hand): void {
     expect(core.resources.map((resource: Any) => resource.name)).toEqual(
       expect.arrayContaining(["nodes", "nodes/status", "pods", "pods/status", "pods/binding", "namespaces", "events"]),
     );
+    const eviction = core.resources.find((resource: Any) => resource.name === "pods/eviction");
+    expect(eviction).toMatchObject({ kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] });
     const verbs = (plural: string) => core.resources.find((resource: Any) => resource.name === plural).verbs;
     expect(verbs("nodes")).toContain("deletecollection");
     expect(verbs("namespaces")).not.toContain("deletecollection");
@@ -155,7 +157,7 @@ export function listContract(hand: () => Hand): void {
     const row = Object.fromEntries(
       body.columnDefinitions.map(({ name: column }: Any, index: number) => [column, body.rows[0].cells[index]]),
     );
-    expect(row).toMatchObject({ Name: name, Node: name, Profile: "eco", "CPU-Cap": 60, Class: null });
+    expect(row).toMatchObject({ Name: name, Profile: "eco", "CPU-Cap": 60, Class: null });
     expect(row.Age).toMatch(/^\d+s$/);
     expect(body.rows[0].object).toMatchObject({ kind: "PartialObjectMetadata", metadata: { name } });
   });

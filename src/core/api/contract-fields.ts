@@ -103,6 +103,7 @@ export const nodeTwin = {
     },
     controlStatus: { cpu: twinReport, gpu: twinReport },
     conditions,
+    lastTransitionTime: "timestamp",
     lastUpdated: "timestamp",
   },
 };

@@ -39,7 +39,6 @@ export interface Kind<Object> {
 const column = (name: string, type: PrinterColumn["type"], jsonPath: string, priority = 0): PrinterColumn =>
   priority === 0 ? { name, type, jsonPath } : { name, type, jsonPath, priority };
 
-const node = column("Node", "string", ".spec.nodeName");
 const age = column("Age", "date", ".metadata.creationTimestamp");
 const target = [
   column("CPU-Cap", "number", ".spec.cpu.packagePowerCapPctOfMax"),
@@ -59,7 +58,6 @@ export const nodeHardwareKind: Kind<NodeHardware> = {
   perNode: true,
   statusSubresource: true,
   columns: [
-    node,
     column("CPU", "string", ".status.cpu.model"),
     column("Sockets", "integer", ".status.cpu.sockets"),
     column("GPU", "string", ".status.gpu.model"),
@@ -84,17 +82,15 @@ export const nodeTwinKind: Kind<NodeTwin> = {
   perNode: true,
   statusSubresource: true,
   columns: [
-    node,
-    column("Profile", "string", ".spec.profile"),
     column("Class", "string", ".status.schedulableClass"),
+    column("Power", "number", ".status.powerMeasurement.measuredNodePowerW"),
+    column("Cap", "number", ".status.powerMeasurement.nodeCappedPowerW"),
     column("Headroom", "number", ".status.predictedPowerHeadroomScore"),
     column("Cooling", "number", ".status.predictedCoolingStressScore"),
     column("PSU", "number", ".status.predictedPsuStressScore"),
-    ...target.slice(0, 2),
-    column("Draining", "boolean", ".spec.scheduling.draining"),
-    column("Power-W", "number", ".status.powerMeasurement.measuredNodePowerW", 1),
+    column("Profile", "string", ".spec.profile", 1),
     column("Source", "string", ".status.powerMeasurement.source", 1),
-    ...target.slice(2),
+    ...target.map((one) => ({ ...one, priority: 1 })),
     age,
   ],
   selectableFields: [],
@@ -112,7 +108,7 @@ export const nodePowerProfileKind: Kind<NodePowerProfile> = {
   schema: nodePowerProfileSchema,
   perNode: true,
   statusSubresource: false,
-  columns: [node, column("Profile", "string", ".spec.profile"), ...target, age],
+  columns: [column("Profile", "string", ".spec.profile"), ...target, age],
   selectableFields: [],
   aliases: [],
 };

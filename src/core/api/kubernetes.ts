@@ -14,10 +14,20 @@ export interface ObjectMeta {
   readonly deletionTimestamp?: string;
 }
 
+export interface NodeTaint {
+  readonly key: string;
+  /** NoSchedule, PreferNoSchedule or NoExecute. */
+  readonly effect: string;
+}
+
 export interface Node {
   readonly metadata: ObjectMeta;
-  readonly spec?: { readonly unschedulable?: boolean };
-  readonly status?: { readonly capacity?: ResourceList; readonly allocatable?: ResourceList };
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly NodeTaint[] };
+  readonly status?: {
+    readonly capacity?: ResourceList;
+    readonly allocatable?: ResourceList;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
 }
 
 interface Resources {
@@ -45,6 +55,8 @@ export interface NodeSelectorTerm {
 
 export interface PodSpec {
   readonly nodeName?: string;
+  /** The scheduler passes the pod over until the last one is removed. */
+  readonly schedulingGates?: readonly { readonly name: string }[];
   readonly nodeSelector?: Labels;
   readonly affinity?: {
     readonly nodeAffinity?: {

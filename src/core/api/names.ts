@@ -64,6 +64,9 @@ export const nfdCpuLabels = {
   sockets: "feature.node.kubernetes.io/cpu-sockets",
 } as const;
 
+/** The kubelet's own label for the instruction set: amd64, arm64. */
+export const archLabel = "kubernetes.io/arch";
+
 export const gpuVendors = ["nvidia", "amd", "intel"] as const;
 export type GpuVendor = (typeof gpuVendors)[number];
 

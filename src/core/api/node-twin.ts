@@ -52,6 +52,9 @@ const status = block(
       gpu: twinControlReport("GPU").optional(),
     }).optional(),
     conditions: conditions().optional(),
+    lastTransitionTime: timestamp(
+      "When schedulableClass last changed; absent while the node has its first class. PROFILE_MIN_DWELL counts from it.",
+    ).optional(),
     lastUpdated: timestamp("When the operator last refreshed this status.").optional(),
   },
 );

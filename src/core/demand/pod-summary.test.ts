@@ -53,6 +53,15 @@ describe("pod summary", () => {
     expect(podSummaryOf(podOf({ annotated: "performance" }))).not.toHaveProperty("unrecognisedClass");
   });
 
+  it("X-27 a pod held back by a scheduling gate is not in the queue yet; without its last gate it is", () => {
+    const gated = (gates: readonly { name: string }[], more: PodSpec = {}) =>
+      podSummaryOf(podOf({ annotated: "performance", spec: { ...more, schedulingGates: gates }, phase: "Pending" }));
+    expect(gated([{ name: "example.com/quota" }])).toMatchObject({ active: false, performanceSensitive: true });
+    expect(gated([])).toMatchObject({ active: true });
+    // The API allows no such pod; one that is bound takes its node's power whatever it says.
+    expect(gated([{ name: "g" }], { nodeName: "n1" })).toMatchObject({ active: true, node: "n1" });
+  });
+
   it.each(["Pending", "Running", "Unknown", undefined])("phase %s is active from binding on", (phase) => {
     const bound = { spec: { nodeName: "n1" }, ...(phase !== undefined && { phase }) };
     expect(podSummaryOf(podOf(bound))).toMatchObject({ node: "n1", active: true });

@@ -1,7 +1,7 @@
 import type { Pod } from "../api/index.ts";
 import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 import { demandOf, type PodDemand } from "./pod-demand.ts";
-import { specOf } from "./pod-parts.ts";
+import { itemsOf, specOf } from "./pod-parts.ts";
 import { type WorkloadClass, workloadClassOf } from "./workload-class.ts";
 
 /**
@@ -13,7 +13,8 @@ export interface PodSummary {
   readonly node: string | undefined;
   /**
    * Not finished. A pending pod is active: it is what the queue is made of. So is one bound but not yet running, which is about
-   * to need its node, and one terminating, which may still need it for its whole grace period.
+   * to need its node, and one terminating, which may still need it for its whole grace period. A pod with scheduling gates is
+   * not: nobody knows when it will join the queue.
    */
   readonly active: boolean;
   readonly constraint: PowerConstraint;
@@ -29,10 +30,11 @@ export function podSummaryOf(pod: Pod, powerProfileLabel?: string): PodSummary {
   if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return finished;
   const { workloadClass, unrecognised } = workloadClassOf(pod);
   const constraint = powerConstraintOf(pod, powerProfileLabel);
-  const { nodeName } = specOf(pod);
+  const { nodeName, schedulingGates } = specOf(pod);
+  const node = nodeName === "" ? undefined : nodeName;
   return {
-    node: nodeName === "" ? undefined : nodeName,
-    active: true,
+    node,
+    active: node !== undefined || itemsOf(schedulingGates).length === 0,
     constraint,
     workloadClass,
     ...(unrecognised !== undefined && { unrecognisedClass: unrecognised }),

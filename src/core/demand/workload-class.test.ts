@@ -27,4 +27,11 @@ describe("workload class", () => {
       });
     },
   );
+
+  it("X-12 hands back the beginning of a long text: the whole may be 256 KiB in each of many pods", () => {
+    const { unrecognised } = workloadClassOf(podWith({ "joulie.io/workload-class": "x".repeat(200_000) }));
+    expect(unrecognised).toBe(`${"x".repeat(63)}…`);
+    const longest = "y".repeat(63);
+    expect(workloadClassOf(podWith({ "joulie.io/workload-class": longest })).unrecognised).toBe(longest);
+  });
 });

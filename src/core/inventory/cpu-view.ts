@@ -1,10 +1,11 @@
-import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
+import type { NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { claim, type Known } from "./origin.ts";
+import { plausibleSocketWatts } from "./plausible.ts";
 import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 export interface CpuView extends Resolution {
@@ -20,8 +21,8 @@ export interface CpuView extends Resolution {
   readonly maxWatts: Watts;
   readonly idleWatts: Watts;
   readonly curve?: LoadCurve;
-  /** What was said about this CPU and is not believed. */
-  readonly warning?: string;
+  /** The highest maximum to believe of a socket where one is discovered; absent where the catalogue does not know the model. */
+  readonly plausibleWattsPerSocket?: Watts;
   readonly from: Origins<
     "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "minWatts" | "idleWatts"
   >;
@@ -33,27 +34,21 @@ const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): n
     ? Math.max(1, Math.round(threads / (entry.coresPerSocket.value * entry.threadsPerCore)))
     : undefined;
 
+/**
+ * Kubernetes counts threads. Without a count of cores they are as few as these threads need, so that a node whose agent has not
+ * reported yet ranks no higher than the same node once it has.
+ */
 function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): Known<number> | undefined {
-  const listed = entry && entry.coresPerSocket.value * sockets;
-  const threads = cpu.logicalCpus;
+  const listed = claim(entry && entry.coresPerSocket.value * sockets, "catalogue");
+  const threads = cpu.logicalCpus?.value;
+  const threadsPerCore = entry?.threadsPerCore ?? cpu.likelyThreadsPerCore;
+  const needed = claim(threads === undefined ? undefined : Math.ceil(threads / threadsPerCore), "allocatable");
   return (
     cpu.totalCores ??
     (cpu.coresPerSocket && claim(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from)) ??
-    // A virtual machine has fewer CPUs than the socket it runs on has cores.
-    (listed !== undefined && threads !== undefined && threads.value < listed ? threads : claim(listed, "catalogue")) ??
-    threads
+    // A virtual machine has a part of the socket it runs on.
+    (listed && needed && needed.value < listed.value ? needed : (listed ?? needed))
   );
-}
-
-/** Turbo limits are a fifth above the TDP; a stand-in may also be the smaller brother of what it stands in for. */
-const MOST_OVER_TDP = 1.5;
-
-/** What a socket can be set to at most. A power file may hold a mere ceiling of the firmware: 2 kW, or 4 kW over a TDP of 95 W. */
-function mostWatts(entry: CpuEntry, match: Exactness): Watts {
-  const tdp = entry.tdp.value;
-  const configurable = entry.configurable?.max.value;
-  if (match === "exact" && configurable !== undefined) return watts(Math.max(tdp, configurable));
-  return watts(tdp * MOST_OVER_TDP);
 }
 
 export function cpuView(
@@ -72,10 +67,8 @@ export function cpuView(
   const baseGHz = claim(nominalMHz && nominalMHz / 1000, "discovered") ??
     claim(entry?.baseGHz.value, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
-  const discoveredMax = usable(capRange?.maxWattsPerSocket);
-  const most = entry && mostWatts(entry, resolution.match);
-  const isBeyond = discoveredMax !== undefined && most !== undefined && discoveredMax > most;
-  const max = (isBeyond ? claim(most, "catalogue") : claim(discoveredMax, "discovered")) ??
+  // As published: the agent has judged what the firmware says (plausible-range.ts).
+  const max = claim(usable(capRange?.maxWattsPerSocket), "discovered") ??
     claim(entry?.tdp.value, "catalogue") ?? {
       value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),
       from: "fallback" as const,
@@ -97,9 +90,7 @@ export function cpuView(
     maxWatts,
     idleWatts: watts(maxWatts * (idleShare ?? FALLBACK_CPU_IDLE_SHARE)),
     ...(entry?.curve ? { curve: entry.curve } : {}),
-    ...(isBeyond
-      ? { warning: `up to ${discoveredMax} W a socket was discovered, but ${resolution.key} takes at most ${most} W` }
-      : {}),
+    ...(entry ? { plausibleWattsPerSocket: plausibleSocketWatts(entry, resolution.match) } : {}),
     from: origins({
       model: identity.names,
       vendor,

@@ -54,6 +54,57 @@ describe("density", () => {
   });
 });
 
+describe("before the agent has reported", () => {
+  const ARM = new Set(["ampere", "aws", "nvidia"]);
+  const shapes = fc.record({
+    entry: fc.constantFrom(...builtinCatalogue.cpus),
+    sockets: fc.constantFrom(1, 2, 4),
+    model: fc.constantFrom("unnamed", "declared", "nfd"),
+    namesSockets: fc.boolean(),
+    namesArch: fc.boolean(),
+    simultaneousThreads: fc.boolean(),
+    keptBack: fc.integer({ min: 0, max: 4 }),
+  });
+
+  it("X-30 a node of any catalogue CPU ranks no higher than once its agent has reported", () => {
+    fc.assert(
+      fc.property(shapes, ({ entry, sockets, model, namesSockets, namesArch, simultaneousThreads, keptBack }) => {
+        const totalCores = entry.coresPerSocket.value * sockets;
+        const threads = totalCores * (simultaneousThreads ? entry.threadsPerCore : 1);
+        const labels = {
+          ...(model === "declared" && { "joulie.io/hw.cpu-model": entry.key }),
+          ...(model === "nfd" && { "feature.node.kubernetes.io/cpu-model.name": entry.key }),
+          ...(namesSockets && { "feature.node.kubernetes.io/cpu-sockets": String(sockets) }),
+          ...(namesArch && { "kubernetes.io/arch": ARM.has(entry.vendor) ? "arm64" : "amd64" }),
+        };
+        const seen = {
+          metadata: { name: "n1", labels },
+          status: { capacity: { cpu: String(threads) }, allocatable: { cpu: String(threads - keptBack) } },
+        };
+        const reported = { cpu: { rawModel: entry.key, sockets, totalCores } };
+        const before = densityOf(hardwareView(seen, undefined)).total;
+        expect(before).toBeLessThanOrEqual(densityOf(hardwareView(seen, reported)).total);
+        expect(before).toBeGreaterThan(0);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("X-30 counts the CPUs Kubernetes sees as threads: two a core, but one a core on arm64", () => {
+    const cores = (cpu: string, labels: Record<string, string> = {}) =>
+      hardwareView({ ...node(labels), status: { capacity: { cpu } } }, undefined).cpu.totalCores;
+    expect(cores("384")).toBe(192);
+    expect(cores("384", { "kubernetes.io/arch": "amd64" })).toBe(192);
+    expect(cores("128", { "kubernetes.io/arch": "arm64" })).toBe(128);
+    expect([cores("1"), cores("3")]).toEqual([1, 2]);
+  });
+
+  it("X-30 takes the slowest base clock of the catalogue for a model it does not know", () => {
+    const slowest = Math.min(...builtinCatalogue.cpus.map(({ baseGHz }) => baseGHz.value));
+    expect(hardwareView(node({}), undefined).cpu.baseGHz).toBe(slowest);
+  });
+});
+
 describe("sorting by density", () => {
   const at = (name: string, total: number) => ({ name, density: { cpu: total, gpu: 0, total } });
 

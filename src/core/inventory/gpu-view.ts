@@ -7,6 +7,7 @@ import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { claim } from "./origin.ts";
+import { plausibleBoardWatts } from "./plausible.ts";
 import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** Watts are per board. */
@@ -22,6 +23,8 @@ export interface GpuView extends Resolution {
   readonly idleWatts: Watts;
   /** Dense FP16 TFLOPS of one board. */
   readonly perf: number;
+  /** The highest maximum to believe of a board where one is discovered; absent where the catalogue does not know the model. */
+  readonly plausibleWatts?: Watts;
   readonly from: Origins<
     "model" | "vendor" | "count" | "maxWatts" | "minWatts" | "defaultWatts" | "idleWatts" | "perf"
   >;
@@ -48,6 +51,7 @@ export function gpuView(
     ...(parts > 1 ? { devicesPerBoard: parts } : {}),
     ...limits,
     perf: perf.value,
+    ...(entry ? { plausibleWatts: plausibleBoardWatts(entry) } : {}),
     from: { ...origins({ model: identity.names, vendor, count, perf }), ...from },
   };
 }

@@ -124,7 +124,7 @@ describe("precedence", () => {
         from: { count: "allocatable", vendor: "allocatable" },
       });
       expect(view.cpu).toMatchObject({
-        totalCores: 64,
+        totalCores: 32,
         sockets: 1,
         from: { totalCores: "allocatable", sockets: "fallback" },
       });
@@ -273,7 +273,7 @@ describe("before any NodeHardware exists", () => {
         match: "generic",
         reason: "no model is named",
         sockets: 1,
-        baseGHz: 2,
+        baseGHz: 1.7,
         maxWattsPerSocket: 150,
         maxWatts: 150,
         idleWatts: 31.5,
@@ -300,8 +300,8 @@ describe("before any NodeHardware exists", () => {
     });
     expect(epyc("8")).toMatchObject({
       sockets: 1,
-      totalCores: 8,
-      coresPerSocket: 8,
+      totalCores: 4,
+      coresPerSocket: 4,
       from: { totalCores: "allocatable" },
     });
     const altra = hardwareView(node({ "joulie.io/hw.cpu-model": "Altra-Q80-30" }, {}, { cpu: 160 }), undefined).cpu;
@@ -310,7 +310,7 @@ describe("before any NodeHardware exists", () => {
   });
 
   it("OPR-08 capacity speaks for the machine where allocatable keeps some back", () => {
-    expect(hardwareView(node({}, { cpu: "62" }, { cpu: "64" }), undefined).cpu.totalCores).toBe(64);
+    expect(hardwareView(node({}, { cpu: "62" }, { cpu: "64" }), undefined).cpu.totalCores).toBe(32);
     expect(hardwareView(node({}, {}, { "nvidia.com/gpu": "2" }), undefined).gpu?.count).toBe(2);
   });
 });
@@ -362,30 +362,25 @@ describe("maxima", () => {
     expect(cpu.maxWatts).toBe(720);
   });
 
+  it("X-11 takes NodeHardware's maxima as published, however far they are above the catalogue's", () => {
+    const view = hardwareView(node(), {
+      cpu: { rawModel: "AMD EPYC 9654", sockets: 2, capRange: { maxWattsPerSocket: watts(2000) } },
+      gpu: { rawModel: "NVIDIA H100 80GB HBM3", count: 2, capRangePerGpu: { maxWatts: watts(1500) } },
+    });
+    expect(view.cpu).toMatchObject({ maxWattsPerSocket: 2000, maxWatts: 4000, from: { maxWatts: "discovered" } });
+    expect(view.gpu).toMatchObject({ maxWatts: 1500, from: { maxWatts: "discovered" } });
+  });
+
   it.each([
     ["the configurable maximum", "AMD EPYC 9654", 400],
     ["1.5 times the TDP where none is published", "Intel Xeon Gold 6430", 405],
     ["1.5 times its TDP where the model only stands in", "AMD EPYC 9R14", 540],
     ["the TDP where a site says it is more than that", "site-cpu", 450],
-  ])("a discovered maximum is believed up to %s", (_, rawModel, most) => {
+    ["nothing where the model is unknown", "Elbrus", undefined],
+  ])("tells the agent the highest maximum to believe: %s", (_, rawModel, most) => {
     const site = { key: "site-cpu", coresPerSocket: 8, baseGHz: 2, tdpWatts: 450, minWatts: 100, maxWatts: 400 };
     const { catalogue } = buildCatalogue({ cpus: [site] });
-    const cpu = (maxWattsPerSocket: number) => {
-      const capRange = { maxWattsPerSocket: watts(maxWattsPerSocket) };
-      return hardwareView(node(), { cpu: { rawModel, sockets: 2, capRange } }, { catalogue }).cpu;
-    };
-    expect(cpu(most)).toMatchObject({ maxWattsPerSocket: most, from: { maxWatts: "discovered" } });
-    expect(cpu(most)).not.toHaveProperty("warning");
-    const beyond = cpu(2000);
-    expect(beyond).toMatchObject({ maxWattsPerSocket: most, maxWatts: 2 * most, from: { maxWatts: "catalogue" } });
-    expect(beyond.warning).toBe(`up to 2000 W a socket was discovered, but ${beyond.key} takes at most ${most} W`);
-  });
-
-  it("a discovered maximum of an unknown model is all there is to go by", () => {
-    const capRange = { maxWattsPerSocket: watts(2000) };
-    const { cpu } = hardwareView(node(), { cpu: { rawModel: "Elbrus", sockets: 1, capRange } });
-    expect(cpu.maxWatts).toBe(2000);
-    expect(cpu).not.toHaveProperty("warning");
+    expect(hardwareView(node(), { cpu: { rawModel } }, { catalogue }).cpu.plausibleWattsPerSocket).toBe(most);
   });
 
   it("a maximum that was discovered bounds the catalogue's other figures", () => {

@@ -1,4 +1,5 @@
 import {
+  archLabel,
   declaredHardwareLabels,
   type GpuVendor,
   gpuProductLabels,
@@ -25,6 +26,8 @@ export interface NodeIdentity {
     readonly totalCores: Known<number> | undefined;
     /** Hardware threads Kubernetes counts as CPUs. */
     readonly logicalCpus: Known<number> | undefined;
+    /** Threads that a core of an unknown model is taken to have. */
+    readonly likelyThreadsPerCore: number;
   };
   readonly gpu: {
     readonly names: Known<readonly string[]> | undefined;
@@ -90,6 +93,7 @@ function cpuIdentity(node: Node, labels: Labels, discovered: NodeHardwareStatus 
       claim(wholeAbove(1, cpu?.totalCores), "discovered") ??
       claim(numberIn(labels, declaredHardwareLabels.cpuCores), "declared"),
     logicalCpus: claim(quantityIn(capacity, "cpu") ?? quantityIn(allocatable, "cpu"), "allocatable"),
+    likelyThreadsPerCore: labels[archLabel] === "arm64" ? 1 : 2,
   };
 }
 

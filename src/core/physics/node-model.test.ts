@@ -27,7 +27,7 @@ describe("the model of a node", () => {
 
   it("of a node nobody described is the generic one", () => {
     const model = nodeModelOf(viewOf({}, { cpu: "100" }));
-    expect(model).toMatchObject({ packages: 1, cores: 100, boards: 0, full: 350 });
+    expect(model).toMatchObject({ packages: 1, cores: 50, boards: 0, full: 175 });
     expect(model.gpu).toBeUndefined();
     expect(nodeModelOf(viewOf({}, {})).cores).toBe(1);
   });

@@ -1,7 +1,18 @@
-import { type LabelSelector, matchesLabels, type Node, type NodeTwinSpec, type Profile } from "../api/index.ts";
+import {
+  apiGroup,
+  type LabelSelector,
+  matchesLabels,
+  type Node,
+  type NodeTaint,
+  type NodeTwinSpec,
+  type Profile,
+} from "../api/index.ts";
 
-/** Only eligible nodes are planned; reserved and cordoned ones keep their last target; unmanaged ones have none. */
-export type Eligibility = "eligible" | "unmanaged" | "reserved" | "cordoned";
+/**
+ * Only eligible nodes are planned and count as supply. Unmanaged nodes have no target. All others keep their last target: they
+ * are reserved, or they cannot accept pods now.
+ */
+export type Eligibility = "eligible" | "unmanaged" | "reserved" | "cordoned" | "not ready" | "tainted";
 
 export interface EligibilitySettings {
   readonly selector: LabelSelector;
@@ -12,11 +23,31 @@ export function eligibilityOf(node: Node, { selector, reservedLabel }: Eligibili
   const { labels } = node.metadata;
   if (!matchesLabels(selector, labels)) return "unmanaged";
   if (labels?.[reservedLabel] === "true") return "reserved";
-  return node.spec?.unschedulable === true ? "cordoned" : "eligible";
+  if (node.spec?.unschedulable === true) return "cordoned";
+  if (!isReady(node)) return "not ready";
+  return blockingTaintOf(node) === undefined ? "eligible" : "tainted";
 }
 
+/** A node that reports no Ready condition counts as ready: the scheduler goes by taints, and so do we then. */
+const isReady = ({ status }: Node): boolean =>
+  (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
+
+/** The first taint that keeps pods away from the node. PreferNoSchedule does not. */
+export const blockingTaintOf = ({ spec }: Node): NodeTaint | undefined =>
+  spec?.taints?.find(({ key, effect }) => blockingEffects.has(effect) && !isHarmless(key));
+
+const blockingEffects: ReadonlySet<string> = new Set(["NoSchedule", "NoExecute"]);
+
+/** GPU nodes commonly carry these so that only GPU pods land there: the node still serves the pods it is meant for. */
+const gpuTaints: ReadonlySet<string> = new Set(["nvidia.com/gpu", "amd.com/gpu"]);
+const harmlessPrefixes = ["gpu.intel.com/", `${apiGroup}/`];
+
+const isHarmless = (key: string): boolean =>
+  gpuTaints.has(key) || harmlessPrefixes.some((prefix) => key.startsWith(prefix));
+
 /**
- * The profile to hand to the guard for a reserved or cordoned node: the one it was last given, so that its target stays, while
- * one that was draining is still re-checked and released. Undefined for a node that never had a target: it gets none.
+ * The profile to hand to the guard for a managed node that is not eligible: the one it was last given, so that its target
+ * stays, while one that was draining is still re-checked and released. Undefined for a node that never had a target: it gets
+ * none.
  */
 export const keptProfile = (spec: NodeTwinSpec | undefined): Profile | undefined => spec?.profile;

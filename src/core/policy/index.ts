@@ -6,7 +6,14 @@ export {
   type ModelCaps,
   type ProfileCaps,
 } from "./caps.ts";
-export { type Eligibility, type EligibilitySettings, eligibilityOf, keptProfile } from "./eligibility.ts";
+export { heldUntil, lastTransitionTime } from "./dwell.ts";
+export {
+  blockingTaintOf,
+  type Eligibility,
+  type EligibilitySettings,
+  eligibilityOf,
+  keptProfile,
+} from "./eligibility.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";

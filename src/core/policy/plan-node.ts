@@ -1,5 +1,6 @@
 import type { Profile } from "../api/index.ts";
 import { byDensity, type Density } from "../inventory/index.ts";
+import type { Instant } from "../units/index.ts";
 
 /** An eligible node as a policy sees it. */
 export interface PlanNode {
@@ -9,6 +10,8 @@ export interface PlanNode {
   readonly family: string;
   /** The profile a person's NodePowerProfile fixes. */
   readonly pin?: Profile | undefined;
+  /** It was promoted a short time ago and stays performance until then (PROFILE_MIN_DWELL). A pin is obeyed all the same. */
+  readonly heldUntil?: Instant | undefined;
 }
 
 export interface PlannedNode {

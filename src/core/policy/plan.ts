@@ -7,7 +7,7 @@ import type { PolicySettings, PolicyType } from "./settings.ts";
 import { staticPartition } from "./static-partition.ts";
 
 export interface Plan {
-  /** How many performance nodes the policy asks for; pins may make it more or fewer. */
+  /** How many performance nodes the policy asks for; pins may make it more or fewer, held nodes more. */
   readonly hpCount: number;
   /** In density order, each name once. */
   readonly nodes: readonly PlannedNode[];

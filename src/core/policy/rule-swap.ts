@@ -7,7 +7,7 @@ export function swapPhase(now: Instant, interval: Milliseconds): 0 | 1 {
   return Math.abs(passed % 2) === 1 ? 1 : 0;
 }
 
-/** In phase 0 the densest node is eco, in phase 1 the next one; pinned nodes are passed over. No family is kept. */
+/** In phase 0 the densest node is eco, in phase 1 the next one; pinned nodes are passed over. No family is kept and no node is held. */
 export function ruleSwap(ordered: readonly PlanNode[], phase: 0 | 1): PlannedNode[] {
   let free = 0;
   return ordered.map(({ name, pin }) => {

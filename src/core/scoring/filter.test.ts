@@ -28,6 +28,14 @@ describe("filterNode", () => {
     );
   });
 
+  it("SCH-07 refuses by the draining label where there is no twin, whatever the profile's label says", () => {
+    for (const profile of [undefined, "eco", "performance"])
+      expect(filterNode("performance", undefined, profile, "true")).toContain("labelled draining=true");
+    expect(filterNode("performance", undefined, "performance", "false")).toBeUndefined();
+    expect(filterNode("performance", ofClass("performance"), undefined, "true")).toBeUndefined();
+    expect(filterNode("standard", undefined, undefined, "true")).toBeUndefined();
+  });
+
   it.each(["performance", "standard"] as const)(
     "SCH-08 passes an unknown node without eco label to a %s pod",
     (pod) => {

@@ -10,24 +10,28 @@ export const rejections = [
   "Joulie: the node is capped to save energy (class eco); performance pods need a node of class performance",
   "Joulie: the node is on its way to eco (class draining); performance pods need a node of class performance",
   "Joulie: the node is labelled power-profile=eco and its twin says nothing else; performance pods need a performance node",
+  "Joulie: the node is labelled draining=true and its twin says nothing else; performance pods need a performance node",
 ] as const;
 export type Rejection = NonNullable<(typeof rejections)[number]>;
-export type RejectionCode = 0 | 1 | 2 | 3;
+export type RejectionCode = 0 | 1 | 2 | 3 | 4;
 
 const codeOfClass: Readonly<Record<KnownClass, RejectionCode>> = { performance: 0, eco: 1, draining: 2 };
 const LABELLED_ECO: RejectionCode = 3;
+const LABELLED_DRAINING: RejectionCode = 4;
 
 /**
  * A class is trusted at any age: an old `eco` keeps performance pods off a node that is probably still capped, which is the
- * safe side. A class also beats the label, which is written last. Only a node whose twin names no class is judged by its label.
+ * safe side. A class also beats the label, which is written last. Only a node whose twin names no class is judged by its labels.
  */
 export function rejectionCode(
   workloadClass: WorkloadClass,
   schedulableClass: KnownClass | undefined,
   profileLabel: string | undefined,
+  drainingLabel: string | undefined,
 ): RejectionCode {
   if (workloadClass !== "performance") return 0;
   if (schedulableClass !== undefined) return codeOfClass[schedulableClass];
+  if (drainingLabel === "true") return LABELLED_DRAINING;
   return profileLabel === "eco" ? LABELLED_ECO : 0;
 }
 
@@ -36,4 +40,6 @@ export const filterNode = (
   workloadClass: WorkloadClass,
   twin: TwinState | undefined,
   profileLabel: string | undefined,
-): Rejection | undefined => rejections[rejectionCode(workloadClass, twin?.schedulableClass, profileLabel)];
+  drainingLabel?: string,
+): Rejection | undefined =>
+  rejections[rejectionCode(workloadClass, twin?.schedulableClass, profileLabel, drainingLabel)];

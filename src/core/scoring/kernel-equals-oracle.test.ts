@@ -65,6 +65,7 @@ function randomHardware(c: Chance): HardwareView {
 
 const randomLabels = (c: Chance): Record<string, string> => ({
   ...(c.often(0.5) ? { [labelNames.powerProfile]: c.pick(["eco", "performance"]) } : {}),
+  ...(c.often(0.3) ? { "site.example/draining": c.pick(["true", "false"]) } : {}),
   ...(c.often(0.2) ? { "nvidia.com/gpu.product": c.pick(["NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "NVIDIA-A30"]) } : {}),
   ...(c.often(0.2) ? { "nvidia.com/gpu.replicas": c.pick(["4", "x"]), "amd.com/gpu.replicas": "3" } : {}),
 });
@@ -83,6 +84,7 @@ const randomSettings = (c: Chance): ScoringSettings => ({
   facilityMetrics: c.often(0.5),
   drainingPenalty: c.pick([20, 20, 0, 7.5]),
   scoreMax: c.often(0.7) ? 100 : 10,
+  nodeLabels: { powerProfile: labelNames.powerProfile, draining: "site.example/draining" },
 });
 
 /** One random cluster, kept twice: in a kernel, and as plain states by name. */
@@ -137,7 +139,8 @@ function compare({ kernel, states }: Twice, demand: PodDemand, pod: WorkloadClas
         `${name} scores ${score}: ${JSON.stringify({ expected, state, pod, batch: kernel.batch, settings, cpu: demand.cpuCores, gpus: [...demand.gpus] }, null, 1)}`,
       );
     }
-    const reason = filterNode(pod, state.twin, state.labels?.[labelNames.powerProfile]);
+    const own = state.labels ?? {};
+    const reason = filterNode(pod, state.twin, own[labelNames.powerProfile], own["site.example/draining"]);
     const rejection = rejections[kernel.filter(slots[at] as number, pod)];
     if (rejection !== reason) throw new Error(`${name} is filtered with ${rejection}, not ${reason}`);
     at++;

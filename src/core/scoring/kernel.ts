@@ -73,7 +73,8 @@ export class ScoringKernel extends NodeTable {
     return rejectionCode(
       workloadClass,
       classesByCode[this.columns.classCode[slot] ?? NO_CLASS],
-      this.profileLabel(slot),
+      this.labelOn(slot, this.#settings.nodeLabels.powerProfile),
+      this.labelOn(slot, this.#settings.nodeLabels.draining),
     );
   }
 

@@ -1,4 +1,4 @@
-import { type Labels, labels as labelNames, type NodeTwinStatus } from "../api/index.ts";
+import type { Labels, NodeTwinStatus } from "../api/index.ts";
 import { type GpuNode, gpuNodeOf, marginalHardwareOf } from "../demand/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
 import { Columns } from "./columns.ts";
@@ -62,8 +62,8 @@ export class NodeTable {
     this.#release(name, this.#slots.of(name));
   }
 
-  protected profileLabel(slot: number): string | undefined {
-    return this.#sources[slot]?.labels?.[labelNames.powerProfile];
+  protected labelOn(slot: number, key: string): string | undefined {
+    return this.#sources[slot]?.labels?.[key];
   }
 
   protected gpuNode(slot: number): GpuNode {

@@ -1,3 +1,4 @@
+import { labels } from "../api/index.ts";
 import type { MarginalCoefficients } from "../demand/index.ts";
 import { type Milliseconds, milliseconds } from "../units/index.ts";
 
@@ -11,6 +12,8 @@ export interface ScoringSettings {
   readonly drainingPenalty: number;
   /** The best score: 100, or 10 for the range of kube-scheduler's own protocol. */
   readonly scoreMax: number;
+  /** The node labels that say the profile and whether the node is draining, where its twin says nothing. */
+  readonly nodeLabels: { readonly powerProfile: string; readonly draining: string };
 }
 
 export const defaultScoringSettings: ScoringSettings = {
@@ -19,4 +22,5 @@ export const defaultScoringSettings: ScoringSettings = {
   facilityMetrics: false,
   drainingPenalty: 20,
   scoreMax: 100,
+  nodeLabels: { powerProfile: labels.powerProfile, draining: labels.draining },
 };

@@ -6,5 +6,6 @@ export * from "./measurement.ts";
 export * from "./power-source.ts";
 export * from "./predict.ts";
 export * from "./psu.ts";
+export * from "./publication.ts";
 export * from "./pue.ts";
 export * from "./trend.ts";

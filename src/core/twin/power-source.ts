@@ -55,6 +55,9 @@ export const agentHeartbeat = milliseconds(60_000);
 /** Two reports may be lost before a reading is old. */
 const FRESH_HEARTBEATS = 3;
 
+/** How long the operator goes by an agent's reading. An agent with a longer interval leaves its node unmeasured in between. */
+export const agentReadingFreshFor = milliseconds(FRESH_HEARTBEATS * agentHeartbeat);
+
 /**
  * What the agent itself last saw on the node: CPUs and GPUs together, as old as the older of the two. A GPU node of which it
  * saw only one of them is unmeasured, for half a node's power is no measure of it.

@@ -1,5 +1,5 @@
 import { logFormats, logLevels } from "../log/index.ts";
-import { choice, objectName, path } from "./kinds.ts";
+import { choice, flag, objectName, path } from "./kinds.ts";
 import { group } from "./variable.ts";
 
 export const EVERY_PROGRAM = "Every program";
@@ -12,6 +12,10 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Log lines as JSON for machines, or coloured text for people.",
   }),
   KUBECONFIG: path({ about: "The kubeconfig file to reach the cluster by; unset = the pod's own service account." }),
+  KUBE_ALLOW_INSECURE_TOKEN: flag({
+    default: "false",
+    about: "Send a kubeconfig's token or password over http:// as well; loopback needs no permission.",
+  }),
   POD_NAME: objectName({
     about: "The name of the pod this runs in, from the downward API; it names the leader and the shard.",
   }),
@@ -20,3 +24,10 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "The namespace this runs in; the leader lease lives there.",
   }),
 });
+
+/** Of programs with debug pages. */
+export const debugEndpoints = () =>
+  flag({
+    default: "false",
+    about: "Serve /debug/* to every client; else to this machine, and to bearer tokens that may get the path.",
+  });

@@ -13,7 +13,8 @@ const INTRODUCTION = `# Configuration
 
 Every variable is read from the environment and works as a flag as well; a flag wins over the environment, and the
 environment over the default. A row without a variable is a flag only: it says what one run is to do. An empty variable counts as not set. A bad value stops the program at start with exit code 2
-and one line for each problem. \`joulie PROGRAM --print-config\` prints every value in effect and where it came from.
+and one line for each problem. \`joulie PROGRAM --print-config\` prints every value in effect and where it came from,
+with \`--json\` as JSON.
 `;
 
 /** The page docs/reference/configuration.md. */

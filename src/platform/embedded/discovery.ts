@@ -16,11 +16,19 @@ interface Subresource {
   readonly name: string;
   readonly kind: string;
   readonly verbs: readonly string[];
+  /** Where its kind is of another group than its resource. */
+  readonly of?: { readonly group: string; readonly version: string };
 }
+
+const podSubresources: readonly Subresource[] = [
+  { name: "binding", kind: "Binding", verbs: ["create"] },
+  // kubectl drain looks here for the version of the policy group that it may send.
+  { name: "eviction", kind: "Eviction", verbs: ["create"], of: { group: "policy", version: "v1" } },
+];
 
 const subresourcesOf = (resource: ServedResource): Subresource[] => [
   ...(resource.hasStatus ? [{ name: "status", kind: resource.kind, verbs: STATUS_VERBS }] : []),
-  ...(resource.storedAs === "/pods" ? [{ name: "binding", kind: "Binding", verbs: ["create"] }] : []),
+  ...(resource.storedAs === "/pods" ? podSubresources : []),
 ];
 
 const groupsOf = (resources: readonly ServedResource[]): Map<string, ServedResource[]> =>
@@ -37,10 +45,11 @@ function resourceList(apiVersion: string, resources: readonly ServedResource[]):
       shortNames: resource.shortNames,
       categories: resource.categories,
     },
-    ...subresourcesOf(resource).map(({ name, kind, verbs }) => ({
+    ...subresourcesOf(resource).map(({ name, kind, verbs, of }) => ({
       name: `${resource.plural}/${name}`,
       singularName: "",
       namespaced: resource.namespaced,
+      ...of,
       kind,
       verbs,
     })),
@@ -63,9 +72,9 @@ function aggregated(group: string, resources: readonly ServedResource[]): Fields
         verbs: verbsOf(resource),
         shortNames: resource.shortNames,
         categories: resource.categories,
-        subresources: subresourcesOf(resource).map(({ name, kind, verbs }) => ({
+        subresources: subresourcesOf(resource).map(({ name, kind, verbs, of }) => ({
           subresource: name,
-          responseKind: { group, version, kind },
+          responseKind: { group, version, ...of, kind },
           verbs,
         })),
       })),

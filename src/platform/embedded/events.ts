@@ -1,6 +1,6 @@
 import { plainSchema } from "./builtin-schemas.ts";
 import { at, type Fields, textAt } from "./json.ts";
-import type { KubeObject } from "./kube-object.ts";
+import { type KubeObject, timestamp } from "./kube-object.ts";
 import type { Column, ServedResource, View } from "./served-resource.ts";
 import { ageOf } from "./table.ts";
 
@@ -21,8 +21,22 @@ const renamed = (object: Fields, names: Readonly<Record<string, string>>): Field
     Object.entries(object).map(([key, value]) => [(Object.hasOwn(names, key) ? names[key] : undefined) ?? key, value]),
   );
 
+/** Clients of the core group sort by these, as in `kubectl get events --sort-by=.lastTimestamp`; an event of events.k8s.io has none. */
+const coreTimes = (event: KubeObject): Fields => ({
+  firstTimestamp: seconds(
+    at(event, "deprecatedFirstTimestamp") ?? at(event, "eventTime") ?? event.metadata.creationTimestamp,
+  ),
+  lastTimestamp: seconds(lastSeen(event)),
+});
+
+/** The core group counts in whole seconds. */
+function seconds(time: unknown): unknown {
+  const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(at) ? time : timestamp(at);
+}
+
 const coreView: View = {
-  shown: (event) => ({ ...renamed(event, coreNames), apiVersion: "v1" }) as KubeObject,
+  shown: (event) => ({ ...renamed(event, coreNames), ...coreTimes(event), apiVersion: "v1" }) as KubeObject,
   stored: (event) => ({ ...renamed(event, newNames), apiVersion: "events.k8s.io/v1" }),
 };
 

@@ -5,6 +5,7 @@ import { keyOf } from "./collection.ts";
 import { create } from "./create.ts";
 import { deleteOptionsOf, remove } from "./deletion.ts";
 import { discover } from "./discovery.ts";
+import { evict } from "./eviction.ts";
 import { isFields, textAt } from "./json.ts";
 import { openapi } from "./openapi.ts";
 import { apply, isApply, patch } from "./patch.ts";
@@ -60,6 +61,8 @@ export class Handler {
     }
     const binding = bindingOf(segments, asked);
     if (binding !== undefined) return this.#bind(binding, asked);
+    const eviction = podDoorOf(segments, "eviction");
+    if (eviction !== undefined) return this.#evict(eviction, asked);
     const route = routeOf(registry, segments);
     if (route === undefined || (route.subresource !== undefined && !hasDoor(route))) throw noSuchPath();
     if (route.name === undefined) return this.#onCollection(route, asked, signal);
@@ -167,7 +170,13 @@ export class Handler {
     if (asked.method !== "POST") throw methodNotAllowed();
     const body = objectBody(asked);
     bind(this.#server, namespace, name ?? textAt(body, "metadata", "name"), body, isDryRun(asked.query));
-    return jsonReply(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+    return jsonReply(201, DONE);
+  }
+
+  #evict({ namespace, name }: PodDoor, asked: Asked): ApiResponse {
+    if (asked.method !== "POST") throw methodNotAllowed();
+    evict(this.#server, namespace, name, objectBody(asked), asked.query);
+    return jsonReply(201, DONE);
   }
 
   #keep(stream: WatchStream, signal: AbortSignal): void {
@@ -187,12 +196,26 @@ const isTrue = (value: string | null): boolean => value === "true" || value === 
 const hasDoor = ({ resource, name, subresource }: Route): boolean =>
   name !== undefined && subresource === "status" && resource.hasStatus;
 
+const DONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
+
+interface PodDoor {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `…/pods/NAME/binding` and `…/pods/NAME/eviction`. */
+function podDoorOf(segments: readonly string[], wanted: "binding" | "eviction"): PodDoor | undefined {
+  const [root, version, namespaces, namespace, plural, name, door, ...more] = segments;
+  if (root !== "api" || version !== "v1" || namespaces !== "namespaces" || plural !== "pods") return undefined;
+  if (namespace === undefined || name === undefined || door !== wanted || more.length > 0) return undefined;
+  return { namespace, name };
+}
+
 /** `…/pods/NAME/binding`, or `…/bindings` with the name in the body. */
 function bindingOf(segments: readonly string[], asked: Asked) {
-  const [root, version, namespaces, namespace, plural, name, door, ...more] = segments;
-  if (root !== "api" || version !== "v1" || namespaces !== "namespaces" || namespace === undefined) return undefined;
-  if (plural === "bindings" && name === undefined && asked.method === "POST") return { namespace, name: undefined };
-  return plural === "pods" && door === "binding" && more.length === 0 && name !== undefined
-    ? { namespace, name }
-    : undefined;
+  const [root, version, namespaces, namespace, plural, ...more] = segments;
+  const isList = root === "api" && version === "v1" && namespaces === "namespaces" && plural === "bindings";
+  if (isList && namespace !== undefined && more.length === 0 && asked.method === "POST")
+    return { namespace, name: undefined };
+  return podDoorOf(segments, "binding");
 }

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { ApiRequest, ApiResponse } from "../kube/index.ts";
 import { type KeyPair, selfSigned } from "./certificate.ts";
+import { jsonFromProtobuf, PROTOBUF } from "./protobuf.ts";
 import { errorReply } from "./reply.ts";
 import { LARGEST_BODY } from "./request.ts";
 import { StatusError, tooLarge, unauthorized } from "./status.ts";
@@ -85,7 +86,7 @@ function isAllowed({ headers }: IncomingMessage, token: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -93,7 +94,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
     if (size > LARGEST_BODY) throw tooLarge(LARGEST_BODY);
     parts.push(part);
   }
-  return Buffer.concat(parts).toString();
+  return Buffer.concat(parts);
 }
 
 async function serveOne(
@@ -119,7 +120,10 @@ async function serveOne(
     const method = methods.find((one) => one === request.method);
     if (method === undefined) throw new StatusError(405, "MethodNotAllowed", `there is no ${request.method} here`);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-    const body = await bodyOf(request);
+    const bytes = await bodyOf(request);
+    const isProtobuf = headers["content-type"]?.split(";")[0]?.trim() === PROTOBUF;
+    const body = isProtobuf ? jsonFromProtobuf(bytes) : bytes.toString();
+    if (isProtobuf) headers["content-type"] = "application/json";
     await send(await answer({ method, path: request.url ?? "/", headers, body, signal: abort.signal }));
   } catch (error) {
     if (error instanceof StatusError && !response.headersSent) await send(errorReply(error));

@@ -11,6 +11,8 @@ export interface ToolOptions {
   readonly clock: Clock;
   /** Wakes boards, where their driver lets them sleep: seconds each. */
   readonly timeLimit?: Milliseconds;
+  /** For a program of ours; a vendor's gets no more than it needs. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 export type ToolAnswer =
@@ -64,8 +66,8 @@ export class Tool {
     if (this.#running !== undefined) {
       return { failed: `${file} was not run: process ${this.#running.pid} of it was killed and has not ended` };
     }
-    const { clock, timeLimit = TIME_LIMIT } = this.#options;
-    const child = spawn(file, args, { cwd: "/", env: toolEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+    const { clock, timeLimit = TIME_LIMIT, environment = toolEnvironment() } = this.#options;
+    const child = spawn(file, args, { cwd: "/", env: environment, stdio: ["ignore", "pipe", "pipe"] });
     const running = { pid: child.pid };
     this.#running = running;
     const ended = Promise.withResolvers<ToolAnswer>();

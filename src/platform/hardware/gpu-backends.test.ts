@@ -53,7 +53,7 @@ afterEach(async () => {
 
 function gpus(sys: FakeHost, nvmlLibrary = "libno-such-nvml.so.1"): GpuBackend {
   const proc = new FakeHost(nothing, "/proc");
-  const backend = findGpuBackend({ sys, proc, clock: new VirtualClock(), nvmlLibrary, stateDir });
+  const backend = findGpuBackend({ sys, proc, clock: new VirtualClock(), nvmlLibrary, stateDir, mayWrite: true });
   open.push(backend);
   return backend;
 }

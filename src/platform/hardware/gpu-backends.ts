@@ -22,6 +22,8 @@ export interface GpuHost {
   readonly nvmlLibrary: string;
   /** STATE_DIR: where it is remembered that NVML ended the program. */
   readonly stateDir: string;
+  /** Whether that may be written down. */
+  readonly mayWrite: boolean;
 }
 
 /** One vendor's ways to its boards, the best first. */
@@ -49,13 +51,16 @@ export function findGpuBackend(host: GpuHost): GpuBackend {
     hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and its driver is not loaded";
   const noAmd = (): string | undefined =>
     vendors.present().has("amd") || sys.exists("module/amdgpu") ? undefined : "no AMD GPU is on the PCI bus";
+  const nvml = nvmlOf(host);
+  const hung = (): string | undefined =>
+    nvml.hangs ? "nvidia-smi is not run: it would wait for the same driver" : undefined;
   return new GpuBackends([
     {
       vendor: "nvidia",
       expected: () => vendors.present().has("nvidia"),
       ways: [
-        { backend: nvmlOf(host), notTried: noNvidia },
-        { backend: new NvidiaSmi({ clock }), notTried: noNvidia },
+        { backend: nvml, notTried: noNvidia },
+        { backend: new NvidiaSmi({ clock }), notTried: () => noNvidia() ?? hung() },
       ],
     },
     {
@@ -74,10 +79,10 @@ const hasNvidia = ({ sys, proc, nvmlLibrary }: GpuHost, vendors: GpuVendors): bo
   sys.exists("module/nvidia") ||
   vendors.present().has("nvidia");
 
-function nvmlOf({ proc, clock, nvmlLibrary, stateDir }: GpuHost): Nvml {
+function nvmlOf({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): Nvml {
   const key = ["driver/nvidia/version", "sys/kernel/random/boot_id"].map((file) => textAt(proc, file) ?? "").join(" ");
-  const trial = new NvmlTrial(join(stateDir, "nvml-trial.json"), key);
-  return new Nvml({ library: nvmlLibrary, clock, trial });
+  const trial = new NvmlTrial({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
+  return new Nvml({ library, clock, trial });
 }
 
 /** Boards of several backends as those of one. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { abridged, elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
+import { wordsOnly } from "../log/index.ts";
 import { fillUrl, type HttpAnswer, type HttpClient, TelemetryError } from "../telemetry/index.ts";
 
 /** Where a node's control service is, as a route names it. */
@@ -59,7 +60,7 @@ export class HttpControl {
     try {
       const url = fillUrl(to.endpoint, "{node}", node);
       const headers = { "content-type": "application/json" };
-      const answer = await http.send({ method: "POST", url, headers, body, timeout: to.timeout, signal });
+      const answer = await http.send({ method: "POST", url, node, headers, body, timeout: to.timeout, signal });
       if (!elsewhere) this.#silent = undefined;
       return outcomeOf(answer);
     } catch (error) {
@@ -67,18 +68,21 @@ export class HttpControl {
       const { kind, message } = error;
       if (!elsewhere && (kind === "timeout" || kind === "network"))
         this.#silent = { since: clock.monotonic(), message };
-      return { result: "error", message };
+      return { result: kind === "not_allowed" ? "blocked" : "error", message };
     }
   }
 }
 
-/** What it says of itself counts: a 200 with `blocked` in it is blocked, and without a result it is no success. */
+/**
+ * What it says of itself counts: a 200 with `blocked` in it is blocked, and without a result it is no success. Its `message` is
+ * made for people and passed on, in few words; nothing else of the answer is, whatever stands behind the endpoint.
+ */
 function outcomeOf({ status, text }: HttpAnswer): WriteOutcome {
   const success = status >= 200 && status <= 299;
   const answer = answerSchema.safeParse(parsed(text)).data;
   if (answer === undefined)
-    return { result: "error", message: `the control service answered ${status} ${abridged(text.trim()) || "nothing"}` };
-  const message = answer.message === undefined || answer.message === "" ? undefined : abridged(answer.message);
+    return { result: "error", message: `the control service answered ${status} without a result` };
+  const message = abridged(wordsOnly(answer.message ?? "")) || undefined;
   if (answer.result === "applied" && !success)
     return { result: "error", message: `the control service answered ${status} although it says applied` };
   const silent = answer.result === "applied" ? undefined : `the control service says ${answer.result} and not why`;

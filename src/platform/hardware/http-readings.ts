@@ -36,7 +36,7 @@ export async function readTelemetry(
   signal?: AbortSignal,
 ): Promise<HttpReading> {
   try {
-    return readingOf(await http.json({ url: fillUrl(endpoint, "{node}", node), timeout, signal }), now());
+    return readingOf(await http.json({ url: fillUrl(endpoint, "{node}", node), node, timeout, signal }), now());
   } catch (error) {
     if (!(error instanceof TelemetryError)) throw error;
     return { failed: error.message };

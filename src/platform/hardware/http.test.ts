@@ -119,16 +119,40 @@ describe("a control service", () => {
     [answered({ result: "blocked" }), "blocked", "the control service says blocked and not why"],
     [answered({ result: "blocked", message: "locked" }, 403), "blocked", "locked"],
     [answered({ result: "applied" }, 500), "error", "answered 500 although it says applied"],
-    [answered({ result: "fine" }), "error", 'answered 200 {"result":"fine"}'],
-    [answered(null), "error", "answered 200 null"],
-    [{ status: 200, text: "" }, "error", "answered 200 nothing"],
-    [{ status: 502, text: "<html>bad gateway</html>" }, "error", "answered 502 <html>"],
+    [answered({ result: "fine" }), "error", "answered 200 without a result"],
+    [answered(null), "error", "answered 200 without a result"],
+    [{ status: 200, text: "" }, "error", "answered 200 without a result"],
+    [{ status: 502, text: "<html>bad gateway</html>" }, "error", "answered 502 without a result"],
   ] as const)("X-18 what it says of itself counts: %o is %s", async (answer, result, words) => {
     const service = new Service();
     service.answer = answer;
     const outcome = await service.caps("cpu").cap("packages", watts(240));
     expect(outcome.result).toBe(result);
     expect(outcome.message).toContain(words);
+  });
+
+  it("X-18 of its answer nothing is passed on but its message: on one line, short, and nothing that a terminal obeys", async () => {
+    const service = new Service();
+    const cap = async (answer: HttpAnswer) => {
+      service.answer = answer;
+      return service.caps("cpu").cap("packages", watts(240));
+    };
+    for (const body of ["s3cret", { secret: "s3cret" }, { result: "s3cret", message: "s3cret" }])
+      for (const status of [200, 401, 500])
+        expect(JSON.stringify(await cap(answered(body, status)))).not.toContain("s3cret");
+    const message = `\u001b]0;title\u0007 \u009b2J\u202etxt\u2066\u2028next\r\nline ${"x".repeat(9000)}`;
+    const outcome = await cap(answered({ result: "blocked", message, extra: "s3cret" }));
+    expect(outcome.message).toMatch(/^\]0;title 2J txt next line x+…$/);
+    expect(outcome.message?.length).toBeLessThan(100);
+  });
+
+  it("that no variable allows is blocked and not an error", async () => {
+    const service = new Service();
+    service.answer = new TelemetryError("not_allowed", "http://service is not an allowed endpoint");
+    expect(await service.caps("cpu").cap("packages", watts(240))).toEqual({
+      result: "blocked",
+      message: "http://service is not an allowed endpoint",
+    });
   });
 
   it("that does not answer is not asked again within the same tick", async () => {

@@ -1,4 +1,4 @@
-import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant } from "../../core/units/index.ts";
+import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 
 /**
@@ -14,7 +14,7 @@ interface Waiting {
 interface GivenUp {
   readonly lane: string;
   readonly what: string;
-  readonly since: MonotonicInstant;
+  readonly since: Instant;
 }
 
 export interface GatedCall<Result> {
@@ -35,9 +35,15 @@ export class NvmlGate {
   readonly #givenUp = new Set<GivenUp>();
   readonly #waiting: Waiting[] = [];
   #free = PLACES;
+  #running = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Whether a call is under way, waited for or not. */
+  get busy(): boolean {
+    return this.#running > 0;
   }
 
   /** Whether a call that was given up still runs. */
@@ -50,13 +56,14 @@ export class NvmlGate {
     signal?.throwIfAborted();
     this.#refuseIfClosed(lane);
     await this.#place();
-    const me: GivenUp = { lane, what, since: this.#clock.monotonic() };
+    const me: GivenUp = { lane, what, since: this.#clock.now() };
     let running: Promise<Result>;
     try {
       // While it waited its lane may have closed.
       this.#refuseIfClosed(lane);
       signal?.throwIfAborted();
       running = work();
+      this.#running += 1;
     } catch (error) {
       this.#leave();
       throw error;
@@ -76,6 +83,7 @@ export class NvmlGate {
     signal?.addEventListener("abort", abort, { once: true });
     const settle = (): void => {
       answered = true;
+      this.#running -= 1;
       this.#givenUp.delete(me);
       this.#leave();
     };
@@ -95,8 +103,9 @@ export class NvmlGate {
   }
 
   #refusal({ what, since }: GivenUp): Error {
-    const waited = Math.round(inSeconds(elapsed(since, this.#clock.monotonic())));
-    return new Error(`not tried: ${what} has not returned for ${waited} s, the driver hangs`);
+    // A time, not a length: a message that changes at every tick would be a write to the API at every tick.
+    const started = new Date(since).toISOString().replace(/\.\d+Z$/, "Z");
+    return new Error(`not tried: ${what} has not returned since ${started}, the driver hangs`);
   }
 
   async #place(): Promise<void> {

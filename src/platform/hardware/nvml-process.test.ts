@@ -33,7 +33,7 @@ async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) 
     const gpus = (library, boot = "1") => findGpuBackend({
       sys: new FakeHost({ files: {} }),
       proc: new FakeHost({ files: { "sys/kernel/random/boot_id": boot } }, "/proc"),
-      clock: systemClock, nvmlLibrary: library, stateDir: ${JSON.stringify(state)},
+      clock: systemClock, nvmlLibrary: library, stateDir: ${JSON.stringify(state)}, mayWrite: true,
     });
     const library = ${JSON.stringify(stub.library)};
     const nvml = new Nvml({ library, clock: systemClock });
@@ -83,6 +83,34 @@ describe("a process with NVML in it", () => {
     expect(await run("console.log((await gpus(library).look()).boards.length); process.exit(0)")).toMatchObject({
       output: "2\n",
     });
+  });
+
+  it("is tried again after slow starts that somebody ended: that is no crash of NVML", async () => {
+    const look = (then: string) => `const looking = gpus(library, "slow").look(); ${then}`;
+    const killed = look(`set(-1, "inithang", 1); await systemClock.sleep(200); process.kill(process.pid, "SIGKILL");`);
+    for (let start = 0; start < 3; start++) expect(await run(killed)).toMatchObject({ signal: "SIGKILL" });
+    const later = look("console.log((await looking).boards?.length ?? (await looking).absent); process.exit(0);");
+    expect(await run(later, { STUB_NVML_BOARDS: "2" })).toMatchObject({ output: "2\n" });
+  });
+
+  it("writes nothing where it may not", async () => {
+    const lines = `
+      const where = ${JSON.stringify(join(state, "untouched"))};
+      const backend = findGpuBackend({
+        sys: new FakeHost({ files: {} }), proc: new FakeHost({ files: {} }, "/proc"), clock: systemClock,
+        nvmlLibrary: library, stateDir: where, mayWrite: false,
+      });
+      set(-1, "inithang", 1);
+      void backend.look();
+      await systemClock.sleep(200);
+      console.log((await import("node:fs")).existsSync(where));
+      process.exit(0);`;
+    expect(await run(lines)).toMatchObject({ code: 0, output: "false\n" });
+  });
+
+  it("ends at once, with its exit code, while a call is under way that nobody has given up yet", async () => {
+    const lines = `set(-1, "inithang", 1); void nvml.look(); await systemClock.sleep(200); process.exit(143);`;
+    expect(await run(lines)).toMatchObject({ code: 143, signal: null });
   });
 
   it("does not load koffi where there is no sign of NVIDIA", async () => {

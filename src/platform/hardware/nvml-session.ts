@@ -1,3 +1,4 @@
+import { isMainThread } from "node:worker_threads";
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { isStaleSession } from "./nvml-codes.ts";
@@ -29,6 +30,7 @@ export class NvmlSession {
   readonly #gate: NvmlGate;
   #library: Promise<NvmlLibrary> | undefined;
   #ready: Promise<void> | undefined;
+  #atExit: ((code: number) => void) | undefined;
 
   constructor(file: string, clock: Clock) {
     this.#file = file;
@@ -57,14 +59,18 @@ export class NvmlSession {
     }
   }
 
+  /** Whether the driver keeps a call that was given up. */
+  get hangs(): boolean {
+    return this.#gate.stuck;
+  }
+
   async close(): Promise<void> {
-    if (this.#gate.stuck) {
-      // Node waits for its threads when it ends, and one of them may never return.
-      const library = await this.#library;
-      process.once("exit", (code) => library?.exit(code));
-      return;
-    }
-    await this.#end(async (lane, name, ...args) => this.#call(undefined, lane, name, ...args));
+    if (!this.#gate.stuck) await this.#end(async (lane, name, ...args) => this.#call(undefined, lane, name, ...args));
+    const atExit = this.#atExit;
+    if (atExit === undefined) return;
+    // Last of all that is to be done at the exit, for it leaves no time for more.
+    process.off("exit", atExit);
+    if (this.#gate.busy) process.once("exit", atExit);
   }
 
   async #initialised(call: NvmlCaller): Promise<void> {
@@ -104,7 +110,15 @@ export class NvmlSession {
   async #loaded(): Promise<NvmlLibrary> {
     this.#library ??= loadNvml(this.#file);
     try {
-      return await this.#library;
+      const library = await this.#library;
+      if (this.#atExit === undefined && isMainThread) {
+        // Node waits for its threads when it ends, and one of them may never return.
+        this.#atExit = (code) => {
+          if (this.#gate.busy) library.exit(code);
+        };
+        process.once("exit", this.#atExit);
+      }
+      return library;
     } catch (error) {
       this.#library = undefined;
       throw error;

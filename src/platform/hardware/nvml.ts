@@ -59,8 +59,14 @@ export class Nvml implements GpuBackend {
     this.#power = new NvmlPower(clock);
   }
 
+  /** Whether the driver keeps a call that was given up: any other program would wait for it, too. */
+  get hangs(): boolean {
+    return this.#session.hangs;
+  }
+
   async look(signal?: AbortSignal): Promise<GpuView> {
-    if (this.#trial?.distrusted !== undefined) return { absent: this.#trial.distrusted };
+    const distrusted = await this.#trial?.distrusted(signal);
+    if (distrusted !== undefined) return { absent: distrusted };
     this.#trial?.begin();
     try {
       const boards = await this.#session.with(signal, async (call, again) => this.#find(call, again));

@@ -4,6 +4,7 @@ import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 
+export { isLoopbackAddress, isLoopbackHost } from "./loopback.ts";
 export type { Dispatcher };
 /**
  * The four parts of undici that every program needs, by their files: its index also loads fetch, caches, cookies, WebSockets,

@@ -28,15 +28,24 @@ export const keyText = ({ node = "", backend, endpoint = "", board }: JournalKey
 
 const short = z.string().min(1).max(512);
 const finite = z.number().min(0);
+/** A cpufreq policy for each of some ten thousand CPUs. */
+const LONGEST_ORIGINAL = 2 ** 20;
 
 export const entrySchema: z.ZodType<JournalEntry> = z.object({
   node: short.optional(),
   backend: short,
   endpoint: z.string().min(1).max(4096).optional(),
   board: short,
-  original: z.string().max(65_536),
+  original: z.string().max(LONGEST_ORIGINAL),
   limit: finite.transform((value): Watts => watts(value)).optional(),
   ours: finite.optional(),
   boot: short.optional(),
   at: z.string().max(64),
 });
+
+/** Why an entry must not be written: it could not be read again. */
+export function checkEntry(entry: JournalEntry): string | undefined {
+  const { error } = entrySchema.safeParse(entry);
+  const [issue] = error?.issues ?? [];
+  return issue && `${issue.path.join(".")}: ${issue.message}`;
+}

@@ -22,7 +22,8 @@ export const journalFiles = (directory: string): JournalFiles => ({
     try {
       return await readFile(join(directory, name), "utf8");
     } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
+      // A path that leads through a file holds none either.
+      if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
       throw error;
     }
   },

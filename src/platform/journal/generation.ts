@@ -26,7 +26,10 @@ const fileSchema = z.object({
 /** JSON that a person can read, with the checksum of everything before it. */
 export function written({ generation, entries }: Generation): string {
   const body = { about: ABOUT, version: VERSION, generation, entries };
-  return `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 1)}\n`;
+  const text = `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 1)}\n`;
+  // Not written where it could not be read again.
+  if (text.length > LONGEST_FILE) throw new Error(`the journal would be longer than ${LONGEST_FILE} characters`);
+  return text;
 }
 
 export type ReadGeneration =

@@ -1,8 +1,9 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
-import { type JournalEntry, type JournalKey, keyText } from "./entry.ts";
+import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
-import { type Generation, type ReadGeneration, readGeneration, written } from "./generation.ts";
+import { written } from "./generation.ts";
+import { CURRENT, type Loaded, load, NEXT, PREVIOUS, said } from "./load.ts";
 
 export interface JournalOptions {
   readonly files: JournalFiles;
@@ -12,15 +13,17 @@ export interface JournalOptions {
   readonly mostEntries?: number;
 }
 
-const CURRENT = "originals.json";
-const PREVIOUS = "originals.previous.json";
-const NEXT = "originals.next.json";
-const DAMAGED = "originals.damaged.json";
-
 /** Some 10,000 nodes. */
 const MOST_ENTRIES = 50_000;
 /** Notes are worth less than a sync of the disk each. */
 const NOTED_WITHIN: Milliseconds = milliseconds(2000);
+/** A note that could not be written is tried again, at growing pauses. */
+const LONGEST_PAUSE = 60_000;
+/** What is tried before the program ends, within the two seconds it has for it. */
+const FLUSH_TRIES = 4;
+const FLUSH_PAUSE: Milliseconds = milliseconds(300);
+/** How often files that could not be read are tried again. */
+const READ_AGAIN: Milliseconds = milliseconds(10_000);
 
 /**
  * The originals of what Joulie changes, safe before it is changed. Every file is a whole generation, written aside, synced, and
@@ -31,49 +34,31 @@ export class Journal {
   readonly #options: JournalOptions;
   readonly #entries = new Map<string, JournalEntry>();
   readonly #byNode = new Map<string, Set<string>>();
-  #generation: number;
-  /** Why nothing may be written: another Joulie's file is here. */
-  readonly #sealed: string | undefined;
-  /** Why no board may be new: it may be one that was changed, and what it is now our own doing. */
-  readonly #lossy: string | undefined;
+  #generation = 0;
+  #loaded: Loaded;
   #writing: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #noting: Timer | undefined;
+  #failures = 0;
+  /** Told once, however often it is tried again. */
+  #toldProblem: string | undefined;
 
-  private constructor(
-    options: JournalOptions,
-    { generation, entries }: Generation,
-    { sealed, lossy }: { readonly sealed: string | undefined; readonly lossy: string | undefined },
-  ) {
+  private constructor(options: JournalOptions, loaded: Loaded) {
     this.#options = options;
-    this.#generation = generation;
-    for (const entry of entries) this.#set(entry);
-    this.#sealed = sealed;
-    this.#lossy = lossy;
+    this.#loaded = loaded;
+    this.#take(loaded);
   }
 
-  /** Reads what there is. A directory that cannot be read is told at the first write, which is when it matters. */
+  /** Reads what there is. A directory that is not there is told at the first write, which is when it matters. */
   static async open(options: JournalOptions): Promise<Journal> {
-    const { files, onProblem } = options;
-    const found = await Promise.all([CURRENT, NEXT, PREVIOUS].map(async (name) => readOne(files, name)));
-    const there = found.filter((one) => one !== undefined);
-    const good = there.flatMap(({ read }) => read.good ?? []);
-    const [newest = { generation: 0, entries: [] }] = good.toSorted((a, b) => b.generation - a.generation);
-    const newer = there.find(({ read }) => read.good === undefined && read.newer === true);
-    const sealed = newer && `${files.directory}/${newer.name}: ${newer.read.damage}`;
-    // The file before may lack what was kept last; only the one that was to follow has it all.
-    const next = there.find(({ name }) => name === NEXT)?.read.good;
-    const lost = newest === next ? undefined : there.find(({ name, read }) => name === CURRENT && isDamaged(read));
-    for (const { name, read } of there) {
-      // What was cut short while it was written aside is no loss: nothing was changed on its word.
-      if (read.good === undefined && name !== NEXT && name !== lost?.name)
-        onProblem(`${files.directory}/${name} cannot be used: ${read.damage}`);
-    }
-    if (lost !== undefined) await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(said(error)));
-    const known = lost ?? (await readOne(files, DAMAGED));
-    const lossy = known && lossOf(files, known);
-    if (lossy !== undefined) onProblem(lossy);
-    return new Journal(options, newest, { sealed, lossy });
+    const { files, clock, onProblem } = options;
+    return new Journal(options, await load(files, clock, onProblem));
+  }
+
+  /** Why it may not know all that is in force: a file that is damaged, unreadable or a newer Joulie's. */
+  get problem(): string | undefined {
+    const { unread, sealed, lossy } = this.#loaded;
+    return unread ?? sealed ?? lossy;
   }
 
   get size(): number {
@@ -105,7 +90,11 @@ export class Journal {
       if (this.#entries.has(key)) return;
     }
     const { mostEntries = MOST_ENTRIES, files } = this.#options;
-    if (this.#lossy !== undefined) throw new Error(`cannot keep the original limit in ${this.#lossy}`);
+    const { lossy, unread } = this.#loaded;
+    const shut = unread ?? lossy;
+    if (shut !== undefined) throw new Error(`cannot keep the original limit in ${shut}`);
+    const wrong = checkEntry(entry);
+    if (wrong !== undefined) throw new Error(`cannot keep the original limit in ${files.directory}: ${wrong}`);
     if (this.#entries.size >= mostEntries) throw new Error(`the journal in ${files.directory} is full`);
     this.#set(entry);
     try {
@@ -139,16 +128,38 @@ export class Journal {
     if (this.#delete(key)) this.#soon();
   }
 
-  /** Everything that was noted and dropped is on the disk, or told as a problem. */
-  async flush(): Promise<void> {
+  /** Everything that was noted and dropped is on the disk; false, and told as a problem, where it is not. */
+  async flush(): Promise<boolean> {
     if (this.#noting === undefined) {
       await this.#waiting?.catch(() => undefined);
       await this.#writing?.catch(() => undefined);
-      return;
     }
-    this.#noting.cancel();
-    this.#noting = undefined;
-    await this.#write().catch((error: unknown) => this.#options.onProblem(said(error)));
+    for (let tried = 0; this.#noting !== undefined; tried++) {
+      if (tried === FLUSH_TRIES) return false;
+      if (tried > 0) await this.#options.clock.sleep(FLUSH_PAUSE);
+      this.#noting?.cancel();
+      this.#noting = undefined;
+      await this.#writeNotes();
+    }
+    return true;
+  }
+
+  #take({ newest, unread }: Loaded): void {
+    this.#generation = newest.generation;
+    for (const entry of newest.entries) this.#set(entry);
+    if (unread === undefined) return;
+    const { files, clock } = this.#options;
+    clock.after(
+      READ_AGAIN,
+      () => {
+        // The problem has been told.
+        void load(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then((loaded) => {
+          this.#loaded = loaded;
+          this.#take(loaded);
+        });
+      },
+      { background: true },
+    );
   }
 
   #set(entry: JournalEntry): void {
@@ -170,15 +181,35 @@ export class Journal {
   }
 
   #soon(): void {
-    this.#noting ??= this.#options.clock.after(NOTED_WITHIN, () => {
-      this.#noting = undefined;
-      this.#write().catch((error: unknown) => this.#options.onProblem(said(error)));
-    });
+    const pause = Math.min(NOTED_WITHIN * 2 ** this.#failures, LONGEST_PAUSE);
+    this.#noting ??= this.#options.clock.after(
+      milliseconds(pause),
+      () => {
+        this.#noting = undefined;
+        void this.#writeNotes();
+      },
+      // A disk that stays full keeps no program from its end.
+      { background: this.#failures > 0 },
+    );
+  }
+
+  /** What fails is tried again: a file that still lists what was restored would undo later changes at the next start. */
+  async #writeNotes(): Promise<void> {
+    try {
+      await this.#write();
+    } catch (error) {
+      this.#failures++;
+      const problem = said(error);
+      if (problem !== this.#toldProblem) this.#options.onProblem(problem);
+      this.#toldProblem = problem;
+      this.#soon();
+    }
   }
 
   /** One write at a time; all that come during one wait for the next together. */
   async #write(): Promise<void> {
-    if (this.#sealed !== undefined) throw new Error(this.#sealed);
+    const shut = this.#loaded.unread ?? this.#loaded.sealed;
+    if (shut !== undefined) throw new Error(shut);
     if (this.#writing === undefined) {
       const writing = this.#put().finally(() => {
         this.#writing = undefined;
@@ -203,26 +234,7 @@ export class Journal {
     await files.rename(CURRENT, PREVIOUS);
     await files.rename(NEXT, CURRENT);
     await files.settle();
+    this.#failures = 0;
+    this.#toldProblem = undefined;
   }
 }
-
-const isDamaged = (read: ReadGeneration): boolean => read.good === undefined && read.newer !== true;
-
-const lossOf = ({ directory }: JournalFiles, { name, read }: Found): string =>
-  `${directory}/${name} cannot be used${read.damage === undefined ? "" : `: ${read.damage}`}; what it alone knew to be original is not known any more. No other limit is changed until somebody has checked those of this machine (booting resets most) and removed ${DAMAGED}`;
-
-interface Found {
-  readonly name: string;
-  readonly read: ReadGeneration;
-}
-
-async function readOne(files: JournalFiles, name: string): Promise<Found | undefined> {
-  try {
-    const text = await files.read(name);
-    return text === undefined ? undefined : { name, read: readGeneration(text) };
-  } catch (error) {
-    return { name, read: { damage: said(error) } };
-  }
-}
-
-const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -14,10 +14,13 @@ export class MemoryFiles implements JournalFiles {
   operationsLeft = Number.POSITIVE_INFINITY;
   /** What every write fails with. */
   refusal: Error | undefined;
+  /** What so many of the next reads fail with. */
+  readFault: { readonly error: Error; times: number } | undefined;
   /** Bytes of the last write that reach the disk. */
   tornAt = Number.POSITIVE_INFINITY;
 
   async read(name: string): Promise<string | undefined> {
+    if (this.readFault !== undefined && this.readFault.times-- > 0) throw this.readFault.error;
     return this.files.get(name);
   }
 

@@ -16,6 +16,8 @@ export interface EventNote {
   readonly action: string;
   /** A sentence for people. */
   readonly note: string;
+  /** Tells apart what is another thing though all but the note is the same; else it is counted as the same thing again. */
+  readonly series?: string;
 }
 
 interface EventFacts {

@@ -77,10 +77,9 @@ export class EventRecorder {
   record(note: EventNote): void {
     if (this.#stopped) return;
     const { clock, capacity } = this.#options;
-    const { regarding, type, reason, action } = note;
-    const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason, action].join(
-      "\u0000",
-    );
+    const { regarding, type, reason, action, series: one } = note;
+    const { kind, namespace, name, uid } = regarding;
+    const key = [kind, namespace, name, uid, type, reason, action, one].join("\u0000");
     const known = this.#series.get(key);
     const series: Series = known ?? {
       first: note,

@@ -237,6 +237,21 @@ describe("an identity from a kubeconfig", () => {
     ).rejects.toThrow("/no/such/file: no such file");
   });
 
+  it("sends no token and no password over http:// unless a person allows it; to this machine it may", async () => {
+    const over = (server: string, user?: object) => config(user, { server });
+    for (const user of [{ token: "secret" }, { tokenFile: "t" }, { username: "me", password: "secret" }])
+      await expect(load(over("http://kube.test:8080", user), { t: "secret" })).rejects.toThrow(
+        /cluster "c" is http:\/\/kube.test:8080.*use https, or set KUBE_ALLOW_INSECURE_TOKEN to true/,
+      );
+    await expect(load(over("http://kube.test:8080", { token: "s3cret" }))).rejects.not.toThrow("s3cret");
+    for (const server of ["http://127.0.0.1:8001", "http://[::1]:8001", "http://localhost:8001", "https://kube.test"])
+      expect(await (await load(over(server))).identity.headers()).toEqual({ authorization: "Bearer secret" });
+    expect(await (await load(over("http://kube.test", {}))).identity.headers()).toEqual({});
+    const kubeconfig = join(files({ config: over("http://kube.test") }), "config");
+    const allowed = { clock: new VirtualClock(), kubeconfig, environment: {}, allowInsecureToken: true };
+    expect(await (await loadIdentity(allowed)).headers()).toEqual({ authorization: "Bearer secret" });
+  });
+
   it("asks an exec plugin, keeps its answer, asks again after a refusal, and takes certificates from it", async () => {
     const plugin = [
       "#!/bin/sh",

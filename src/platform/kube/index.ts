@@ -20,12 +20,18 @@ export type { Lease } from "./lease.ts";
 export { type IdentityOptions, loadIdentity } from "./load-identity.ts";
 export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./object.ts";
 export type { ListPage } from "./pages.ts";
-export { Reflector, type ReflectorOptions } from "./reflector.ts";
-export { pathOf, type Resource } from "./resource.ts";
+export { Reflector, type ReflectorOptions, unreadOf } from "./reflector.ts";
+export { missingDefinition, pathOf, type Resource, remedyOfMissingDefinition } from "./resource.ts";
 export { comesAfter } from "./resource-version.ts";
 export { apiVersionOf, resources } from "./resources.ts";
 export type { Backoff } from "./retry.ts";
 export type { Change, ChangeListener, IndexFunctions, StoreView } from "./store.ts";
+export {
+  TokenAuthorizer,
+  type TokenAuthorizerOptions,
+  type TokenVerdict,
+  tokenReviewRules,
+} from "./token-authorizer.ts";
 export type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 export type { WatchEvent } from "./watch-events.ts";
 export { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";

@@ -71,7 +71,7 @@ export interface Kubeconfig {
 /** Merges the files as kubectl does: of two parts with one name the first counts, and files that do not exist are passed over unless none does. */
 export function readKubeconfig(files: readonly string[]): Kubeconfig {
   const there = files.filter((path) => existsSync(path));
-  if (there.length === 0) throw bad(files, "no such file");
+  if (there.length === 0) throw bad(files, "no such file; set KUBECONFIG or --kubeconfig to one that exists");
   let currentContext: string | undefined;
   const clusters = new Map<string, Entry<ClusterEntry>>();
   const users = new Map<string, Entry<UserEntry>>();

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { JoulieError } from "../../core/api/index.ts";
 import type { Clock } from "../clock/index.ts";
+import { isLoopbackHost } from "../http/index.ts";
 import { FileValue } from "./file-value.ts";
 import type { Credentials, Identity, TlsMaterial } from "./identity.ts";
 import { type ClusterEntry, type Entry, readKubeconfig, type UserEntry } from "./kubeconfig-file.ts";
@@ -11,10 +12,12 @@ interface KubeconfigOptions {
   readonly clock: Clock;
   readonly files: readonly string[];
   readonly context?: string | undefined;
+  readonly allowInsecureToken?: boolean | undefined;
 }
 
 /** An identity from kubeconfig files: plain ones are read here; users with a plugin go through @kubernetes/client-node. */
-export async function kubeconfigIdentity({ clock, files, context }: KubeconfigOptions): Promise<Identity> {
+export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Identity> {
+  const { clock, files, context, allowInsecureToken = false } = options;
   const config = readKubeconfig(files);
   const named = context ?? config.currentContext;
   if (named === undefined) {
@@ -31,11 +34,19 @@ export async function kubeconfigIdentity({ clock, files, context }: KubeconfigOp
   const credentials = isPlain(user.value)
     ? plainCredentials(user, clock)
     : await pluginCredentials(cluster, user, clock);
+  const inClear = isInClear(new URL(server));
+  const headers = async () => {
+    const own = await credentials.headers();
+    if (inClear && !allowInsecureToken && own["authorization"] !== undefined) throw unencrypted(cluster);
+    return own;
+  };
+  // A plugin may open a browser: it is asked when it is needed.
+  if (isPlain(user.value)) await headers();
   const material = renewed((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
   return {
     server,
     namespace: chosen.value.namespace,
-    headers: async () => ({ ...(await credentials.headers()), ...impersonation(user.value) }),
+    headers: async () => ({ ...(await headers()), ...impersonation(user.value) }),
     tls: async () => {
       // A plugin may hand out a certificate; it is asked before the connection that needs it.
       await credentials.headers();
@@ -44,6 +55,15 @@ export async function kubeconfigIdentity({ clock, files, context }: KubeconfigOp
     refused: () => credentials.forget(),
   };
 }
+
+const isInClear = ({ protocol, hostname }: URL): boolean => protocol === "http:" && !isLoopbackHost(hostname);
+
+/** Not `…_TOKEN=true`: the log takes what follows for the token, and hides it. */
+const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
+  refusal(
+    [file],
+    `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set KUBE_ALLOW_INSECURE_TOKEN to true`,
+  );
 
 const isPlain = (user: UserEntry): boolean => user.exec === undefined && user["auth-provider"] === undefined;
 

@@ -13,6 +13,8 @@ export interface IdentityOptions {
   readonly kubeconfig?: string | undefined;
   /** Which context of them; their current one unless told. */
   readonly context?: string | undefined;
+  /** KUBE_ALLOW_INSECURE_TOKEN: a kubeconfig's token or password may go unencrypted over http://. */
+  readonly allowInsecureToken?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where a pod finds its service account, and a person's home. Only tests say otherwise. */
   readonly serviceAccount?: string;
@@ -21,18 +23,19 @@ export interface IdentityOptions {
 
 /** The kubeconfig given, or the pod's own service account, or outside a cluster the person's own kubeconfig. */
 export async function loadIdentity(options: IdentityOptions): Promise<Identity> {
-  const { clock, environment, context, serviceAccount = SERVICE_ACCOUNT } = options;
+  const { clock, environment, context, allowInsecureToken, serviceAccount = SERVICE_ACCOUNT } = options;
   const files = (options.kubeconfig ?? "").split(delimiter).filter((file) => file !== "");
-  if (files.length > 0) return fromFiles({ clock, files, context });
+  if (files.length > 0) return fromFiles({ clock, files, context, allowInsecureToken });
   const token = join(serviceAccount, "token");
   if (environment.KUBERNETES_SERVICE_HOST !== undefined && existsSync(token)) {
     return inClusterIdentity({ clock, environment, serviceAccount });
   }
   const own = join(options.home ?? homedir(), ".kube", "config");
-  if (existsSync(own)) return fromFiles({ clock, files: [own], context });
+  if (existsSync(own)) return fromFiles({ clock, files: [own], context, allowInsecureToken });
   throw new JoulieError(
     "JOULIE_E_KUBE_IDENTITY",
-    `no way to a cluster: KUBECONFIG is not set, this is not a pod with a service account (${token}), and there is no ${own}`,
+    `no cluster: KUBECONFIG is not set, this is not a pod with a service account (${token}), and there is no ${own}; ` +
+      "set KUBECONFIG, or run joulie demo, which needs no cluster",
   );
 }
 

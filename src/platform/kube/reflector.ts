@@ -1,3 +1,4 @@
+import { apiGroup } from "../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Logger } from "../log/index.ts";
@@ -9,7 +10,7 @@ import { type Finding, IdleWatchdog } from "./idle-watchdog.ts";
 import { Mirror } from "./mirror.ts";
 import type { KubeObject } from "./object.ts";
 import { readPages } from "./pages.ts";
-import type { Resource } from "./resource.ts";
+import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "./resource.ts";
 import { type Backoff, waitAfterError } from "./retry.ts";
 import { type ChangeListener, type IndexFunctions, Store, type StoreView } from "./store.ts";
 import { probe } from "./watch-probe.ts";
@@ -63,6 +64,7 @@ export class Reflector<Value, Index extends string = never> {
   #hasSynced = false;
   #lastContact: MonotonicInstant | undefined;
   #openedAt: MonotonicInstant | undefined;
+  #missingDefinition: string | undefined;
 
   constructor(options: ReflectorOptions<Value, Index>) {
     const { idleLimit = LONGEST_SILENCE, resource, log, onChange } = options;
@@ -91,6 +93,11 @@ export class Reflector<Value, Index extends string = never> {
   /** Whether the store has shown the whole state of the server at least once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** Why the server cannot list the kind: `the CustomResourceDefinition … is not installed`; undefined where it can. */
+  get missingDefinition(): string | undefined {
+    return this.#missingDefinition;
   }
 
   /** Since when nothing was heard of the server; undefined before the first time. */
@@ -166,6 +173,7 @@ export class Reflector<Value, Index extends string = never> {
     });
     signal.throwIfAborted();
     this.#mirror.endList(resourceVersion);
+    this.#defined();
     this.#hasSynced = true;
     this.#synced.resolve();
   }
@@ -223,12 +231,31 @@ export class Reflector<Value, Index extends string = never> {
     });
   }
 
+  /** Once per absence: it is tried again for as long as it takes, and nothing more can be said about it. */
+  #undefined(): void {
+    if (this.#missingDefinition !== undefined) return;
+    const { log, resource } = this.#options;
+    this.#missingDefinition = missingDefinition(resource);
+    log.error({ kind: resource.kind }, `${this.#missingDefinition}; ${remedyOfMissingDefinition}`);
+  }
+
+  #defined(): void {
+    if (this.#missingDefinition === undefined) return;
+    const { log, resource } = this.#options;
+    this.#missingDefinition = undefined;
+    log.info({ kind: resource.kind }, `${definitionOf(resource)} is installed`);
+  }
+
   #heard(): void {
     this.#lastContact = this.#options.clock.monotonic();
   }
 
   #report(error: unknown, failures: number): void {
     const { log, resource } = this.#options;
+    if (resource.group === apiGroup && isApiError(error, "notFound")) {
+      this.#undefined();
+      return;
+    }
     const facts = { kind: resource.kind, failures, err: error };
     // One line when it starts and one now and then: an outage of an hour is not a thousand lines.
     if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
@@ -236,6 +263,14 @@ export class Reflector<Value, Index extends string = never> {
     } else log.warn(facts, "the watch broke off; trying again");
   }
 }
+
+/** What is not read yet, by name, with the reason where a CustomResourceDefinition is not installed: for /readyz. */
+export const unreadOf = (
+  reflectors: Readonly<Record<string, Pick<Reflector<unknown>, "hasSynced" | "missingDefinition">>>,
+): readonly string[] =>
+  Object.entries(reflectors)
+    .filter(([, { hasSynced }]) => !hasSynced)
+    .map(([name, { missingDefinition: why }]) => (why === undefined ? name : `${name} (${why})`));
 
 /** The server no longer knows, or does not yet know, the moment we would go on from. */
 function isPlaceLost(error: unknown): boolean {

@@ -8,6 +8,11 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
+/** What to tell of a kind of ours that the server does not know, and what to do about it. */
+export const definitionOf = ({ group, plural }: Resource): string => `the CustomResourceDefinition ${plural}.${group}`;
+export const missingDefinition = (resource: Resource): string => `${definitionOf(resource)} is not installed`;
+export const remedyOfMissingDefinition = 'install it with "kubectl apply -f charts/joulie/crds"; trying again';
+
 /** `/apis/joulie.io/v1alpha1/nodetwins`, with the namespace and name asked for. Throws for one that names nothing. */
 export function pathOf(
   resource: Resource,

@@ -30,6 +30,8 @@ export const resources = {
   leases: namespaced("coordination.k8s.io", "v1", "leases", "Lease"),
   events: namespaced("events.k8s.io", "v1", "events", "Event"),
   nodeMetrics: cluster("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics"),
+  tokenReviews: cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview"),
+  subjectAccessReviews: cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"),
   nodeHardwares: ours(nodeHardwareKind),
   nodeTwins: ours(nodeTwinKind),
   nodePowerProfiles: ours(nodePowerProfileKind),

@@ -49,6 +49,29 @@ describe("a locked folder", () => {
   it("fails where there can be no lock", async () => {
     await writeFile(join(folder, "file"), "");
     await expect(lockFolder(join(folder, "file"))).rejects.toThrow(/EEXIST|ENOTDIR/);
-    await expect(lockFolder(join(folder, "x".repeat(150)))).rejects.toThrow(/EINVAL|ENAMETOOLONG/);
+  });
+
+  it("is locked as well where its path is longer than the address of a socket", async () => {
+    const long = join(folder, "x".repeat(150));
+    const mine = await lockFolder(long);
+    expect(mine).toBeDefined();
+    expect(await lockFolder(long)).toBeUndefined();
+    await mine?.release();
+    expect(await readdir(long)).toEqual([]);
+  });
+
+  it("removes what killed processes left, also one that was killed before it had published its lock", async () => {
+    const program = `
+      const { createServer } = require("node:net");
+      for (const name of ["lock-1.sock", "lock-2.new"]) createServer().listen(process.argv[1] + "/" + name);
+      setTimeout(() => process.kill(process.pid, "SIGKILL"), 50);`;
+    await expect(promisify(execFile)(process.execPath, ["-e", program, folder])).rejects.toMatchObject({
+      signal: "SIGKILL",
+    });
+    expect(await readdir(folder)).toHaveLength(2);
+    const mine = await lockFolder(folder);
+    expect(mine).toBeDefined();
+    expect(await readdir(folder)).toHaveLength(1);
+    await mine?.release();
   });
 });

@@ -1,51 +1,118 @@
-import { mkdir, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "../clock/index.ts";
+import { jittered, systemRandom } from "../random/index.ts";
 
 export interface FolderLock {
   release(): Promise<void>;
 }
 
-const NAME = "lock.sock";
-/** A socket that is found dead is removed, and the place tried for again. */
-const TRIES = 3;
+/** Names of locks: each process has one of its own, which no other process ever uses. */
+const LOCK = /^lock.*\.sock$/;
+/** A socket on its way to become a lock. */
+const UNPUBLISHED = /^lock.*\.new$/;
+/** Processes that start at the same moment see each other and all withdraw; after a random pause one is first. */
+const TRIES = 5;
+const PAUSE = milliseconds(40);
+const SPREAD = 0.9;
+/** What a socket's address holds, with a reserve. */
+const LONGEST_ADDRESS = 100;
 
 /**
- * Takes a folder for this process; undefined where a living one has it. The lock is a socket that its owner listens on: it dies
- * with its process, and says so to processes of other containers, too, where a process id would mean somebody else.
+ * Takes a folder for this process; undefined where a living one has it. A lock is a socket that its owner listens on: it dies
+ * with its process, and processes in other containers can tell, where a process id would mean another process.
+ *
+ * Two processes never both own the folder, also where both find a dead owner. Each publishes a socket under a name of its own
+ * and then looks at all others: whichever publishes last sees the other one, and withdraws. A dead name never comes back to
+ * life, so removing it can never remove a lock that another process holds.
  * Fails where the folder can hold no socket.
  */
 export async function lockFolder(directory: string): Promise<FolderLock | undefined> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, NAME);
-  for (let turn = 0; turn < TRIES; turn++) {
-    const server = await listenOn(path);
-    if (server !== undefined) return { release: async () => closed(server) };
-    if (await isAlive(path)) return undefined;
-    await rm(path, { force: true });
+  const folder = await open(directory, "r");
+  // The kernel's own name of the folder is short, however long its path is.
+  const addressOf = (name: string): string => {
+    const path = join(directory, name);
+    return Buffer.byteLength(path) <= LONGEST_ADDRESS ? path : `/proc/self/fd/${folder.fd}/${name}`;
+  };
+  try {
+    for (let tried = 1; ; tried++) {
+      if (await hasOwner(directory, addressOf)) return undefined;
+      const mine = await publish(directory, addressOf);
+      if (mine !== undefined) {
+        if (!(await hasOwner(directory, addressOf, mine.name))) return { release: async () => release(mine) };
+        await release(mine);
+      }
+      if (tried === TRIES) return undefined;
+      await systemClock.sleep(jittered(PAUSE, SPREAD, systemRandom));
+    }
+  } finally {
+    await folder.close();
   }
-  return undefined;
 }
 
-/** Undefined where something of that name is there. */
-async function listenOn(path: string): Promise<Server | undefined> {
+type AddressOf = (name: string) => string;
+
+interface Published {
+  readonly name: string;
+  readonly path: string;
+  readonly server: Server;
+}
+
+/** Undefined where another process took the socket for a dead one before it listened. */
+async function publish(directory: string, addressOf: AddressOf): Promise<Published | undefined> {
+  const id = randomBytes(6).toString("hex");
+  const [unpublished, name] = [`lock-${id}.new`, `lock-${id}.sock`];
+  const server = await listenOn(addressOf(unpublished));
+  const path = join(directory, name);
+  try {
+    // Only now, as it listens: nobody takes a lock for dead between its name and its life.
+    await rename(join(directory, unpublished), path);
+    return { name, path, server };
+  } catch (error) {
+    await closed(server);
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function release({ path, server }: Published): Promise<void> {
+  await rm(path, { force: true });
+  await closed(server);
+}
+
+/** Whether another process has the folder, or is about to. Removes what dead ones left. */
+async function hasOwner(directory: string, addressOf: AddressOf, self?: string): Promise<boolean> {
+  const names = await readdir(directory);
+  const others = names.filter((name) => (LOCK.test(name) || UNPUBLISHED.test(name)) && name !== self);
+  const alive = await Promise.all(
+    others.map(async (name) => {
+      if (await isAlive(addressOf(name))) return LOCK.test(name);
+      await rm(join(directory, name), { force: true });
+      return false;
+    }),
+  );
+  return alive.includes(true);
+}
+
+async function listenOn(address: string): Promise<Server> {
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
-    server.once("error", (error) => {
-      if (codeOf(error) === "EADDRINUSE") resolve(undefined);
-      else reject(error);
-    });
-    server.listen(path, () => {
+    server.once("error", reject);
+    server.listen(address, () => {
       server.unref();
       resolve(server);
     });
   });
 }
 
-/** Whoever must not even ask cannot tell that it is dead. */
-async function isAlive(path: string): Promise<boolean> {
+/** A process that may not ask cannot tell that the owner is dead. */
+async function isAlive(address: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(path);
+    const socket = connect(address);
     socket.once("connect", () => {
       socket.destroy();
       resolve(true);
@@ -54,7 +121,6 @@ async function isAlive(path: string): Promise<boolean> {
   });
 }
 
-/** The name goes with it. */
 async function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

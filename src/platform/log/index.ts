@@ -9,5 +9,5 @@ export {
   logFormats,
   logLevels,
 } from "./logger.ts";
-export { printable } from "./printable.ts";
+export { printable, printableLine, wordsOnly } from "./printable.ts";
 export { redactText } from "./redact.ts";

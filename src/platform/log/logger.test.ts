@@ -97,6 +97,54 @@ describe("createLogger", () => {
     expect(lines[1]).not.toContain("\u001b");
   });
 
+  /** Clears the screen, rings, turns the direction of what follows, and begins a line that looks like ours. */
+  const HOSTILE =
+    "\u001b[2J\u0007\u009b31m\u0085\u202e\u2066\u200f\u061c\u2028\u2029\u007f\r\n[00:00:00.000] FATAL: forged";
+  const hostileError = () => {
+    const cause = Object.assign(new Error(HOSTILE), { code: HOSTILE });
+    return Object.assign(new Error(HOSTILE, { cause }), { name: HOSTILE, code: HOSTILE, [HOSTILE]: HOSTILE });
+  };
+  const everyField = {
+    [HOSTILE]: HOSTILE,
+    node: HOSTILE,
+    nodes: [HOSTILE, { [HOSTILE]: [HOSTILE] }],
+    // Names that a pretty-printer may give a meaning of their own.
+    name: HOSTILE,
+    hostname: HOSTILE,
+    pid: HOSTILE,
+    caller: HOSTILE,
+    type: "Error",
+    stack: HOSTILE,
+    message: HOSTILE,
+    level: HOSTILE,
+    time: HOSTILE,
+    program: HOSTILE,
+  };
+
+  it("shows a person what a terminal would obey, in every field, key, error and cause", () => {
+    const { lines, log } = captured({ format: "pretty" });
+    log.info(everyField, HOSTILE);
+    log.child(everyField).warn(HOSTILE);
+    log.error({ err: hostileError(), error: hostileError() }, HOSTILE);
+    log.fatal(hostileError());
+    expect(lines).toHaveLength(4);
+    const text = lines.join("");
+    expect(text).not.toMatch(/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+    // Lines of a stack are set in: nothing but a line of ours begins at the left.
+    expect(text).not.toMatch(/^\[00:00:00\.000\] FATAL: forged/m);
+    expect(text).toContain("\\u001b[2J\\u0007\\u009b31m\\u0085\\u202e");
+    expect(text).toMatch(/^ +at .*logger\.test\.ts/m);
+  });
+
+  it("keeps data exact in JSON, which stays one valid object a line", () => {
+    const { lines, log } = captured();
+    log.info({ node: HOSTILE, nodes: [HOSTILE] }, HOSTILE);
+    log.error({ err: hostileError() }, "failed");
+    for (const line of lines) expect(line.match(/\n/g)).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ node: HOSTILE, nodes: [HOSTILE], msg: HOSTILE });
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject({ err: { code: HOSTILE, message: HOSTILE } });
+  });
+
   it("works from a bundle of one file, on standard output, in both formats", async () => {
     const folder = mkdtempSync(join(tmpdir(), "joulie-log-"));
     try {

@@ -51,11 +51,28 @@ function prettyStream(output: LogDestination, colorize: boolean): DestinationStr
     colorize,
     translateTime: "SYS:HH:MM:ss.l",
     ignore: "program",
-    // pino-pretty keeps line ends in a message; what follows one would look like a line of ours.
-    messageFormat: ({ program, msg }) => printable(`${String(program)}: ${typeof msg === "string" ? msg : ""}`),
+    messageFormat: ({ program, msg }) => `${String(program)}: ${typeof msg === "string" ? msg : ""}`,
     singleLine: true,
   });
-  return { write: (line) => void output.write(pretty(line)) };
+  // pino-pretty itself writes colours and line ends: what is made harmless has to be so before it comes there.
+  return { write: (line) => void output.write(pretty(printableFields(JSON.parse(line)))) };
 }
+
+/** Every text in a line, and every name of a field, as a terminal shows it and does not obey it. A stack keeps its lines. */
+function printableFields(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return name === "stack" ? printableStack(value) : printable(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => printableFields(item));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [printable(key), printableFields(field, key)] as const),
+  );
+}
+
+/** What follows a line end in an error's message is set in, or it would look like a line of ours. */
+const printableStack = (stack: string): string =>
+  stack
+    .split("\n")
+    .map((line, at) => (at === 0 || line.startsWith(" ") ? printable(line) : `    ${printable(line)}`))
+    .join("\n");
 
 const stream = (output: LogDestination): DestinationStream => ({ write: (line) => void output.write(line) });

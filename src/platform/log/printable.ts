@@ -9,3 +9,11 @@ export const printable = (text: string): string =>
     OBEYED_BY_TERMINALS,
     (character) => short[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+
+/** The same for a line of output: the end of the line stays. */
+export const printableLine = (line: string): string =>
+  line.endsWith("\n") ? `${printable(line.slice(0, -1))}\n` : printable(line);
+
+/** A text of others as words on one line: what a terminal would obey is gone. */
+export const wordsOnly = (text: string): string =>
+  text.replaceAll(OBEYED_BY_TERMINALS, " ").replaceAll(/ {2,}/g, " ").trim();

@@ -1,4 +1,5 @@
 export { ConnectionLimiter } from "./connection-limiter.ts";
+export { DebugAccess, type DebugAccessOptions, type TokenCheck } from "./debug-access.ts";
 export { type Check, type Checks, healthReply } from "./health.ts";
 export { listen } from "./listen.ts";
 export type { Page } from "./page.ts";

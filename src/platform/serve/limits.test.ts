@@ -91,7 +91,7 @@ describe("listening and closing", () => {
     idle.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(idle, "data");
     // A keep-alive connection, which must not hold the server open once its answer is out.
-    const slow = raw(served, "GET /debug/slow HTTP/1.1\r\nhost: x\r\n\r\n");
+    const slow = raw(served, "GET /debug/slow HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await begun;
     const closing = served.close();
     await once(idle, "close");
@@ -115,7 +115,7 @@ describe("listening and closing", () => {
       },
       limits: { close: ms(30) },
     });
-    const answer = raw(served, "GET /debug/never HTTP/1.1\r\nhost: x\r\n\r\n");
+    const answer = raw(served, "GET /debug/never HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await begun.promise;
     await served.close();
     expect(await answer).toBe("");

@@ -100,6 +100,16 @@ describe("debug pages", () => {
     expect((await ask(served, "/debug/plan?pretty")).body).toBe('{\n  "node": null,\n  "profile": "eco"\n}\n');
   });
 
+  it("are closed to a page in a browser that leads here by a name of its own; metrics and health are not", async () => {
+    const served = await trial.start({ pages });
+    const asked = async (path: string) =>
+      raw(served, `GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`);
+    const refused = await asked("/debug/plan");
+    expect(refused).toMatch(/^HTTP\/1\.1 403 [^]*DEBUG_ENDPOINTS=true/);
+    expect(refused).not.toContain("eco");
+    for (const path of ["/livez", "/readyz", "/metrics"]) expect(await asked(path)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   it("say when nothing is known", async () => {
     expect((await ask(await trial.start({ pages }), "/debug/none")).status).toBe(404);
   });

@@ -5,6 +5,7 @@ import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import type { Logger } from "../log/index.ts";
 import { ConnectionLimiter } from "./connection-limiter.ts";
+import { DebugAccess } from "./debug-access.ts";
 import { type Checks, healthReply } from "./health.ts";
 import { listen } from "./listen.ts";
 import { type Page, pageReply } from "./page.ts";
@@ -21,6 +22,8 @@ export interface ServeOptions {
   readonly ready?: Checks;
   /** Debug pages by path, such as `/debug/plan`. */
   readonly pages?: Readonly<Record<string, Page>>;
+  /** Who may read them; unset, whoever asks from this machine. */
+  readonly debugAccess?: DebugAccess;
   readonly log: Logger;
   /** Real time: clients do not wait for virtual one. */
   readonly clock: Clock;
@@ -63,7 +66,7 @@ export interface Served {
  */
 const { createServer } = process.getBuiltinModule("node:http");
 
-type Route = (query: URLSearchParams) => Reply | Promise<Reply>;
+type Route = (query: URLSearchParams, request: IncomingMessage) => Reply | Promise<Reply>;
 
 /** A program's own pages: /metrics, /livez, /readyz and what it shows to people who look for a fault. They only tell; nothing here changes anything. */
 export async function serve(options: ServeOptions): Promise<Served> {
@@ -106,7 +109,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
 }
 
-function routesOf({ metrics, live = {}, ready = {}, pages = {} }: ServeOptions) {
+const LOCAL = new DebugAccess({ open: false });
+
+function routesOf({ metrics, live = {}, ready = {}, pages = {}, debugAccess = LOCAL }: ServeOptions) {
   const routes = new Map<string, Route>([
     ["/metrics", () => ({ status: 200, type: metrics.contentType, body: metrics.text() })],
     ["/livez", () => healthReply("live", live)],
@@ -115,7 +120,11 @@ function routesOf({ metrics, live = {}, ready = {}, pages = {} }: ServeOptions) 
   for (const [path, page] of Object.entries(pages)) {
     if (routes.has(path) || !/^\/[^\s?#]*$/.test(path))
       throw new RangeError(`a page cannot be at ${JSON.stringify(path)}`);
-    routes.set(path, async (query) => pageReply(page, query));
+    routes.set(path, async (query, request) => {
+      const refusal = await debugAccess.refusal(request, path);
+      if (refusal !== undefined) return textReply(refusal.status, refusal.message, refusal.headers);
+      return pageReply(page, query);
+    });
   }
   return routes;
 }
@@ -136,7 +145,7 @@ async function answer(
     reply = textReply(405, `${path} can only be read: use GET`, { allow: "GET, HEAD", connection: "close" });
   } else {
     try {
-      reply = await route(new URLSearchParams((request.url ?? "").slice(path.length)));
+      reply = await route(new URLSearchParams((request.url ?? "").slice(path.length)), request);
     } catch (error) {
       log.error({ err: error, path }, "a page failed");
       reply = textReply(500, "this page failed; the program's log says why");

@@ -9,9 +9,11 @@ export type TelemetryErrorKind =
   /** The token or the certificates cannot be read. */
   | "credentials"
   /** A name that makes no URL. */
-  | "bad_url";
+  | "bad_url"
+  /** An endpoint that no variable allows. */
+  | "not_allowed";
 
-/** A call to a source of readings that failed: `message` names the call and says what came back. */
+/** A call to a source of readings that failed: `message` names the call and holds nothing of an answer's body. */
 export class TelemetryError extends Error {
   override readonly name = "TelemetryError";
   readonly kind: TelemetryErrorKind;

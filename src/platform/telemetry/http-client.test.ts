@@ -1,9 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../clock/index.ts";
+import type { EndpointRange } from "../config/index.ts";
+import { EndpointAccess } from "./endpoint-access.ts";
+import { TelemetryError } from "./errors.ts";
 import { FakeServer, type Handler, until } from "./fake-server.ts";
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 
@@ -23,6 +28,12 @@ async function open(handler: Handler, options: Partial<HttpClientOptions> = {}) 
   return { server, http, at: (path: string) => new URL(path, `http://127.0.0.1:${port}`) };
 }
 
+const accessTo = (allowed: readonly EndpointRange[]) =>
+  new EndpointAccess({ variables: [], allowed, hasToken: true, insecureToken: false });
+
+/** Of a server whose port is known only once it listens. */
+const trusted = { of: () => ({ token: true }) } as unknown as EndpointAccess;
+
 function file(name: string, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), "joulie-telemetry-"));
   closers.push(() => rmSync(folder, { recursive: true }));
@@ -41,8 +52,48 @@ describe("HttpClient", () => {
     await expect(http.json({ url: at("/bad?token=x") })).rejects.toMatchObject({
       kind: "status",
       status: 503,
-      message: expect.stringMatching(/^GET http:\/\/127\.0\.0\.1:\d+\/bad: 503 later$/),
+      message: expect.stringMatching(/^GET http:\/\/127\.0\.0\.1:\d+\/bad: answered 503$/),
     });
+  });
+
+  it("keeps what came back out of its errors, whatever it is: they end up in status and logs", async () => {
+    const { http, at } = await open(({ path }) => {
+      if (path === "/redirect") return { status: 302, headers: { location: "http://h/?k=s3cret" }, text: "s3cret" };
+      return path === "/text" ? { text: "s3cret" } : { status: 500, text: "s3cret" };
+    });
+    for (const path of ["/redirect", "/text", "/error"]) {
+      const error = await http.json({ url: at(path) }).catch((one: unknown) => one);
+      expect(error).toBeInstanceOf(TelemetryError);
+      expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("s3cret");
+    }
+    const ssh = createServer((socket) => socket.end("SSH-2.0-s3cret\r\n"));
+    await new Promise<void>((resolve) => {
+      ssh.listen(0, "127.0.0.1", resolve);
+    });
+    closers.push(() => ssh.close());
+    const { port } = ssh.address() as AddressInfo;
+    const error = await http.json({ url: new URL(`http://127.0.0.1:${port}/`) }).catch((one: unknown) => one);
+    expect(error).toMatchObject({ kind: "network" });
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("s3cret");
+  });
+
+  it("calls no endpoint that access refuses, and sends the token where access says so", async () => {
+    const { http, at, server } = await open(() => ({ json: 1 }), {
+      tokenFile: file("token", "s3cret"),
+      access: accessTo([{ kind: "network", address: "127.0.0.1", prefix: 32, family: "ipv4" }]),
+    });
+    const elsewhere = new URL("http://127.0.0.2:1/");
+    await expect(http.json({ url: elsewhere })).rejects.toMatchObject({
+      kind: "not_allowed",
+      message: "http://127.0.0.2:1 is not an allowed endpoint: add it to TELEMETRY_ALLOWED_ENDPOINTS",
+    });
+    await http.json({ url: at("/x") });
+    const open2 = await open(() => ({ json: 1 }), { tokenFile: file("token", "s3cret") });
+    await open2.http.json({ url: open2.at("/x") });
+    expect([...server.received, ...open2.server.received].map(({ headers }) => headers.authorization)).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it("names a host that refuses", async () => {
@@ -59,6 +110,7 @@ describe("HttpClient", () => {
     const tokenFile = file("token", "secret\n");
     const { http, at } = await open(() => ({ status: 307, headers: { location: other.at("/steal").href }, text: "" }), {
       tokenFile,
+      access: trusted,
     });
     await expect(http.json({ url: at("/x") })).rejects.toMatchObject({ kind: "redirect", status: 307 });
     expect(other.server.received).toHaveLength(0);
@@ -106,7 +158,7 @@ describe("HttpClient", () => {
     const tokenFile = file("token", "old\n");
     const { http, at, server } = await open(
       ({ headers }) => ({ status: headers.authorization === "Bearer new" ? 200 : 401, text: "{}" }),
-      { tokenFile },
+      { tokenFile, access: trusted },
     );
     await expect(http.json({ url: at("/x") })).rejects.toMatchObject({ status: 401 });
     writeFileSync(tokenFile, "new");
@@ -122,7 +174,10 @@ describe("HttpClient", () => {
   });
 
   it("names a token file it cannot use", async () => {
-    const { http, at, server } = await open(() => ({ json: 1 }), { tokenFile: "/nowhere/token" });
+    const { http, at, server } = await open(() => ({ json: 1 }), {
+      tokenFile: "/nowhere/token",
+      access: trusted,
+    });
     await expect(http.json({ url: at("/x") })).rejects.toMatchObject({
       kind: "credentials",
       message: expect.stringContaining("/nowhere/token"),
@@ -136,7 +191,7 @@ describe("HttpClient", () => {
     url.username = "me";
     url.password = "p@ss";
     const failure = http.json({ url });
-    await expect(failure).rejects.toThrow("500 without a word");
+    await expect(failure).rejects.toThrow("answered 500");
     await expect(failure).rejects.not.toThrow(/p@ss|p%40ss/);
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
   });

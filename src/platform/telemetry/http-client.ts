@@ -1,7 +1,8 @@
-import { abridged, formatDuration, type Milliseconds } from "../../core/units/index.ts";
+import { formatDuration, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { Agent, buildConnector, send } from "../http/index.ts";
 import { FileValue } from "../kube/index.ts";
+import type { EndpointAccess } from "./endpoint-access.ts";
 import { said, TelemetryError } from "./errors.ts";
 
 export interface HttpClientOptions {
@@ -12,7 +13,9 @@ export interface HttpClientOptions {
   readonly connections?: number;
   /** Bytes of an answer that are held at most. */
   readonly longestBody?: number;
-  /** A file with a bearer token, read again as it is replaced. */
+  /** Where endpoints come from others than who sets the variables: which may be called, and which get the token. */
+  readonly access?: EndpointAccess | undefined;
+  /** A file with a bearer token, read again as it is replaced. Without `access` it goes to no endpoint. */
   readonly tokenFile?: string | undefined;
   /** A file with the authorities to trust instead of the system's. */
   readonly caFile?: string | undefined;
@@ -20,6 +23,8 @@ export interface HttpClientOptions {
 
 export interface HttpCall {
   readonly url: URL;
+  /** The node that the call is about: `{node}` in allowed endpoints stands for it. */
+  readonly node?: string;
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -35,20 +40,23 @@ export interface HttpAnswer {
 
 /**
  * Calls to sources of readings: bounded in time, in bytes and in connections. It follows no redirect: the token would go
- * along to wherever an endpoint points. It asks for no compression, so that a few bytes cannot become gigabytes.
+ * along to wherever an endpoint points. It asks for no compression, so that a few bytes cannot become gigabytes. Its errors
+ * hold nothing of an answer but the status: they end up in statuses that more people read than may call the endpoint.
  */
 export class HttpClient {
   readonly timeout: Milliseconds;
   readonly #clock: Clock;
   readonly #longestBody: number;
+  readonly #access: EndpointAccess | undefined;
   readonly #token: FileValue | undefined;
   readonly #agent: Agent;
 
   constructor(options: HttpClientOptions) {
-    const { clock, timeout, connections = 8, longestBody = 2 ** 20, tokenFile, caFile } = options;
+    const { clock, timeout, connections = 8, longestBody = 2 ** 20, access, tokenFile, caFile } = options;
     this.timeout = timeout;
     this.#clock = clock;
     this.#longestBody = longestBody;
+    this.#access = access;
     this.#token = tokenFile === undefined ? undefined : credential(tokenFile, clock);
     this.#agent = new Agent({
       connections,
@@ -65,6 +73,8 @@ export class HttpClient {
   async send(call: HttpCall): Promise<HttpAnswer> {
     const { signal, timeout = this.timeout } = call;
     signal?.throwIfAborted();
+    const { refused, token = false } = this.#access?.of(call.url, call.node ?? "") ?? {};
+    if (refused !== undefined) throw new TelemetryError("not_allowed", refused);
     const name = nameOf(call);
     const abort = new AbortController();
     const stop = () => abort.abort(signal?.reason);
@@ -75,13 +85,14 @@ export class HttpClient {
       abort.abort(new Error("late"));
     });
     try {
-      return await this.#exchange(call, abort.signal);
+      return await this.#exchange(call, token, abort.signal);
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
       if (late) throw new TelemetryError("timeout", `${name}: no answer within ${formatDuration(timeout)}`, { cause });
       if (cause instanceof TelemetryError)
         throw new TelemetryError(cause.kind, `${name}: ${cause.message}`, { cause, ...statusOf(cause) });
-      throw new TelemetryError("network", `${name}: no answer: ${said(cause)}`, { cause });
+      // Without its cause: undici's holds the first bytes of an answer that is no HTTP.
+      throw new TelemetryError("network", `${name}: no answer: ${said(cause)}`);
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", stop);
@@ -92,13 +103,12 @@ export class HttpClient {
   async json(call: HttpCall): Promise<unknown> {
     const { status, text } = await this.send(call);
     if (status < 200 || status > 299)
-      throw new TelemetryError("status", `${nameOf(call)}: ${status} ${abridged(text.trim()) || "without a word"}`, {
-        status,
-      });
+      throw new TelemetryError("status", `${nameOf(call)}: answered ${status}`, { status });
     try {
       return JSON.parse(text);
-    } catch (cause) {
-      throw new TelemetryError("garbled", `${nameOf(call)}: the answer is not JSON: ${abridged(text)}`, { cause });
+    } catch {
+      // Without the parser's error, which quotes the text.
+      throw new TelemetryError("garbled", `${nameOf(call)}: the answer is not JSON`);
     }
   }
 
@@ -107,27 +117,29 @@ export class HttpClient {
     await this.#agent.destroy();
   }
 
-  async #exchange({ url, method = "GET", headers, body }: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
+  async #exchange(
+    { url, method = "GET", headers, body }: HttpCall,
+    token: boolean,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
     const answer = await send(this.#agent, {
       origin: url.origin,
       path: url.pathname + url.search,
       method,
-      headers: { accept: "application/json", "user-agent": "joulie", ...this.#authorization(url), ...headers },
+      headers: { accept: "application/json", "user-agent": "joulie", ...this.#authorization(url, token), ...headers },
       body: body ?? null,
       signal,
     });
     const status = answer.statusCode;
     if (status === 401) this.#token?.forget();
     const text = await boundedText(answer.body, this.#longestBody);
-    if (status >= 300 && status < 400) {
-      const to = abridged(String(answer.headers.location ?? "nowhere"));
-      throw new TelemetryError("redirect", `${status} points to ${to}; redirects are not followed`, { status });
-    }
+    if (status >= 300 && status < 400)
+      throw new TelemetryError("redirect", `answered ${status}; redirects are not followed`, { status });
     return { status, text };
   }
 
-  #authorization({ username, password }: URL): Readonly<Record<string, string>> {
-    if (this.#token !== undefined) return { authorization: `Bearer ${this.#token.get()}` };
+  #authorization({ username, password }: URL, token: boolean): Readonly<Record<string, string>> {
+    if (this.#token !== undefined && token) return { authorization: `Bearer ${this.#token.get()}` };
     if (username === "" && password === "") return {};
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };

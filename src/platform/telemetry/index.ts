@@ -1,4 +1,5 @@
 export { type DropReason, isStale, STALE_AFTER } from "./drops.ts";
+export { type Access, EndpointAccess, type EndpointAccessOptions } from "./endpoint-access.ts";
 export { TelemetryError, type TelemetryErrorKind } from "./errors.ts";
 export {
   type FacilityFigure,

@@ -20,6 +20,17 @@ const element = z.object({
   metric: z.record(z.string(), z.string()).catch({}),
   value: point.optional().catch(undefined),
 });
+/** Prometheus's own words. What its `error` says beside them is part of an answer, and is not passed on. */
+const errorTypes = [
+  "bad_data",
+  "canceled",
+  "execution",
+  "internal",
+  "not_acceptable",
+  "not_found",
+  "timeout",
+  "unavailable",
+] as const;
 const answer = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("success"),
@@ -28,7 +39,7 @@ const answer = z.discriminatedUnion("status", [
       z.object({ resultType: z.literal("scalar"), result: point }),
     ]),
   }),
-  z.object({ status: z.literal("error"), errorType: z.string().catch("error"), error: z.string().catch("") }),
+  z.object({ status: z.literal("error"), errorType: z.enum(errorTypes).optional().catch(undefined) }),
 ]);
 type Answer = z.output<typeof answer>;
 
@@ -52,12 +63,13 @@ export class PrometheusClient {
   }
 
   /** Sent as a form: a query for hundreds of racks is longer than servers take in a URL. */
-  async query(expression: string, signal?: AbortSignal): Promise<readonly Sample[]> {
+  async query(expression: string, signal?: AbortSignal, node = ""): Promise<readonly Sample[]> {
     // Told to the server too, or it goes on with what nobody waits for.
     const timeout = String(inSeconds(this.#http.timeout));
     const reply = await this.#http.send({
       method: "POST",
       url: this.#url,
+      node,
       headers: { "content-type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams({ query: expression, timeout }).toString(),
       signal,
@@ -66,14 +78,13 @@ export class PrometheusClient {
     // A proxy may answer 502 with a page of its own, and Prometheus answers 422 with its reason in JSON.
     if (reply.status < 200 || reply.status > 299 || read?.status === "error")
       throw this.#refusal(expression, reply, read);
-    if (read === undefined)
-      throw this.#error("garbled", `not an instant vector: ${abridged(reply.text)}`, expression, reply);
+    if (read === undefined) throw this.#error("garbled", "the answer is no instant vector", expression, reply);
     return samplesOf(read);
   }
 
   #refusal(expression: string, reply: HttpAnswer, read: Answer | undefined): TelemetryError {
-    const why = read?.status === "error" ? `${read.errorType}: ${read.error}` : abridged(reply.text.trim());
-    return this.#error("status", `${reply.status} ${why}`, expression, reply);
+    const type = read?.status === "error" ? read.errorType : undefined;
+    return this.#error("status", `answered ${reply.status}${type === undefined ? "" : ` ${type}`}`, expression, reply);
   }
 
   #error(kind: "status" | "garbled", what: string, expression: string, { status }: HttpAnswer): TelemetryError {

@@ -73,9 +73,10 @@ describe("joulie agent restore", () => {
     await service.close();
   });
 
-  const byHand = async (): Promise<{ code: number; text: string }> => {
+  const allowed = { TELEMETRY_ALLOWED_ENDPOINTS: "loopback" };
+  const byHand = async (env: Readonly<Record<string, string>> = allowed): Promise<{ code: number; text: string }> => {
     const machine = { isTerminal: false, exists: () => false };
-    const parsed = parseConfig(restoreConfig, { env: {}, flags: {}, machine, known: [] });
+    const parsed = parseConfig(restoreConfig, { env, flags: {}, machine, known: [] });
     if (!parsed.ok) throw new Error("no configuration");
     let text = "";
     const { disk: files, clock, machine: host } = trial;
@@ -86,24 +87,30 @@ describe("joulie agent restore", () => {
     return { code: await running, text };
   };
 
-  it("puts back what the journal knows, on the host and over HTTP, and only once", async () => {
+  it("puts back what the journal knows, on the host and over HTTP where a variable allows it, and only once", async () => {
     await trial.route("own", {
       target: { scope: "node", nodeName: "a" },
       controls: { gpu: { type: "http", http: { endpoint: service.control } } },
     });
     await trial.label("a", { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
     await trial.target("a", { cpu: { packagePowerCapWatts: 200 }, gpu: { powerCap: { capWattsPerGpu: 400 } } });
-    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false", ...allowed });
     await trial.until(
       () => service.node("a").capWattsPerGpu === 400 && trial.machine.rapl.limits.get("package-1") === 200,
     );
     await agent.stop();
-    const { code, text } = await byHand();
-    expect(text.trim().split("\n").toSorted()).toEqual([
-      "a http gpus: restored",
+    const asked = service.asked.length;
+    const refused = await byHand({});
+    expect(refused.code).toBe(1);
+    expect(refused.text.trim().split("\n").toSorted()).toEqual([
+      "1 of 3 are not restored; they stay in the journal, so that this can be tried again",
+      expect.stringMatching(/^a http gpus: not restored: .*add it to TELEMETRY_ALLOWED_ENDPOINTS$/),
       "rapl package-0: restored",
       "rapl package-1: restored",
     ]);
+    expect(service.asked).toHaveLength(asked);
+    const { code, text } = await byHand();
+    expect(text).toBe("a http gpus: restored\n");
     expect(code).toBe(0);
     expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
     expect(service.node("a").capWattsPerGpu).toBe(700);
@@ -138,5 +145,63 @@ describe("joulie agent restore", () => {
     expect(text).toContain("rapl package-0: not restored: not as root");
     expect(text).toContain("2 of 2 are not restored");
     expect(trial.disk.boards).toEqual(["package-0", "package-1"]);
+  });
+
+  const cappedAndEnded = async (): Promise<void> => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(5);
+    await agent.stop();
+  };
+
+  it("fails where the journal is damaged, and names the file and the limits in force", async () => {
+    await cappedAndEnded();
+    trial.disk.files.set("originals.json", "{");
+    trial.disk.files.delete("originals.previous.json");
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("/var/lib/joulie/originals.json cannot be used");
+    expect(text).not.toContain("nothing to restore");
+    expect(text).toContain("rapl package-0: 200 W of at most 350 W");
+    expect(text).toContain("rapl package-1: 200 W of at most 350 W");
+    expect(text).toContain("cpufreq policies: 1 at most 3800 MHz");
+    // And again, until somebody has looked and removed the file.
+    expect((await byHand()).code).toBe(1);
+    trial.disk.files.delete("originals.damaged.json");
+    expect((await byHand()).code).toBe(0);
+  });
+
+  it("fails where the journal cannot be read, and leaves it for the next try", async () => {
+    await cappedAndEnded();
+    const read = trial.disk.read.bind(trial.disk);
+    trial.disk.read = async () => {
+      throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+    };
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("/var/lib/joulie/originals.json cannot be read: EIO");
+    expect(text).toContain("rapl package-0: 200 W");
+    trial.disk.read = read;
+    expect((await byHand()).code).toBe(0);
+    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
+  });
+
+  it("restores what the file before the damaged one knows, and fails all the same", async () => {
+    await cappedAndEnded();
+    trial.disk.files.set("originals.json", "");
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("rapl package-0: restored");
+    expect(text).toContain("rapl package-0: 350 W of at most 350 W");
+  });
+
+  it("fails where the journal still lists what was restored, because the disk is full", async () => {
+    await cappedAndEnded();
+    trial.disk.refusal = new Error("ENOSPC: no space left on device");
+    const { code, text } = await byHand();
+    expect(code).toBe(1);
+    expect(text).toContain("rapl package-0: restored");
+    expect(text).toContain("ENOSPC");
+    expect(text).toContain("run it again");
   });
 });

@@ -5,11 +5,15 @@ import {
   address,
   choice,
   configOf,
+  debugEndpoints,
+  defaultRanges,
   duration,
+  endpointRanges,
   everyProgram,
   flag,
   flagsOnly,
   group,
+  hardwareCatalogPath,
   integer,
   labelSelector,
   needs,
@@ -34,6 +38,7 @@ export const agentConfig = configOf(
       NODE_NAME: objectName({ about: "The node to control in daemonset mode, from the downward API." }),
       RECONCILE_INTERVAL: duration({ default: "20s", about: "How often targets are enforced and readings reported." }),
       METRICS_ADDR: address({ default: ":8080", about: "Where metrics, health and debug pages are served." }),
+      DEBUG_ENDPOINTS: debugEndpoints(),
       SIMULATE_ONLY: flag({ default: "false", about: "Report what would be done, and touch nothing." }),
       STATE_DIR: path({ default: "/var/lib/joulie", about: "Where original limits are kept until they are restored." }),
       RESTORE_ON_EXIT: flag({ default: "true", about: "Restore the original limits when the agent stops." }),
@@ -48,11 +53,7 @@ export const agentConfig = configOf(
       }),
     }),
     ...group("Hardware", {
-      HARDWARE_CATALOG_PATH: path({
-        default: "embedded",
-        or: "embedded",
-        about: "A YAML file that adds to the built-in catalogue of CPUs and GPUs and overrides it.",
-      }),
+      HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
       HOST_SYS_ROOT: path({
         derived: {
           text: "/host-sys, else /sys",
@@ -156,7 +157,17 @@ export const agentConfig = configOf(
         max: 300,
         about: "How long one HTTP request for readings or control may take.",
       }),
-      TELEMETRY_HTTP_TOKEN_FILE: path({ about: "A file with the bearer token for HTTP readings and control." }),
+      TELEMETRY_ALLOWED_ENDPOINTS: endpointRanges({
+        derived: { text: "the origins in TELEMETRY_*_HTTP_ENDPOINT, and loopback in pool mode", from: namedEndpoints },
+        about: "Which endpoints a TelemetryProfile may name. Origins get the token, CIDRs and loopback do not.",
+      }),
+      TELEMETRY_HTTP_TOKEN_FILE: path({
+        about: "A file with the bearer token for HTTP readings and control; it goes to origins in variables only.",
+      }),
+      TELEMETRY_ALLOW_INSECURE_TOKEN: flag({
+        default: "false",
+        about: "Send the token over http:// as well, where others can read it; loopback needs no permission.",
+      }),
       TELEMETRY_HTTP_CA_FILE: path({ about: "A file with the certificate authorities to trust for HTTPS endpoints." }),
     }),
     ...everyProgram,
@@ -196,8 +207,15 @@ const machine = {
 /** `joulie agent restore`. */
 export const restoreConfig = configOf({
   ...machine,
+  AGENT_MODE: agentConfig.shape.AGENT_MODE,
+  TELEMETRY_CPU_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_CPU_HTTP_ENDPOINT,
+  TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT,
+  TELEMETRY_GPU_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_GPU_HTTP_ENDPOINT,
+  TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT,
   TELEMETRY_HTTP_TIMEOUT_SECONDS: agentConfig.shape.TELEMETRY_HTTP_TIMEOUT_SECONDS,
+  TELEMETRY_ALLOWED_ENDPOINTS: agentConfig.shape.TELEMETRY_ALLOWED_ENDPOINTS,
   TELEMETRY_HTTP_TOKEN_FILE: agentConfig.shape.TELEMETRY_HTTP_TOKEN_FILE,
+  TELEMETRY_ALLOW_INSECURE_TOKEN: agentConfig.shape.TELEMETRY_ALLOW_INSECURE_TOKEN,
   TELEMETRY_HTTP_CA_FILE: agentConfig.shape.TELEMETRY_HTTP_CA_FILE,
 });
 export type RestoreConfig = z.output<typeof restoreConfig>;
@@ -212,6 +230,19 @@ export const probeConfig = configOf({
   }),
 });
 export type ProbeConfig = z.output<typeof probeConfig>;
+
+export const endpointVariables = [
+  "TELEMETRY_CPU_HTTP_ENDPOINT",
+  "TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT",
+  "TELEMETRY_GPU_HTTP_ENDPOINT",
+  "TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT",
+] as const;
+
+/** On a node, loopback leads to the kubelet and to whatever else trusts the host; a pool's pod has nothing there but a simulator. */
+function namedEndpoints(texts: Texts): string {
+  const urls = endpointVariables.map((name) => texts[name]);
+  return defaultRanges(urls, texts["AGENT_MODE"] === "pool");
+}
 
 /** Five characters or more after the dash are the random ending of a Deployment's or DaemonSet's pod, even if all are digits. */
 function shardOfPod(texts: Texts): string | undefined {

@@ -28,7 +28,7 @@ export class ControlService {
   readonly authorizations = new Set<string | undefined>();
   /** Nodes that never answer. */
   readonly silent = new Set<string>();
-  /** What an action is answered with in place of being done. */
+  /** What an action, or an action on one node (`node-1 dvfs.set_throttle_pct`), is answered with in place of being done. */
   readonly answers = new Map<
     string,
     { readonly status?: number; readonly body: unknown; readonly location?: string }
@@ -46,6 +46,10 @@ export class ControlService {
       this.#server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, resolve);
     });
     this.#url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get origin(): string {
+    return this.#url;
   }
 
   get telemetry(): string {
@@ -109,7 +113,7 @@ export class ControlService {
     } else {
       const command = { path, ...(JSON.parse(text) as Omit<Command, "path">) };
       this.commands.push(command);
-      const own = this.answers.get(command.action);
+      const own = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
       if (own !== undefined) {
         reply(own.body, own.status, own.location === undefined ? {} : { location: own.location });
         return;

@@ -5,6 +5,7 @@ import type { EnergyMeter, HostFacts, PowerCapBackend, ThrottleBackend } from ".
 import { cpuStatus } from "./discovered-cpu.ts";
 import { gpuStatus } from "./discovered-gpu.ts";
 import { type BackendFinding, type Findings, worded } from "./findings.ts";
+import { plausibleCpu, plausibleGpu } from "./plausible-range.ts";
 
 /** What a machine can be asked. */
 export interface DiscoverySources {
@@ -16,13 +17,20 @@ export interface DiscoverySources {
   readonly gpuCaps: readonly PowerCapBackend[];
 }
 
-/** Looks at a machine and says what it is made of and what works on it. Writes nothing to it. */
+export interface DiscoveryOptions {
+  /** Whether limits may be written back as they are, to prove that they can be set. Otherwise nothing is written at all. */
+  readonly mayWrite: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Looks at a machine and says what it is made of and what works on it. */
 export async function discoverHardware(
   sources: DiscoverySources,
   node: Node,
   catalogue: Catalogue,
-  signal?: AbortSignal,
+  { mayWrite, signal }: DiscoveryOptions = { mayWrite: false },
 ): Promise<NodeHardwareStatus> {
+  if (mayWrite) for (const backend of sources.cpuCaps) await backend.prove?.(signal);
   return hardwareStatus(await look(sources, signal), node, catalogue);
 }
 
@@ -59,8 +67,9 @@ function hardwareStatus(findings: Findings, node: Node, catalogue: Catalogue): N
   const { facts } = findings;
   const found = { cpu: cpuStatus(findings), gpu: gpuStatus(findings.gpu) };
   const view = hardwareView(node, found, { catalogue });
-  const cpu = { ...found.cpu, ...explained(found.cpu, view.cpu, "CPU") };
-  const gpu = hinted(found.gpu, view.gpu !== undefined);
+  const believed = plausibleCpu(found.cpu, view.cpu);
+  const cpu = { ...believed, ...explained(believed, view.cpu, "CPU") };
+  const gpu = hinted(view.gpu === undefined ? found.gpu : plausibleGpu(found.gpu, view.gpu), view.gpu !== undefined);
   const described = view.gpu === undefined ? gpu : { ...gpu, ...explained(gpu, view.gpu, "GPU") };
   const { controlAvailable: cpuControl = false, telemetryAvailable: cpuTelemetry = false } = cpu;
   const { controlAvailable: gpuControl = false, telemetryAvailable: gpuTelemetry = false } = described;
@@ -91,7 +100,6 @@ interface Named {
   readonly match: "exact" | "proxy" | "generic";
   readonly reason: string;
   readonly model?: string;
-  readonly warning?: string;
 }
 
 /** What the catalogue adds: the model in its spelling, and how far its figures are those of this very part. */
@@ -100,7 +108,6 @@ function explained({ rawModel, quality, warnings = [] }: Explained, view: Named,
   const more = [
     fromLabels ? `the ${device} model is only known from the node's labels` : "",
     view.match === "exact" ? "" : view.reason,
-    view.warning ?? "",
   ];
   const isExact = quality === "exact" && view.match === "exact" && !fromLabels;
   return {
@@ -125,14 +132,14 @@ const worst = (parts: readonly (HardwareQuality | undefined)[]): HardwareQuality
 /** What stands in for a part may be its smaller brother: how far beyond its rating the firmware is still believed. */
 const MOST_OVER_STAND_IN = 1.5;
 
-/** What the catalogue says a package is rated for and can be set to at most, for parts that do not say so themselves. */
+/** What the catalogue says a package is rated for and can be set to, for parts that do not say so themselves. */
 export function catalogueLimits(
   model: string | undefined,
   catalogue: Catalogue,
-): { readonly rated?: Watts; readonly most?: Watts } {
+): { readonly rated?: Watts; readonly least?: Watts | undefined; readonly most?: Watts } {
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdp.value;
   const most = match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MOST_OVER_STAND_IN;
-  return { rated, most: watts(most) };
+  return { rated, least: entry.configurable?.min.value, most: watts(most) };
 }

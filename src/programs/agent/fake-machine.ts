@@ -1,5 +1,5 @@
 // A machine in memory, for tests: packages, GPUs and a throttle that do what a test says.
-import type { NodeHardwareStatus } from "../../core/api/index.ts";
+import type { Node, NodeHardwareStatus } from "../../core/api/index.ts";
 import type { CapDevice, WriteOutcome } from "../../core/control/index.ts";
 import { joules, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -10,7 +10,7 @@ import type {
   PowerCapBackend,
   ThrottleBackend,
 } from "../../platform/hardware/index.ts";
-import type { Frequency, HostMachine } from "./host.ts";
+import type { DiscoverOptions, Frequency, HostMachine } from "./host.ts";
 
 class FakeCaps implements PowerCapBackend {
   readonly name: string;
@@ -178,7 +178,7 @@ export class FakeMachine implements HostMachine {
     return [this.rapl, this.gpu, this.throttle].flatMap(({ writes }) => writes);
   }
 
-  async discover(): Promise<NodeHardwareStatus> {
+  async discover(_node?: Node, _signal?: AbortSignal, _options?: DiscoverOptions): Promise<NodeHardwareStatus> {
     this.discoveries++;
     return this.hardware;
   }

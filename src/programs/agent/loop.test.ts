@@ -70,8 +70,10 @@ describe("a node's CPUs", () => {
     await trial.target("a", { cpu: { packagePowerCapWatts: 5000 } });
     trial.start();
     await trial.pass(2);
-    expect(trial.machine.rapl.writes).toEqual(["cap package-0 200", "cap package-1 200"]);
-    expect((await trial.told())?.cpu?.message).toContain("5000 W asked for, clamped to 200 W: the original limit");
+    expect(trial.machine.rapl.writes).toEqual(["cap package-0 350", "cap package-1 200"]);
+    expect((await trial.told())?.cpu?.message).toContain(
+      "package-1: 5000 W asked for, clamped to 200 W: the original limit",
+    );
   });
 
   it("AGT-17 AGT-20 AGT-21 AGT-22 AGT-38 AGT-39 AGT-40 without RAPL the energy counters drive the throttle, and RAPL's return ends it", async () => {
@@ -201,6 +203,43 @@ describe("a node's GPUs", () => {
     expect(trial.disk.boards).toEqual([]);
   });
 
+  it("AGT-44 the TelemetryProfile says what became of the GPUs: applied, blocked, error or none", async () => {
+    withGpus(1);
+    const host = { type: "host" };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { gpu: host, cpu: host } });
+    const capped = { gpu: { powerCap: { capWattsPerGpu: 300 } } };
+    trial.start();
+    const seen: unknown[] = [];
+    const steps: readonly (() => Promise<void>)[] = [
+      async () => trial.target("a", capped),
+      async () => {
+        trial.machine.gpu.absent = "libnvidia-ml.so.1 is not installed";
+      },
+      async () => {
+        trial.machine.gpu.absent = undefined;
+        trial.machine.gpu.refusal = { result: "error", message: "EIO" };
+        await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 250 } } });
+      },
+      async () => {
+        trial.machine.gpu.refusal = undefined;
+        await trial.untarget("a");
+        await trial.target("a", eco);
+      },
+    ];
+    for (const step of steps) {
+      await step();
+      await trial.pass(25);
+      const { cpu, gpu } = (await trial.profile("own")).status?.control ?? {};
+      seen.push([gpu?.result, gpu?.backend, cpu?.result]);
+    }
+    expect(seen).toEqual([
+      ["applied", "nvml", "none"],
+      ["blocked", "none", "none"],
+      ["error", "nvml", "none"],
+      ["none", "nvml", "applied"],
+    ]);
+  });
+
   it("AGT-47 AGT-48 X-65 without a way to cap GPUs it is blocked with what is missing; the CPUs are capped all the same", async () => {
     await trial.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
     trial.start();
@@ -208,6 +247,21 @@ describe("a node's GPUs", () => {
     expect((await trial.told())?.gpu).toMatchObject({ backend: "none", result: "blocked" });
     expect((await trial.told())?.gpu?.message).toContain("libnvidia-ml.so.1 is not installed");
     expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
+  });
+
+  it("X-65 a node whose taints keep other pods away is capped and reported as any other", async () => {
+    withGpus(1);
+    const taints = [
+      { key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" },
+      { key: "amd.com/gpu", effect: "NoExecute" },
+    ];
+    await trial.hand.mergePatch(resources.nodes, { name: "a" }, { spec: { taints } });
+    await trial.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
+    trial.start();
+    await trial.pass(2);
+    expect(await trial.told()).toMatchObject({ cpu: { result: "applied" }, gpu: { result: "applied" } });
+    expect(trial.machine.gpu.limits.get("GPU-0")).toBe(420);
+    expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
   });
 
   it("a lost board is an error of its own, and the others are capped", async () => {

@@ -2,18 +2,19 @@ import { type CapIntent, cpuCapIntent, gpuCapIntent, type WriteOutcome } from ".
 import type { HardwareView } from "../../core/inventory/index.ts";
 import { percent } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { PowerCapBackend } from "../../platform/hardware/index.ts";
+import type { DeviceKind, PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { Journal, JournalEntry } from "../../platform/journal/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import { CpuDevice, type CpuReport } from "./cpu-device.ts";
 import { GpuDevice } from "./gpu-device.ts";
+import { type GpuPart, GpuWork, HOLD_PATIENCE, TICK_PATIENCE } from "./gpu-work.ts";
 import { type Found, firstPresent, type Host } from "./host.ts";
 import { HttpRoutes } from "./http-routes.ts";
 import { journalName } from "./originals.ts";
 import { type DeviceReport, words } from "./outcomes.ts";
 import { type HostPower, NodeMeter, type NodePower } from "./power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
-import type { ControlRoute, Route } from "./routing.ts";
+import type { ControlRoute, Route, SourceRoute } from "./routing.ts";
 import type { AgentSettings } from "./settings.ts";
 import { Restorer } from "./strays.ts";
 import type { Intent } from "./target.ts";
@@ -29,6 +30,8 @@ export interface NodeControlOptions {
   readonly clock: Clock;
   readonly settings: AgentSettings;
   readonly onThrottle?: (kind: "throttle_up" | "throttle_down") => void;
+  /** A GPU driver that was slow to start has answered: a tick is due. */
+  readonly onFirstGpuAnswer?: () => void;
 }
 
 /** What a tick found and did. */
@@ -58,6 +61,7 @@ export class NodeControl {
   readonly #routes: HttpRoutes;
   readonly #restorer: Restorer;
   readonly #troubles: Troubles;
+  readonly #gpuWork: GpuWork;
 
   constructor(options: NodeControlOptions) {
     const { node, host, journal, http, prometheus, clock, settings } = options;
@@ -75,6 +79,7 @@ export class NodeControl {
     this.#gpu = new GpuDevice({ node, boot, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
     this.#restorer = new Restorer({ host, http, clock });
     this.#troubles = new Troubles(clock);
+    this.#gpuWork = new GpuWork(clock, options.onFirstGpuAnswer);
   }
 
   get dvfs() {
@@ -85,24 +90,36 @@ export class NodeControl {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
     // A GPU driver that hangs must not keep the CPUs waiting: their part goes on beside it.
-    const hostGpus = firstPresent(usesHost && host !== undefined ? [host.gpu] : [], signal);
+    const asked = usesHost && host !== undefined && !this.#gpuWork.isUnderWay;
+    const hostGpus = firstPresent(asked ? [host.gpu] : [], signal);
     hostGpus.catch(() => undefined);
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
-    if (intent.kind === "hold") return { intent, route, power: { ...known, gpu: await gpuPower } };
+    if (intent.kind === "hold") {
+      const { power } = await this.#gpuWork.run(usesHost ? HOLD_PATIENCE : undefined, known, async () => ({
+        power: { ...known, gpu: await gpuPower },
+      }));
+      return { intent, route, power };
+    }
     this.#routes.learn(route, view, known);
-    const stuck = this.#options.settings.simulateOnly ? NOTHING_STUCK : await this.#restoreStrays(route, signal);
     const target = intent.kind === "enforce" ? intent.target : undefined;
-    const gpuPart = async () => {
+    const why = intent.kind === "release" ? intent.why : undefined;
+    const cpuPart = async () => {
+      const stuck = await this.#restoreStrays("cpu", route, signal);
+      const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal);
+      return burdened(cpu, stuck, why, blockedSource(route.cpuSource));
+    };
+    const gpuPart = async (): Promise<GpuPart> => {
+      const stuck = await this.#restoreStrays("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
-      return { power, gpu: await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal) };
+      const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
+      return { power, gpu: gpu && burdened(gpu, stuck, why, blockedSource(route.gpuSource)) };
     };
     const [cpu, { power, gpu }] = await bothOf(
-      this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal),
-      gpuPart(),
+      cpuPart(),
+      this.#gpuWork.run(usesHost ? TICK_PATIENCE : undefined, known, gpuPart),
     );
-    const why = intent.kind === "release" ? intent.why : undefined;
-    return { intent, route, power, cpu: burdened(cpu, stuck.cpu, why), gpu: gpu && burdened(gpu, stuck.gpu, why) };
+    return { intent, route, power, cpu, gpu };
   }
 
   /** Whether something of ours is in force, as far as the journal knows. */
@@ -119,7 +136,12 @@ export class NodeControl {
   async release(signal: AbortSignal): Promise<readonly string[]> {
     if (this.#options.settings.simulateOnly) return [];
     const entries = this.#entries();
-    const failures = await Promise.all(entries.map(async (entry) => this.#restore(entry, signal)));
+    const failures = await Promise.all(
+      entries.map(async (entry) => {
+        if (kindOf(entry) === "gpu") await this.#gpuWork.over();
+        return this.#restore(entry, signal);
+      }),
+    );
     return failures.flatMap((failure) => (failure === undefined ? [] : [failure.message]));
   }
 
@@ -188,26 +210,26 @@ export class NodeControl {
   }
 
   /** What was put in place by a way that the route no longer takes goes back by that way. */
-  async #restoreStrays(route: Route, signal: AbortSignal): Promise<Stuck> {
-    const { host } = this.#options;
-    await this.#forgetOtherBoots(signal);
+  async #restoreStrays(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
+    const { host, settings } = this.#options;
+    if (settings.simulateOnly) return [];
+    const own = () => this.#entries().filter((entry) => kindOf(entry) === kind);
+    await this.#forgetOtherBoots(own(), signal);
     const current = new Set<string>();
     if (route.gpuControl.type === "host" && host !== undefined) current.add(journalName(host.gpu));
     if (route.cpuControl.type === "host" && host !== undefined)
       for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
-    const strays = this.#entries().filter((entry) =>
+    const strays = own().filter((entry) =>
       entry.backend === "http" ? !this.#routes.isCurrent(entry) : !current.has(entry.backend),
     );
     const failures = await Promise.all(strays.map(async (entry) => this.#restoreSometimes(entry, signal)));
-    const stuck = failures.filter((failure) => failure !== undefined);
-    const isGpu = ({ entry }: StuckEntry) => entry.board === "gpus" || entry.backend === "gpu";
-    return { cpu: stuck.filter((one) => !isGpu(one)), gpu: stuck.filter(isGpu) };
+    return failures.filter((failure) => failure !== undefined);
   }
 
   /** An original that a boot has overtaken would undo what the firmware says now. */
-  async #forgetOtherBoots(signal: AbortSignal): Promise<void> {
+  async #forgetOtherBoots(entries: readonly JournalEntry[], signal: AbortSignal): Promise<void> {
     const { journal, host } = this.#options;
-    for (const entry of this.#entries().filter((one) => this.#restorer.isOfAnotherBoot(one))) {
+    for (const entry of entries.filter((one) => this.#restorer.isOfAnotherBoot(one))) {
       if (await this.#restorer.isReset(entry, signal)) journal.drop(entry);
       else if (host?.boot !== undefined) journal.confirm(entry, host.boot);
     }
@@ -246,12 +268,8 @@ interface StuckEntry {
   readonly message: string;
 }
 
-interface Stuck {
-  readonly cpu: readonly StuckEntry[];
-  readonly gpu: readonly StuckEntry[];
-}
-
-const NOTHING_STUCK: Stuck = { cpu: [], gpu: [] };
+const kindOf = ({ board, backend }: JournalEntry): DeviceKind =>
+  board === "gpus" || backend === "gpu" ? "gpu" : "cpu";
 
 const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
   words(`what was set on ${board} by ${backend} could not be restored`, why);
@@ -264,13 +282,17 @@ const unusable = (why: string, intent: CapIntent): DeviceReport => ({
   message: why,
 });
 
+const blockedSource = (source: SourceRoute): string | undefined =>
+  source.type === "unusable" && source.notAllowed === true ? source.why : undefined;
+
 /** Nothing is well while something of ours stays in force that should not. */
 function burdened<Report extends DeviceReport>(
   report: Report,
   stuck: readonly StuckEntry[],
-  why: string | undefined,
+  ...more: readonly (string | undefined)[]
 ): Report {
-  if (stuck.length === 0) return why === undefined ? report : { ...report, message: words(report.message, why) };
+  const message = words(report.message, ...more, ...stuck.map((one) => one.message));
+  if (stuck.length === 0) return { ...report, message };
   const result = stuck.some((one) => one.result === "error") || report.result === "error" ? "error" : "blocked";
-  return { ...report, result, message: words(report.message, why, ...stuck.map(({ message }) => message)) };
+  return { ...report, result, message };
 }

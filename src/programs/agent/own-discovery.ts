@@ -3,6 +3,7 @@ import { type Catalogue, type HardwareView, hardwareView } from "../../core/inve
 import { elapsed, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
+import { inTime } from "./ending.ts";
 import type { OwnNode } from "./facts.ts";
 import type { HostMachine } from "./host.ts";
 import type { NodeTick } from "./node-control.ts";
@@ -11,20 +12,52 @@ import type { Discover } from "./node-runner.ts";
 /** Identity does not change; what works may, as drivers come and go. */
 const LOOK_AGAIN = milliseconds(600_000);
 
+/** A driver that works answers sooner; one that must wake its boards, or hangs, may take half a minute. */
+const GPU_PATIENCE = milliseconds(1000);
+
+/** What was last found. */
+interface FoundHardware {
+  readonly status: NodeHardwareStatus;
+  readonly at: MonotonicInstant;
+  readonly works: string;
+  /** Whether the GPUs have not answered yet: enough to cap CPUs by, and not to be published. */
+  readonly withoutGpus?: boolean;
+}
+
+export interface OwnDiscoveryOptions {
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly simulateOnly: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
 export function ownDiscovery(
   name: string,
   machine: HostMachine,
-  { catalogue, clock, log, signal }: { catalogue: Catalogue; clock: Clock; log: Logger; signal: AbortSignal },
+  { catalogue, clock, log, simulateOnly, signal }: OwnDiscoveryOptions,
 ): Discover {
-  let found: { readonly status: NodeHardwareStatus; readonly at: MonotonicInstant; readonly works: string } | undefined;
+  let found: FoundHardware | undefined;
   let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
-  return async ({ node }, _routing, last) => {
-    const works = worksOf(last);
-    const old = found === undefined || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
+  const gpusAnswer = gpuAnswers(machine, clock, signal);
+  const look = async (node: OwnNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
+    if (await gpusAnswer()) {
+      return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works };
+    }
+    // The CPUs' cap does not wait for the GPUs.
+    if (found !== undefined) return found;
+    const status = await machine.discover(node, signal, { gpus: false, mayWrite });
+    return { status, at: clock.monotonic(), works, withoutGpus: true };
+  };
+  return async ({ node }, { route }, last) => {
+    // Nobody's limit is written where nothing may be touched, not even back to what it is.
+    const mayWrite = !simulateOnly && node !== undefined && route.cpuControl.type === "host";
+    const works = `${worksOf(last)} ${mayWrite}`;
+    const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
     if (old || (found?.works !== works && last !== undefined)) {
       try {
-        found = { status: await machine.discover(node, signal), at: clock.monotonic(), works };
+        found = await look(node, works, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ err }, "the hardware could not be looked at; it is tried again");
@@ -34,7 +67,24 @@ export function ownDiscovery(
     const status = found?.status;
     if (seen?.of !== status || seen?.node !== node || seen === undefined)
       seen = { of: status, node, view: hardwareView(node ?? { metadata: { name } }, status, { catalogue }) };
-    return { view: seen.view, publish: status };
+    return { view: seen.view, publish: found?.withoutGpus === true ? undefined : status };
+  };
+}
+
+/** Tells whether the GPUs' driver has answered, after a moment at most. One look at a time, which is waited for only once. */
+function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): () => Promise<boolean> {
+  let state: "idle" | "looking" | "answered" = "idle";
+  return async () => {
+    if (state === "looking") return false;
+    if (state === "idle") {
+      state = "looking";
+      const look = gpu.look(signal).finally(() => {
+        state = "answered";
+      });
+      if (!(await inTime(look, GPU_PATIENCE, clock))) return false;
+    }
+    state = "idle";
+    return true;
   };
 }
 

@@ -12,10 +12,13 @@ import type { Clock } from "../../platform/clock/index.ts";
 import {
   isApiError,
   type KubeClient,
+  missingDefinition,
   Reflector,
   type ReflectorOptions,
+  remedyOfMissingDefinition,
   resources,
   type Selection,
+  unreadOf,
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import {
@@ -94,10 +97,9 @@ export class OwnNodeWatch implements FactsView {
   }
 
   get missing(): readonly string[] {
-    const { nodes, twins, profiles } = { nodes: this.#node, twins: this.#twin, profiles: this.#profile };
-    const waited = Object.entries({ nodes, twins, profiles }).filter(([, reflector]) => !reflector.hasSynced);
+    const unread = unreadOf({ nodes: this.#node, twins: this.#twin, profiles: this.#profile });
     const routed = this.#routes.length > 0 && this.#routes.every(({ hasSynced }) => hasSynced);
-    return [...waited.map(([name]) => name), ...(routed ? [] : ["telemetry profiles"])];
+    return routed ? unread : [...unread, "telemetry profiles"];
   }
 
   start(): void {
@@ -115,7 +117,7 @@ export class OwnNodeWatch implements FactsView {
   async #chooseRoutes(signal: AbortSignal): Promise<void> {
     const { client, clock, log } = this.#options;
     const own = { fieldSelector: `spec.target.nodeName=${this.#name}` };
-    for (;;) {
+    for (let isReported = false; ; ) {
       try {
         await client.list(resources.telemetryProfiles, { ...own, limit: 1 }, { signal, retries: 0 });
         this.#watchRoutes(own, { fieldSelector: "spec.target.scope=cluster" });
@@ -126,6 +128,10 @@ export class OwnNodeWatch implements FactsView {
           log.info("the server selects no profiles by their target; all of them are watched");
           this.#watchRoutes({});
           return;
+        }
+        if (isApiError(error, "notFound") && !isReported) {
+          log.error(`${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`);
+          isReported = true;
         }
       }
       await clock.sleep(ASK_AGAIN, signal).catch(() => undefined);

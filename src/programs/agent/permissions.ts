@@ -1,4 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
+import { tokenReviewRules } from "../../platform/kube/index.ts";
 
 /** A rule of RBAC. */
 interface PermissionRule {
@@ -30,4 +31,6 @@ export const agentPermissions = (mode: "daemonset" | "pool"): readonly Permissio
   },
   { apiGroups: [apiGroup], resources: ["nodehardwares/status"], verbs: ["patch"] },
   { namespace: "default", apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  // For debug pages asked for with a token.
+  ...tokenReviewRules,
 ];

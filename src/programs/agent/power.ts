@@ -138,12 +138,13 @@ export class NodeMeter {
     const { node, prometheus } = this.#options;
     try {
       const client = prometheus.at(fillUrl(endpoint, "{node}", node).href, timeout);
-      const samples = await client.query(fillPromql(query, "{node}", node), signal);
+      const samples = await client.query(fillPromql(query, "{node}", node), signal, node);
       const [sample] = samples;
       if (samples.length !== 1 || sample === undefined)
         return { boards: NONE, since, missing: `the query gives ${samples.length} figures in place of one` };
       const total = watts(sample.value);
-      const missing = `the query gives ${sample.value}`;
+      // Not the figure itself: it differs at every tick, and each new status message is a write to the API.
+      const missing = "the query gives a figure that is no power: it is negative or not finite";
       return isNonNegative(total) ? { total, boards: NONE, since } : { boards: NONE, since, missing };
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;

@@ -2,10 +2,10 @@ import process from "node:process";
 import { type CapDevice, type CapIntent, powerBetween, resolveCap } from "../../core/control/index.ts";
 import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../platform/hardware/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { ProbeConfig } from "./config.ts";
 import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
@@ -18,7 +18,7 @@ const MEASURED_OVER = milliseconds(1000);
 export async function probe(config: ProbeConfig): Promise<number> {
   const log = createLogger({ level: "warn", format: "pretty", program: "agent", destination: process.stderr });
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
-  const machine = openHost(config, hostRoots(config), systemClock, catalogue);
+  const machine = openHost(config, hostRoots(config), systemClock, catalogue, { mayWrite: false });
   try {
     const status = await machine.discover(undefined, new AbortController().signal);
     const view = hardwareView({ metadata: { name: "" } }, status, { catalogue });

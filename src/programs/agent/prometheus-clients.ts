@@ -1,9 +1,10 @@
 import type { Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { PrometheusClient } from "../../platform/telemetry/index.ts";
+import { type EndpointAccess, PrometheusClient } from "../../platform/telemetry/index.ts";
 
 export interface PrometheusClientsOptions {
   readonly clock: Clock;
+  readonly access?: EndpointAccess | undefined;
   readonly tokenFile?: string | undefined;
   readonly caFile?: string | undefined;
 }

@@ -1,32 +1,38 @@
 import process from "node:process";
 import { milliseconds } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
+import { createLogger, type Logger, printableLine } from "../../platform/log/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { RestoreConfig } from "./config.ts";
-import type { Host } from "./host.ts";
+import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
-import { lockOrNone } from "./state-lock.ts";
+import { limitsInForce } from "./limits-in-force.ts";
+import { endpointAccess } from "./settings.ts";
+import { tryLock } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
 
 export interface RestoreWorld {
   readonly files: JournalFiles;
   readonly clock: Clock;
-  readonly host: Host;
+  readonly host: HostMachine;
   readonly out: (text: string) => void;
 }
 
 /** `joulie agent restore`: puts back by hand what an agent that no longer runs has left in force. Gives the exit code. */
 export async function restore(
   config: RestoreConfig,
-  out = (text: string): void => void process.stdout.write(text),
+  write = (text: string): void => void process.stdout.write(text),
 ): Promise<number> {
-  const lock = await lockOrNone(config.STATE_DIR, () => undefined);
+  const out = (line: string): void => write(printableLine(line));
+  const { lock, failed } = await tryLock(config.STATE_DIR, () => undefined);
   if (lock === undefined) {
+    const { STATE_DIR } = config;
     out(
-      `an agent is running with STATE_DIR=${config.STATE_DIR}: stop it first; what it has set it then restores by itself\n`,
+      failed === undefined
+        ? `an agent is running with STATE_DIR=${STATE_DIR}: stop it first; what it has set it then restores by itself\n`
+        : `STATE_DIR=${STATE_DIR} cannot be locked: ${failed}; try again\n`,
     );
     return 1;
   }
@@ -41,21 +47,42 @@ export async function restore(
   }
 }
 
-export async function restoreAll(config: RestoreConfig, { files, clock, host, out }: RestoreWorld): Promise<number> {
+export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Promise<number> {
+  const { files, clock, host } = world;
+  const out = (line: string): void => world.out(printableLine(line));
   const journal = await Journal.open({ files, clock, onProblem: (problem) => out(`warning: ${problem}\n`) });
   const entries = [...journal.entries()];
-  if (entries.length === 0) {
+  // Without a problem an empty journal means that nothing is in force; with one it means nothing.
+  if (entries.length === 0 && journal.problem === undefined) {
     out(`nothing to restore: no original limit is kept in ${config.STATE_DIR}\n`);
     return 0;
   }
+  const failed = entries.length === 0 ? 0 : await restoreEach(config, entries, journal, { clock, host, out });
+  if (journal.problem !== undefined) {
+    out(`error: ${journal.problem}\n`);
+    out("limits in force now; compare them with what this machine should have:\n");
+    for (const line of await limitsInForce(host)) out(`  ${line}\n`);
+  }
+  return failed === 0 && journal.problem === undefined ? 0 : 1;
+}
+
+/** How many could not be put back, or are still listed though they were. */
+async function restoreEach(
+  config: RestoreConfig,
+  entries: readonly JournalEntry[],
+  journal: Journal,
+  { clock, host, out }: Omit<RestoreWorld, "files">,
+): Promise<number> {
   const http = new HttpClient({
     clock,
     timeout: milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000),
+    access: endpointAccess(config),
     tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
     caFile: config.TELEMETRY_HTTP_CA_FILE,
   });
   const restorer = new Restorer({ host, http, clock });
   let failed = 0;
+  let listed = false;
   try {
     for (const entry of entries) {
       const { result, message } = await restorer.restore(entry, new AbortController().signal);
@@ -63,13 +90,15 @@ export async function restoreAll(config: RestoreConfig, { files, clock, host, ou
       else failed++;
       out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${message ?? result}`}\n`);
     }
-    await journal.flush();
+    listed = !(await journal.flush());
   } finally {
     await http.close();
   }
   if (failed > 0)
     out(`${failed} of ${entries.length} are not restored; they stay in the journal, so that this can be tried again\n`);
-  return failed === 0 ? 0 : 1;
+  if (listed)
+    out(`the journal in ${config.STATE_DIR} could not be written and still lists what was restored: run it again\n`);
+  return failed + (listed ? 1 : 0);
 }
 
 const nameOf = ({ node, backend, board }: JournalEntry): string =>

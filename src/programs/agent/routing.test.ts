@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { TelemetryProfile, TelemetryProfileSpec } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
+import { EndpointAccess } from "../../platform/telemetry/index.ts";
 import { type RoutingSettings, routingOf } from "./routing.ts";
+
+function origins(hosts: readonly string[]) {
+  return hosts.map((host) => ({ kind: "origin", origin: `http://${host}` }) as const);
+}
 
 const settings: RoutingSettings = {
   variables: {
@@ -11,6 +16,12 @@ const settings: RoutingSettings = {
     gpuControl: { type: "host", mode: "auto" },
   },
   timeout: milliseconds(5000),
+  access: new EndpointAccess({
+    variables: [],
+    allowed: [{ kind: "origin", origin: "https://{node}.bmc" }, ...origins(["own", "cluster", "b", "c", "x"])],
+    hasToken: false,
+    insecureToken: false,
+  }),
   mayUseHost: true,
 };
 const pool = { ...settings, mayUseHost: false };
@@ -68,6 +79,24 @@ describe("routes", () => {
   ] as const)("X-38 %s: what is named and has no endpoint is blocked, never the host", (_, spec, subject) => {
     const { route } = routingOf("a", [profile("own", spec, { node: "a" })], settings);
     expect(route[subject].type).toBe("unusable");
+  });
+
+  it.each([
+    ["http://evil/t", "http://evil is not an allowed endpoint"],
+    ["http://own:81", "http://own:81 is not an allowed endpoint"],
+    ["https://b.bmc/t", "https://b.bmc is not an allowed endpoint"],
+    ["http://{node}/", "http://a is not an allowed endpoint"],
+  ])("X-38 an endpoint that no variable allows is blocked, for every subject: %s", (endpoint, why) => {
+    const prometheus = { type: "prometheus", prometheus: { endpoint, query: "up" } } as const;
+    const spec = {
+      sources: { cpu: http(endpoint), gpu: prometheus },
+      controls: { cpu: http(endpoint), gpu: http(endpoint) },
+    };
+    const { route } = routingOf("a", [profile("own", spec, { node: "a" })], settings);
+    for (const way of Object.values(route))
+      expect(way).toMatchObject({ type: "unusable", why: expect.stringContaining(why) });
+    const own = { controls: { cpu: http("https://{node}.bmc/c") } };
+    expect(routingOf("a", [profile("own", own, { node: "a" })], settings).route.cpuControl.type).toBe("http");
   });
 
   it("X-39 in pool mode the host is never a way", () => {

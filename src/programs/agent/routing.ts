@@ -7,21 +7,29 @@ import type {
   TelemetrySource,
 } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type EndpointAccess, fillUrl, TelemetryError } from "../../platform/telemetry/index.ts";
 
 /** Where readings of one subject come from. */
 export type SourceRoute =
   | { readonly type: "none" | "host" }
   | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds }
   | { readonly type: "prometheus"; readonly endpoint: string; readonly query: string; readonly timeout: Milliseconds }
-  /** It names something that cannot be used. Another way was not asked for, so none is taken. */
-  | { readonly type: "unusable"; readonly why: string };
+  | UnusableRoute;
+
+/** It names something that cannot be used. Another way was not asked for, so none is taken. */
+interface UnusableRoute {
+  readonly type: "unusable";
+  readonly why: string;
+  /** No variable allows the endpoint. Status says so even where nothing waits for its readings. */
+  readonly notAllowed?: true;
+}
 
 /** How one device is controlled. */
 export type ControlRoute =
   | { readonly type: "none" }
   | { readonly type: "host"; readonly mode: CpuControlMode }
   | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds; readonly mode: CpuControlMode }
-  | { readonly type: "unusable"; readonly why: string };
+  | UnusableRoute;
 
 export interface Route {
   readonly cpuSource: SourceRoute;
@@ -34,6 +42,8 @@ export interface RoutingSettings {
   /** What the TELEMETRY_* variables say, which is the host where nobody set them. */
   readonly variables: Route;
   readonly timeout: Milliseconds;
+  /** Which endpoints may be called: profiles name what they like. */
+  readonly access: EndpointAccess;
   /** False in pool mode: the host an agent runs on is not the node it controls. */
   readonly mayUseHost: boolean;
 }
@@ -59,11 +69,11 @@ export function routingOf(node: string, profiles: readonly TelemetryProfile[], s
   const { variables } = settings;
   const source = (subject: "cpu" | "gpu", fallback: SourceRoute): SourceRoute => {
     const named = specs.map(({ sources }) => sources?.[subject]).find((one) => one !== undefined);
-    return onlyAllowed(named === undefined ? fallback : sourceRoute(named, settings), settings);
+    return onlyAllowed(named === undefined ? fallback : sourceRoute(named, settings), node, settings);
   };
   const control = (device: "cpu" | "gpu", fallback: ControlRoute): ControlRoute => {
     const named = specs.map(({ controls }) => controls?.[device]).find((one) => one !== undefined);
-    return onlyAllowed(named === undefined ? fallback : controlRoute(named, fallback, settings), settings);
+    return onlyAllowed(named === undefined ? fallback : controlRoute(named, fallback, settings), node, settings);
   };
   return {
     route: {
@@ -88,8 +98,25 @@ function inOrder(profiles: readonly TelemetryProfile[], scope: TelemetryScope, n
 
 const bornAt = ({ metadata }: TelemetryProfile): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
 
-function onlyAllowed<Way extends SourceRoute | ControlRoute>(way: Way, { mayUseHost }: RoutingSettings) {
-  return way.type === "host" && !mayUseHost ? ({ type: "unusable", why: NEVER_ITS_HOST } as const) : way;
+function onlyAllowed<Way extends SourceRoute | ControlRoute>(
+  way: Way,
+  node: string,
+  { mayUseHost, access }: RoutingSettings,
+) {
+  if (way.type === "host" && !mayUseHost) return unusable(NEVER_ITS_HOST);
+  if (way.type !== "http" && way.type !== "prometheus") return way;
+  const why = refusalOf(way.endpoint, node, access);
+  return why === undefined ? way : ({ ...unusable(why), notAllowed: true } as const);
+}
+
+/** Judged as it is called: the node's name may be the host. */
+function refusalOf(endpoint: string, node: string, access: EndpointAccess): string | undefined {
+  try {
+    return access.of(fillUrl(endpoint, "{node}", node), node).refused;
+  } catch (error) {
+    if (error instanceof TelemetryError) return error.message;
+    throw error;
+  }
 }
 
 const timeoutOf = (http: { readonly timeoutSeconds?: number | undefined } | undefined, fallback: Milliseconds) =>

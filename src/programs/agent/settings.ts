@@ -1,6 +1,7 @@
 import type { DvfsSettings } from "../../core/control/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import type { AgentConfig } from "./config.ts";
+import { EndpointAccess } from "../../platform/telemetry/index.ts";
+import { type AgentConfig, endpointVariables } from "./config.ts";
 import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing.ts";
 import type { LeaseSettings } from "./target.ts";
 
@@ -41,6 +42,7 @@ function routingSettings(config: AgentConfig): RoutingSettings {
   };
   return {
     timeout,
+    access: endpointAccess(config),
     mayUseHost: config.AGENT_MODE === "daemonset",
     variables: {
       cpuSource: source(config.TELEMETRY_CPU_SOURCE, config.TELEMETRY_CPU_HTTP_ENDPOINT),
@@ -54,3 +56,20 @@ function routingSettings(config: AgentConfig): RoutingSettings {
     },
   };
 }
+
+/** The endpoints that variables allow, for an agent and for a restore by hand. */
+export const endpointAccess = (
+  config: Pick<
+    AgentConfig,
+    | (typeof endpointVariables)[number]
+    | "TELEMETRY_ALLOWED_ENDPOINTS"
+    | "TELEMETRY_HTTP_TOKEN_FILE"
+    | "TELEMETRY_ALLOW_INSECURE_TOKEN"
+  >,
+): EndpointAccess =>
+  new EndpointAccess({
+    variables: endpointVariables.map((name) => config[name]),
+    allowed: config.TELEMETRY_ALLOWED_ENDPOINTS,
+    hasToken: config.TELEMETRY_HTTP_TOKEN_FILE !== undefined,
+    insecureToken: config.TELEMETRY_ALLOW_INSECURE_TOKEN,
+  });

@@ -18,6 +18,7 @@ import {
   Reflector,
   type ReflectorOptions,
   resources,
+  unreadOf,
 } from "../../platform/kube/index.ts";
 import {
   type FactsView,
@@ -110,9 +111,7 @@ export class ShardWatch implements FactsView {
   }
 
   get missing(): readonly string[] {
-    return Object.entries(this.#reflectors)
-      .filter(([, reflector]) => !reflector.hasSynced)
-      .map(([name]) => name);
+    return unreadOf(this.#reflectors);
   }
 
   start(): void {

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watts } from "../../core/units/index.ts";
+import { resources } from "../../platform/kube/index.ts";
 import { agentPermissions } from "./permissions.ts";
 import { Trial } from "./trial.ts";
 
@@ -48,6 +49,8 @@ describe("what an agent needs", () => {
     );
     // Server-side apply creates by patching, and a series of events is patched by and by.
     const implied = new Set(["nodehardwares create", "events patch"]);
+    // Asked for with a debug page: see debug-pages.test.ts.
+    for (const review of ["tokenreviews create", "subjectaccessreviews create"]) implied.add(review);
     expect(new Set(own.filter((one) => !implied.has(one)))).toEqual(
       new Set(granted.filter((one) => !implied.has(one))),
     );
@@ -57,22 +60,34 @@ describe("what an agent needs", () => {
     const main = join(import.meta.dirname, "../../main.ts");
     const env = { PATH: process.env["PATH"] };
     const [code, text] = await new Promise<[unknown, string]>((resolve) => {
-      execFile(process.execPath, [main, "agent", "--log-format", "json"], { env }, (error, stdout) =>
-        resolve([error?.code, stdout]),
+      execFile(process.execPath, [main, "agent", "--log-format", "json"], { env }, (error, _, stderr) =>
+        resolve([error?.code, stderr]),
       );
     });
     expect(code).toBe(2);
-    expect(text).toContain("NODE_NAME is not set, and AGENT_MODE=daemonset needs it");
+    expect(text).toMatch(/^joulie agent: NODE_NAME is not set, and AGENT_MODE=daemonset needs it[^\n]*\n$/);
   });
 
   it("AGT-22 warns at the start of an interval in which an energy counter goes round", async () => {
     const agent = trial.start({ RECONCILE_INTERVAL: "20m" });
     await trial.pass(1);
-    const warnings = agent.logs.filter(({ level }) => level === "warn");
+    const warnings = agent.logs.filter(({ zone }) => zone !== undefined);
     expect(warnings.map(({ zone, most }) => `${String(zone)} ${String(most)}`)).toEqual([
       "package-0 11m53s",
       "package-1 11m53s",
     ]);
+  });
+
+  it("X-31 warns at the start of an interval after which the operator takes a reading for old", async () => {
+    const warnings = (agent: ReturnType<typeof trial.start>) =>
+      agent.logs.filter(({ msg }) => msg.includes("longer than the operator goes by a reading"));
+    const patient = trial.start({ RECONCILE_INTERVAL: "181s" });
+    await trial.pass(1);
+    expect(warnings(patient)).toMatchObject([{ level: "warn", interval: "3m1s", freshFor: "3m" }]);
+    await patient.stop();
+    const usual = trial.start({ RECONCILE_INTERVAL: "180s" });
+    await trial.pass(1);
+    expect(warnings(usual)).toEqual([]);
   });
 
   it("a server that does not select by our fields is watched whole, and only what is for the node counts", async () => {
@@ -109,6 +124,26 @@ describe("what an agent needs", () => {
     expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
   });
 
+  it("AGT-48 a tick that throws is counted and logged, and the next ones go on to enforce a new target", async () => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start();
+    await trial.pass(3);
+    const { rapl } = trial.machine;
+    const look = rapl.look.bind(rapl);
+    rapl.look = async () => {
+      throw new Error("a fault of ours");
+    };
+    await trial.target("a", { cpu: { packagePowerCapWatts: 150 } });
+    await trial.pass(25);
+    expect(rapl.limits.get("package-0")).toBe(200);
+    expect(agent.logs.filter(({ level }) => level === "error").length).toBeGreaterThan(0);
+    expect((await agent.series("joulie_reconcile_errors_total"))[0]).toMatch(/ [1-9]/);
+    rapl.look = look;
+    await trial.pass(20);
+    expect(rapl.limits.get("package-0")).toBe(150);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+  });
+
   it("AGT-48 a GPU driver that hangs keeps nobody from capping the CPUs", async () => {
     const { gpu, rapl } = trial.machine;
     gpu.absent = undefined;
@@ -129,8 +164,90 @@ describe("what an agent needs", () => {
     await trial.pass(2);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(600);
+    // Later ticks do not wait for it either.
+    await trial.pass(10);
+    await target(250, 300);
+    await trial.pass(2);
+    expect(rapl.limits.get("package-0")).toBe(250);
     answer.resolve();
     await trial.pass(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
+  });
+
+  it("AGT-48 a GPU driver that is silent from the start delays neither the first cap of the CPUs nor later ones", async () => {
+    const { gpu, rapl } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    const answer = Promise.withResolvers<void>();
+    const [look, discover] = [gpu.look.bind(gpu), trial.machine.discover.bind(trial.machine)];
+    gpu.look = async () => {
+      await answer.promise;
+      return look();
+    };
+    trial.machine.discover = async (_node, _signal, { gpus = true } = {}) => {
+      if (gpus) await answer.promise;
+      return discover();
+    };
+    const target = async (cpu: number) =>
+      trial.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    await target(300);
+    const agent = trial.start();
+    await trial.pass(8);
+    expect(rapl.limits.get("package-0")).toBe(300);
+    expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
+    expect((await trial.told())?.gpu).toMatchObject({ message: "the GPUs' driver has not answered yet" });
+    // What the GPUs are is not known: nobody is told that there are none.
+    expect(await trial.find(resources.nodeHardwares, "a")).toBeUndefined();
+    agent.written();
+    await target(200);
+    await trial.pass(50);
+    expect(rapl.limits.get("package-0")).toBe(200);
+    expect(gpu.limits.get("gpu-0")).toBe(700);
+    answer.resolve();
+    // Once it answers, the GPUs are capped at once and not at the next interval.
+    await trial.pass(2);
+    expect(gpu.limits.get("gpu-0")).toBe(300);
+    await trial.pass(20);
+    expect((await trial.told())?.gpu).toMatchObject({ result: "applied" });
+    expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
+    await agent.stop();
+    expect([rapl.limits.get("package-0"), gpu.limits.get("gpu-0")]).toEqual([350, 700]);
+  });
+
+  it("a GPU that is being capped when the agent stops is restored after that, not before", async () => {
+    const { gpu } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    const answer = Promise.withResolvers<void>();
+    const cap = gpu.cap.bind(gpu);
+    gpu.cap = async (id, limit) => {
+      await answer.promise;
+      return cap(id, limit);
+    };
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    const agent = trial.start();
+    await trial.pass(10);
+    const stopped = agent.stop();
+    await trial.pass(1);
+    answer.resolve();
+    await stopped;
+    expect(gpu.writes).toEqual(["cap gpu-0 300", "restore gpu-0 700"]);
+  });
+
+  it("AGT-48 a GPU that hangs as its cap of an earlier boot is looked at keeps nobody from capping the CPUs", async () => {
+    const { gpu, rapl } = trial.machine;
+    gpu.absent = undefined;
+    gpu.add("gpu-0", { min: watts(100), max: watts(700) });
+    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    const first = trial.start({ RESTORE_ON_EXIT: "false" });
+    await trial.pass(5);
+    await first.stop();
+    expect(trial.disk.boards).toEqual(["gpu-0"]);
+    trial.machine.boot = "the-next-boot";
+    gpu.limit = async () => new Promise<never>(() => {});
+    await trial.target("a", { cpu: { packagePowerCapWatts: 250 }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    trial.start();
+    await trial.pass(5);
+    expect(rapl.limits.get("package-0")).toBe(250);
   });
 });

@@ -2,17 +2,25 @@ import process from "node:process";
 import { fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
+import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { EventRecorder, HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import {
+  EventRecorder,
+  HttpTransport,
+  KubeClient,
+  loadIdentity,
+  TokenAuthorizer,
+  type Transport,
+} from "../../platform/kube/index.ts";
 import type { FolderLock } from "../../platform/lock/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { loadCatalogue } from "./catalogue.ts";
 import type { AgentConfig } from "./config.ts";
 import { afterGrace, inTime } from "./ending.ts";
 import { farewell } from "./farewell.ts";
@@ -73,7 +81,12 @@ export async function start(config: AgentConfig): Promise<number> {
     nodeNameOf(config);
     // A pool reads thousands of answers a minute, and the better code is worth its memory there.
     if (config.AGENT_MODE === "daemonset") keepFirstCompilation();
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });
     const world: AgentWorld = {
@@ -89,8 +102,10 @@ export async function start(config: AgentConfig): Promise<number> {
     return 0;
   } catch (err) {
     if (lock === undefined && stop.signal.aborted) return 0;
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the agent cannot go on");
-    return err instanceof JoulieError && err.code === "JOULIE_E_CONFIG_VALUE" ? 2 : 1;
+    return 1;
   } finally {
     stop.release();
     await transport?.close();
@@ -117,6 +132,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     );
   const machine = isPool ? undefined : await world.openHost(catalogue);
   if (machine !== undefined) warnOfGaps(machine, config, log);
+  if (config.RECONCILE_INTERVAL > agentReadingFreshFor)
+    log.warn(
+      { interval: formatDuration(config.RECONCILE_INTERVAL), freshFor: formatDuration(agentReadingFreshFor) },
+      "RECONCILE_INTERVAL is longer than the operator goes by a reading: nodes count as unmeasured in between",
+    );
   const client = new KubeClient({
     transport,
     clock: ioClock,
@@ -131,7 +151,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const metrics = new ProgramMetrics(ioClock);
   const figures = new Figures(metrics);
   const changes = new ChangeLog(log);
-  const credentials = { tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE, caFile: config.TELEMETRY_HTTP_CA_FILE };
+  const credentials = {
+    access: settings.routing.access,
+    tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
+    caFile: config.TELEMETRY_HTTP_CA_FILE,
+  };
   const http = new HttpClient({
     clock: ioClock,
     timeout: settings.routing.timeout,
@@ -153,6 +177,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         clock,
         settings,
         onThrottle: (kind) => figures.acted(name, kind),
+        onFirstGpuAnswer: () => own?.request(),
       }),
       reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
       hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),
@@ -185,7 +210,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     : undefined;
   const view = shard ?? new OwnNodeWatch(node, watching);
   const breakOff = afterGrace(signal, ioClock);
-  const looking = { catalogue, clock, log, signal: breakOff };
+  const looking = { catalogue, clock, log, simulateOnly: settings.simulateOnly, signal: breakOff };
   const ownRunner = machine && runnerOf(node, ownDiscovery(node, machine, looking));
   const own: OwnLoop | undefined =
     ownRunner &&
@@ -231,6 +256,10 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       clock: ioClock,
       live: { loop: () => own?.stalled ?? pool?.stalled },
       ready: { synced: () => (view.missing.length === 0 ? undefined : `not read yet: ${view.missing.join(", ")}`) },
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-agent" }),
+      }),
       pages: {
         "/debug/node": (query) => {
           const asked = query.get("node");

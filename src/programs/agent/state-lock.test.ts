@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import files, { mkdtemp, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
@@ -62,6 +63,26 @@ describe("one at a time", () => {
     const waiting = lockState(folder, { clock, log, signal });
     await first?.release();
     const lock = await settled(clock, waiting);
+    expect(await lockFolder(folder)).toBeUndefined();
+    await lock.release();
+  });
+
+  it("waits where the lock fails for a moment, and never goes on without one", async () => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+    const mkdir = vi.spyOn(files, "mkdir").mockRejectedValue(full);
+    syncBuiltinESMExports();
+    const clock = new VirtualClock();
+    try {
+      const { code, said } = await restoring();
+      expect({ code, said }).toEqual({ code: 1, said: expect.stringContaining("cannot be locked: ENOSPC") as string });
+      await expect(settled(clock, lockState(folder, { clock, log, signal }))).rejects.toThrow(
+        "cannot be locked: ENOSPC",
+      );
+    } finally {
+      mkdir.mockRestore();
+      syncBuiltinESMExports();
+    }
+    const lock = await lockState(folder, { clock, log, signal });
     expect(await lockFolder(folder)).toBeUndefined();
     await lock.release();
   });

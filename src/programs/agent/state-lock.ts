@@ -17,10 +17,14 @@ export async function lockState(
 ): Promise<FolderLock> {
   const from = clock.monotonic();
   for (let told = false; ; told = true) {
-    const lock = await lockOrNone(directory, (why) => log.warn({ directory, why }, "STATE_DIR cannot be locked"));
-    if (lock !== undefined) return lock;
-    if (!told) log.warn({ directory }, "another agent has STATE_DIR; waiting for its end");
+    const tried = await tryLock(directory, (why) => log.warn({ directory, why }, "STATE_DIR cannot be locked"));
+    if (tried.lock !== undefined) return tried.lock;
+    const { failed } = tried;
+    if (!told && failed === undefined) log.warn({ directory }, "another agent has STATE_DIR; waiting for its end");
+    if (!told && failed !== undefined)
+      log.warn({ directory, why: failed }, "STATE_DIR cannot be locked now; trying again");
     if (elapsed(from, clock.monotonic()) >= PATIENCE) {
+      if (failed !== undefined) throw new Error(`STATE_DIR=${directory} cannot be locked: ${failed}`);
       const what = `another agent is running with STATE_DIR=${directory}`;
       throw new JoulieError("JOULIE_E_CONFIG_VALUE", `${what}: stop it, or give this one a directory of its own`);
     }
@@ -28,12 +32,24 @@ export async function lockState(
   }
 }
 
-/** Undefined where an agent that lives has it. A folder that can hold no lock is no reason not to go on. */
-export async function lockOrNone(directory: string, onProblem: (why: string) => void): Promise<FolderLock | undefined> {
+/** What passes: to go on without a lock now would mean to have none when the folder can be written again. */
+const PASSING: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EIO", "ENOSPC", "EDQUOT"]);
+
+interface TriedLock {
+  /** Absent where an agent that lives has it, and where it failed. */
+  readonly lock?: FolderLock | undefined;
+  /** Why it cannot be told now whether another agent has it. */
+  readonly failed?: string;
+}
+
+/** A folder that can hold no lock, such as one that is read-only, is no reason not to go on. */
+export async function tryLock(directory: string, onProblem: (why: string) => void): Promise<TriedLock> {
   try {
-    return await lockFolder(directory);
+    return { lock: await lockFolder(directory) };
   } catch (error) {
-    onProblem(error instanceof Error ? error.message : String(error));
-    return NO_LOCK;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (PASSING.has(code)) return { failed: message };
+    onProblem(message);
+    return { lock: NO_LOCK };
   }
 }

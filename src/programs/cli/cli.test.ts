@@ -99,7 +99,11 @@ describe("starting a program", () => {
       err: "",
       started: [{ JSON: true }],
     });
-    expect((await joulie(["present", "--json"])).err).toContain("unknown option '--json'");
+    const misplaced = await joulie(["present", "--json"]);
+    expect([misplaced.code, misplaced.started]).toEqual([2, []]);
+    expect(misplaced.err).toBe(
+      "joulie present: option '--json' goes with --print-config only; see joulie present --help\n",
+    );
     expect((await joulie(["present", "look", "--mode", "b"])).err).toMatch(
       /^joulie present look: unknown option '--mode'/,
     );
@@ -178,6 +182,20 @@ describe("a bad command line", () => {
 });
 
 describe("help", () => {
+  /** The help of the programs there are. */
+  const help = async (args: readonly string[]) => {
+    let out = "";
+    const code = await run(args, programs, {
+      env: {},
+      machine: { isTerminal: false, exists: () => false },
+      out: (text) => {
+        out += text;
+      },
+      err: () => undefined,
+    });
+    return { code, out };
+  };
+
   it.each([[["present", "--help"]], [["help", "present"]]])(
     "%j lists every flag in its group, with its default",
     async (args) => {
@@ -192,6 +210,18 @@ describe("help", () => {
       expect(out).toContain("--print-config");
     },
   );
+
+  it.each([
+    [["--help"]],
+    ...programs
+      .flatMap(({ name, actions = [] }) => [name, ...actions.map((one) => `${name} ${one.name}`)])
+      .map((path) => [[...path.split(" "), "--help"]]),
+  ])("%j wraps at words, in 80 columns", async (args) => {
+    const { code, out } = await help(args);
+    expect(code).toBe(0);
+    const wide = out.split("\n").filter((line) => line.length > 80 && line.trim().includes(" "));
+    expect(wide).toEqual([]);
+  });
 
   it("lists the programs", async () => {
     const { code, out } = await joulie(["help"]);
@@ -223,6 +253,25 @@ it("--print-config prints names, values and sources in columns, starts nothing a
     .map((line) => line.search(/(SOURCE|default|flag|environment)$/));
   expect(new Set(columns).size).toBe(1);
   expect(err).toContain("did you mean STATIC_HP_FRAC?");
+});
+
+it("--print-config --json prints the same as JSON, secrets hidden, and what is not set without a value", async () => {
+  const env = { ENDPOINT: "https://me:hunter2@host/x" };
+  const { code, out, started } = await joulie(["present", "--print-config", "--json", "--wait", "5s"], env);
+  expect([code, started]).toEqual([0, []]);
+  expect(out).not.toContain("hunter2");
+  expect(JSON.parse(out)).toEqual({
+    WAIT: { value: "5s", source: "flag" },
+    STATIC_HP_FRAC: { value: "0.5", source: "default" },
+    SIMULATE_ONLY: { value: "false", source: "default" },
+    MODE: { value: "a", source: "default" },
+    ENDPOINT: { value: expect.stringContaining("@host/x") as unknown, source: "environment" },
+  });
+  expect(JSON.parse((await joulie(["present", "--print-config", "--json"])).out)).toMatchObject({
+    ENDPOINT: { source: "default" },
+  });
+  const own = await joulie(["present", "look", "--print-config", "--json"]);
+  expect(JSON.parse(own.out)).toEqual({ JSON: { value: "true", source: "flag" } });
 });
 
 it("--print-config keeps each value on its row, and shows what a terminal would obey", async () => {
@@ -274,6 +323,38 @@ describe("the real command", () => {
     expect(out).toMatch(/^RECONCILE_INTERVAL +1m +default$/m);
     expect(out).toMatch(/^STATIC_HP_FRAC +0\.4 +flag$/m);
     expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
+  });
+
+  it.each(["operator", "agent", "extender", "simulator"])(
+    "%s says in one line that there is no kubeconfig, and exits 2",
+    async (program) => {
+      const env = { KUBECONFIG: "/nowhere/kubeconfig", NODE_NAME: "n", STATE_DIR: "/nowhere", HOME: "/nowhere" };
+      const missing = await command([program], env);
+      expect([missing.code, missing.out]).toEqual([2, ""]);
+      expect(missing.err).toMatch(
+        /^joulie \w+: kubeconfig \/nowhere\/kubeconfig: no such file; set KUBECONFIG or [^\n]* \(JOULIE_E_KUBECONFIG\)\n$/,
+      );
+      const nothing = await command([program], { ...env, KUBECONFIG: "" });
+      expect([nothing.code, nothing.out]).toEqual([2, ""]);
+      expect(nothing.err).toMatch(
+        /^joulie \w+: no cluster: KUBECONFIG is not set[^\n]*; set KUBECONFIG, or run joulie demo[^\n]* \(JOULIE_E_KUBE_IDENTITY\)\n$/,
+      );
+    },
+  );
+
+  it("demo says in one line that there is no such kubeconfig, and keeps nothing", async () => {
+    const { code, err } = await command(["demo", "--kubeconfig", "/nowhere/kubeconfig"]);
+    expect([code, err.split("\n").length]).toEqual([2, 2]);
+    expect(err).toMatch(/^joulie demo: kubeconfig \/nowhere\/kubeconfig: no such file;/);
+  });
+
+  it("version: of Joulie, Node and the platform, for people and as JSON", async () => {
+    const facts = { version: packageJson.version, node: process.versions.node };
+    const text = await command(["version"]);
+    expect([text.code, text.err]).toEqual([0, ""]);
+    expect(text.out).toBe(`joulie ${facts.version}\nNode ${facts.node}\n${process.platform} ${process.arch}\n`);
+    const json = await command(["version", "--json"]);
+    expect(JSON.parse(json.out)).toEqual({ ...facts, platform: process.platform, arch: process.arch });
   });
 
   it("prints its version, which is the package's", async () => {

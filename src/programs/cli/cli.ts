@@ -1,7 +1,10 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
+import { wordsOnly } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
+import { defineCompletion, defineVersion } from "./own-commands.ts";
 import { exitCodes, type World } from "./world.ts";
+import { WrappedHelp } from "./wrapped-help.ts";
 
 /** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
 export async function run(args: readonly string[], programs: readonly Program[], world: World): Promise<number> {
@@ -11,6 +14,7 @@ export async function run(args: readonly string[], programs: readonly Program[],
     .version(packageJson.version, "--version", "print the version")
     .helpCommand(false);
   obey(joulie, "joulie", world);
+  const everyProgram: NamedProgram[] = [];
   addCommands(joulie, "joulie", programs, async (program, command, name) => {
     const { addFlags, runProgram } = await import("./program-command.ts");
     addFlags(command, await program.config());
@@ -29,17 +33,34 @@ export async function run(args: readonly string[], programs: readonly Program[],
       if (program.actions !== undefined) addCommands(command, name, program.actions, prepare);
       return { program, command, name };
     });
+    everyProgram.push(...named);
     // Configurations and what reads them are loaded for the one program that was named: `--help` and `--version` stay fast.
     parent.hook("preSubcommand", async (_, command) => {
       const chosen = named.find((candidate) => candidate.command === command);
       if (chosen !== undefined) await prepare(chosen.program, chosen.command, chosen.name);
     });
   }
+  addOwnCommand("version", defineVersion);
+  addOwnCommand("completion", (command) =>
+    defineCompletion(command, world, async () => {
+      const { addFlags } = await import("./program-command.ts");
+      for (const { program, command: one } of everyProgram) addFlags(one, await program.config());
+      return joulie;
+    }),
+  );
+
+  /** A command that is no program: it reads no variables and ends at once. */
+  function addOwnCommand(name: string, define: (command: Command, world: World) => void): void {
+    const command = joulie.command(name).helpCommand(false);
+    obey(command, `joulie ${name}`, world);
+    define(command, world);
+  }
   try {
     const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;
     const [first] = asked;
     // Before `--help` commander forgives a command it does not know; alone it is told, with the nearest one there is.
-    const known = first === undefined || first.startsWith("-") || programs.some(({ name }) => name === first);
+    const known =
+      first === undefined || first.startsWith("-") || joulie.commands.some((command) => command.name() === first);
     await joulie.parseAsync(known ? asked : [first], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -48,10 +69,17 @@ export async function run(args: readonly string[], programs: readonly Program[],
   return exitCode;
 }
 
+interface NamedProgram {
+  readonly program: Program;
+  readonly command: Command;
+  readonly name: string;
+}
+
 type Prepare = (program: Program, command: Command, name: string) => Promise<void>;
 
 /** Commander prints and exits by itself; here it does both through us, one line for one problem. */
 function obey(command: Command, name: string, world: World): void {
+  command.createHelp = () => new WrappedHelp();
   command
     .exitOverride()
     .helpOption("-h, --help", "print this help")
@@ -60,10 +88,8 @@ function obey(command: Command, name: string, world: World): void {
       writeOut: world.out,
       writeErr: world.err,
       outputError: (text, write) => {
-        const line = text
-          .trim()
-          .replace(/^error: /, "")
-          .replaceAll(/\s*\p{Cc}\s*/gu, " ");
+        // Commander sets its own hints on lines of their own.
+        const line = wordsOnly(text.replace(/^error: /, ""));
         write(`${name}: ${line}; see ${name} --help\n`);
       },
     });

@@ -6,6 +6,12 @@ export function printedConfig({ sources, shown }: ParsedConfig<unknown>): string
   return aligned([["NAME", "VALUE", "SOURCE"], ...rows]);
 }
 
+/** The same for programs: `{"NAME": {"value": …, "source": …}}`. A variable without a value has none here, either. */
+export function jsonConfig({ sources, shown }: ParsedConfig<unknown>): string {
+  const variables = Object.entries(sources).map(([name, source]) => [name, { value: shown[name], source }]);
+  return `${JSON.stringify(Object.fromEntries(variables), undefined, 2)}\n`;
+}
+
 function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>

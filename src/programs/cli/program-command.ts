@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { ErrorCode } from "../../core/api/index.ts";
+import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
 import {
   type ConfigSchema,
   FLAG_WORD,
@@ -10,13 +10,15 @@ import {
   type VariableFacts,
   variableNames,
 } from "../../platform/config/index.ts";
+import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { printedConfig } from "./print-config.ts";
+import { jsonConfig, printedConfig } from "./print-config.ts";
 import { exitCodes, type World } from "./world.ts";
 
 /** Every variable as a flag, under its heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
   command.option("--print-config", "print every value in effect and its source, then exit");
+  if (!Object.hasOwn(config.shape, "JSON")) command.option("--json", "with --print-config: print JSON for programs");
   for (const { title, variables } of grouped(config)) {
     for (const { name, facts } of variables) command.addOption(flagOption(name, facts).helpGroup(`${title}:`));
   }
@@ -52,8 +54,13 @@ export async function runProgram(
   world: World,
 ): Promise<number> {
   const say = (message: string, code?: ErrorCode): void =>
-    world.err(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`);
+    world.err(printableLine(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`));
   const config = await program.config();
+  const given = command.opts<{ printConfig?: true; json?: unknown }>();
+  if (given.json !== undefined && given.printConfig === undefined && !Object.hasOwn(config.shape, "JSON")) {
+    say(`option '--json' goes with --print-config only; see ${name} --help`);
+    return exitCodes.misused;
+  }
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
   let parsed = parseConfig(config, inputs);
   // A name that looks like a slip may be another program's own. Their configurations are loaded for that alone: a program
@@ -67,8 +74,9 @@ export async function runProgram(
     for (const { message } of parsed.error.problems) say(message, "JOULIE_E_CONFIG_VALUE");
     return exitCodes.misused;
   }
-  if (command.opts()["printConfig"] === true) {
-    world.out(printedConfig(parsed.value));
+  if (given.printConfig === true) {
+    const asJson = given.json !== undefined && given.json !== "false";
+    world.out(asJson ? jsonConfig(parsed.value) : printedConfig(parsed.value));
     return exitCodes.done;
   }
   if (program.start === undefined) {
@@ -76,8 +84,20 @@ export async function runProgram(
     say(`this version does not have this program yet; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
     return exitCodes.failed;
   }
-  return program.start(parsed.value.values);
+  try {
+    return await program.start(parsed.value.values);
+  } catch (error) {
+    if (!(error instanceof JoulieError)) throw error;
+    say(error.message, error.code);
+    return misconfigured.has(error.code) ? exitCodes.misused : exitCodes.failed;
+  }
 }
+
+const misconfigured: ReadonlySet<ErrorCode> = new Set([
+  "JOULIE_E_CONFIG_VALUE",
+  "JOULIE_E_KUBECONFIG",
+  "JOULIE_E_KUBE_IDENTITY",
+]);
 
 const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =>
   (parsed.ok ? parsed.value : parsed.error).warnings;

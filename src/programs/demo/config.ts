@@ -33,7 +33,7 @@ export const demoConfig = configOf({
       },
       about: "Simulated seconds per second. It is lowered where this machine cannot hold it.",
     }),
-    DURATION: duration({ about: "How long it runs, in real time; unset = until Ctrl-C." }),
+    DURATION: duration({ about: "How long it runs, in real time; unset = until q or Ctrl-C." }),
     JSON: flag({ default: "false", about: "Prints one JSON object at the end, and nothing else to standard output." }),
     SEED: integer({
       min: 0,
@@ -47,6 +47,10 @@ export const demoConfig = configOf({
     KUBECONFIG: path({
       about:
         "Runs against this cluster instead of an embedded one: brings simulated nodes, and takes them away at the end.",
+    }),
+    KUBE_ALLOW_INSECURE_TOKEN: flag({
+      default: "false",
+      about: "Sends the kubeconfig's token or password over http:// as well; loopback needs no permission.",
     }),
   }),
   ...group("Log lines", {

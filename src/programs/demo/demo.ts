@@ -1,7 +1,7 @@
 import type { Ansis } from "ansis";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
 import { Cast, type Started } from "./cast.ts";
 import type { DemoConfig } from "./config.ts";
 import { introduction } from "./introduction.ts";
@@ -10,7 +10,8 @@ import { every, until, withinLimit } from "./rounds.ts";
 import { Screen, type Terminal } from "./screen.ts";
 import { Stage } from "./stage.ts";
 import type { Summary } from "./summary.ts";
-import { plainLine, renderFrame } from "./view.ts";
+import { plainLine, renderExplanation, renderFrame } from "./view.ts";
+import { ViewKeys } from "./view-keys.ts";
 
 /** What the demo runs in. */
 export interface DemoWorld {
@@ -24,6 +25,8 @@ export interface DemoWorld {
   /** Where a live view can be drawn; undefined = plain lines. */
   readonly terminal: Terminal | undefined;
   readonly color: Ansis;
+  /** Reads single keys until the returned function is called; undefined where nobody can type. */
+  readonly keys: ((onKey: (key: string) => void) => () => void) | undefined;
 }
 
 const REDRAW = milliseconds(500);
@@ -44,8 +47,24 @@ const DAY = 86_400_000;
 /** In the evening, when jobs become fewer: nodes are let go, and some have to wait for it. */
 const TIME_OF_DAY = 18 * 3_600_000;
 
+/** The demo until its time is over, a signal ends it or `q` is pressed. */
+export async function runDemo(config: DemoConfig, world: DemoWorld, stopped: AbortSignal): Promise<Summary> {
+  const viewKeys = new ViewKeys();
+  const releaseKeys = world.keys?.((key) => viewKeys.press(key));
+  try {
+    return await runUntil(AbortSignal.any([stopped, viewKeys.quit]), config, world, viewKeys);
+  } finally {
+    releaseKeys?.();
+  }
+}
+
 /** The whole demo on one screen: a cluster, the programs, somebody who watches them, and the way out. */
-export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted: AbortSignal): Promise<Summary> {
+async function runUntil(
+  interrupted: AbortSignal,
+  config: DemoConfig,
+  world: DemoWorld,
+  viewKeys: ViewKeys,
+): Promise<Summary> {
   const { say, log } = world;
   const began = systemClock.monotonic();
   const ended = new AbortController();
@@ -69,13 +88,13 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
       // What keeps a cluster elsewhere busy cannot be seen from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.askedAt(pod),
-      onNotice: (text) => screen ?? say(`${text}\n`),
+      onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
     await Promise.race([
       cast.failed,
       ...(plane.failed === undefined ? [] : [plane.failed]),
-      Promise.all([play(running, cast, started, over), show(running, screen, world, over)]),
+      Promise.all([play(running, cast, started, over), show(running, screen, world, viewKeys, over)]),
     ]);
     return running.summary(interrupted.aborted);
   } finally {
@@ -93,14 +112,14 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, interrupted:
 }
 
 async function planeOf(
-  { KUBECONFIG, NODES }: DemoConfig,
+  { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
   { say, folder }: DemoWorld,
   signal: AbortSignal,
 ): Promise<Plane> {
   say(
-    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${KUBECONFIG}`} …\n\n`,
+    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
   );
-  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, signal);
+  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, allowInsecureToken, signal);
 }
 
 /** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */
@@ -120,10 +139,24 @@ async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, sig
 }
 
 /** A live view where there is a terminal, else a line now and then. */
-async function show(stage: Stage, screen: Screen | undefined, world: DemoWorld, signal: AbortSignal): Promise<void> {
-  const draw = () => screen?.draw(renderFrame(stage.frame, screen.width, world.color));
-  const tell = () => world.say(`${plainLine(stage.frame)}\n`);
-  await every(screen === undefined ? PLAIN_LINE : REDRAW, systemClock, signal, screen === undefined ? tell : draw);
+async function show(
+  stage: Stage,
+  screen: Screen | undefined,
+  { say, color, keys }: DemoWorld,
+  viewKeys: ViewKeys,
+  signal: AbortSignal,
+): Promise<void> {
+  if (screen === undefined) return every(PLAIN_LINE, systemClock, signal, () => say(`${plainLine(stage.frame)}\n`));
+  const draw = () =>
+    screen.draw(
+      viewKeys.explains
+        ? renderExplanation(screen.width, color)
+        : renderFrame(stage.frame, screen.width, color, keys !== undefined),
+    );
+  viewKeys.onChange = () => {
+    if (!signal.aborted) draw();
+  };
+  await every(REDRAW, systemClock, signal, draw);
 }
 
 const startOf = (now: Instant): Instant => instant(Math.floor(now / DAY) * DAY + TIME_OF_DAY);

@@ -1,3 +1,4 @@
+import { printable } from "../../platform/log/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { Addresses } from "./pages.ts";
 import type { Plane } from "./plane.ts";
@@ -20,7 +21,7 @@ export function introduction(config: DemoConfig, plane: Plane, pages: Addresses,
     row("metrics", pages.metrics.join(" ")),
     ...(logFile === undefined ? [] : [row("log of programs", logFile)]),
   ];
-  return `${lines.join("\n")}\n\n`;
+  return `${lines.map(printable).join("\n")}\n\n`;
 }
 
 const row = (name: string, value: string): string => `  ${name.padEnd(16)} ${value}`;

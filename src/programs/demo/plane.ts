@@ -28,8 +28,10 @@ export interface Plane {
 /** Where the operator's lease is. */
 export const NAMESPACE = "joulie-demo";
 
-const connectTo = async (kubeconfig: string): Promise<Transport> =>
-  new HttpTransport({ identity: await loadIdentity({ clock: systemClock, kubeconfig, environment: {} }) });
+async function connectTo(kubeconfig: string, allowInsecureToken = false): Promise<Transport> {
+  const identity = await loadIdentity({ clock: systemClock, kubeconfig, allowInsecureToken, environment: {} });
+  return new HttpTransport({ identity });
+}
 
 /** An API of this process; `folder` is nobody else's. */
 export async function embeddedPlane(folder: string, startApi = startApiThread): Promise<Plane> {
@@ -65,8 +67,8 @@ async function planeIn(folder: string, api: ApiThread): Promise<Plane> {
 }
 
 /** Somebody's cluster, whose own scheduler knows nothing of our extender: pods ask for the demo's. */
-export async function realPlane(kubeconfig: string, signal: AbortSignal): Promise<Plane> {
-  const identity = await loadIdentity({ clock: systemClock, kubeconfig, environment: {} });
+export async function realPlane(kubeconfig: string, allowInsecureToken: boolean, signal: AbortSignal): Promise<Plane> {
+  const identity = await loadIdentity({ clock: systemClock, kubeconfig, allowInsecureToken, environment: {} });
   const transport = new HttpTransport({ identity });
   const client = clientOf(transport, systemClock);
   try {
@@ -76,7 +78,7 @@ export async function realPlane(kubeconfig: string, signal: AbortSignal): Promis
       server: identity.server,
       embedded: false,
       workload: { namespace: NAMESPACE, scheduler: "joulie-demo" },
-      connect: async () => connectTo(kubeconfig),
+      connect: async () => connectTo(kubeconfig, allowInsecureToken),
       close: async (limit) => {
         try {
           await giveBack(limit);

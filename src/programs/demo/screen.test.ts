@@ -86,6 +86,15 @@ describe("a screen", () => {
     expect(new Screen(paper).width).toBe(79);
   });
 
+  it("takes 0 columns and rows for unknown, as a serial line or a container's terminal may say it", () => {
+    const paper = new Paper(0);
+    paper.columns = 0;
+    const screen = new Screen(paper);
+    expect(screen.width).toBe(79);
+    screen.draw(["a", "b"]);
+    expect(paper.lines).toEqual(["a", "b", ""]);
+  });
+
   it("that was never drawn on leaves the terminal alone", () => {
     const paper = new Paper();
     new Screen(paper).end();

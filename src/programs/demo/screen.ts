@@ -29,11 +29,12 @@ export class Screen {
 
   /** How wide a line may be. Behind a character in the last column there is no place to clear the rest from. */
   get width(): number {
-    return Math.max(1, (this.#terminal.columns ?? USUAL_COLUMNS) - 1);
+    return Math.max(1, (this.#terminal.columns || USUAL_COLUMNS) - 1);
   }
 
   draw(lines: readonly string[]): void {
-    const { rows = USUAL_ROWS, columns } = this.#terminal;
+    const { columns } = this.#terminal;
+    const rows = this.#terminal.rows || USUAL_ROWS;
     // What has scrolled away cannot be reached any more.
     const shown = lines.slice(0, Math.max(1, rows - 1));
     const resized = columns !== this.#columns;

@@ -27,6 +27,8 @@ export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
     SCHEDULER_NAME: plane.workload.scheduler,
     // With the embedded plane it all goes anyway.
     KEEP_OBJECTS: String(plane.embedded),
+    // In an embedded cluster every pod is meant for these nodes; a real one has pods that need a real container.
+    TAINT_NODES: String(!plane.embedded),
   });
 
 export const operatorSettings = (config: DemoConfig, { operator }: Ports, simulator: string) =>

@@ -1,15 +1,17 @@
-import { createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Ansis } from "ansis";
+import { JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
-import { createLogger } from "../../platform/log/index.ts";
+import { createLogger, printableLine } from "../../platform/log/index.ts";
 import { untilStopped } from "../../platform/serve/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { runDemo } from "./demo.ts";
+import { isForeground, listenToKeys } from "./keys.ts";
 import { summaryText } from "./summary.ts";
 
 /** What still runs when all has been said is nobody's loss. */
@@ -40,23 +42,37 @@ export async function start(config: DemoConfig): Promise<number> {
     const draws = people.isTTY && process.env["TERM"] !== "dumb" && logFile !== undefined;
     const terminal = draws ? people : undefined;
     const color = people.isTTY ? new Ansis() : new Ansis(0);
-    const summary = await runDemo(config, { folder, log, logFile, say, terminal, color }, stop.signal);
+    const keys = draws && process.stdin.isTTY ? readKeys : undefined;
+    const summary = await runDemo(config, { folder, log, logFile, say, terminal, color, keys }, stop.signal);
     say(`\n${summaryText(summary)}`);
     if (config.JSON) process.stdout.write(`${JSON.stringify(summary)}\n`);
     keep = !summary.ok;
     return keep ? 1 : 0;
   } catch (error) {
+    if (error instanceof JoulieError) throw error;
     keep = true;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`joulie demo: ${message}\n`);
+    process.stderr.write(printableLine(`joulie demo: ${message}\n`));
     return 1;
   } finally {
     if (file !== undefined) await ended(file);
-    if (keep && logFile !== undefined) say(`the log is kept: ${logFile}\n`);
+    if (keep && logFile !== undefined) say(printableLine(`the log is kept: ${logFile}\n`));
     else await rm(folder, { recursive: true, force: true });
     // Not before: that nobody has read the summary would end it here.
     stop.release();
     systemClock.after(LINGERING, () => process.exit(), { background: true });
+  }
+}
+
+const readKeys = (onKey: (key: string) => void): (() => void) =>
+  listenToKeys({ input: process.stdin, host: process, isForeground: () => isForeground(ownStat()), onKey });
+
+/** Linux says there which process group owns the terminal. */
+function ownStat(): string | undefined {
+  try {
+    return readFileSync("/proc/self/stat", "utf8");
+  } catch {
+    return undefined;
   }
 }
 

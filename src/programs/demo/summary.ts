@@ -1,4 +1,5 @@
 import type { Joules, Seconds } from "../../core/units/index.ts";
+import { printable } from "../../platform/log/index.ts";
 import type { Check } from "./checks.ts";
 import type { Drains } from "./class-history.ts";
 import type { PodFigures } from "./observer.ts";
@@ -40,7 +41,7 @@ export function summaryText(summary: Summary): string {
     ...summary.notices,
     ...checks.map(checkText),
   ];
-  return `${lines.join("\n")}\n`;
+  return `${lines.map(printable).join("\n")}\n`;
 }
 
 const hours = (seconds: Seconds): string =>

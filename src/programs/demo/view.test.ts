@@ -2,7 +2,7 @@ import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
 import { instant, joules, milliseconds, watts } from "../../core/units/index.ts";
 import type { Frame } from "./frame.ts";
-import { plainLine, renderFrame } from "./view.ts";
+import { plainLine, renderExplanation, renderFrame } from "./view.ts";
 
 const plain = new Ansis(0);
 const frame: Frame = {
@@ -77,6 +77,23 @@ describe("the live view", () => {
     expect(shown).toContain("8.7 kWh so far\n");
     expect(shown).toContain("going on at 30");
     expect(text({ classes: { ...frame.classes, unknown: 2 } }).join("\n")).toContain("2 unknown");
+  });
+
+  it("names its keys where keys can be read", () => {
+    expect(renderFrame(frame, 100, plain, true)[0]).toMatch(/ 0:21 of 1:00, q quits, \? explains$/);
+    const endless = { ...frame, duration: undefined };
+    expect(renderFrame(endless, 100, plain, true)[0]).toMatch(/ 0:21, q quits, \? explains$/);
+  });
+
+  it("explains every label of itself, on a terminal of 80 by 24", () => {
+    const lines = renderExplanation(79, plain);
+    expect(lines.length).toBeLessThan(24);
+    expect(lines.filter((line) => line.includes("…"))).toEqual([]);
+    const labels = text().flatMap((line) => /^([a-z]+( decisions)?)( |$)/.exec(line)?.[1] ?? []);
+    expect(labels).toEqual(expect.arrayContaining(["power", "nodes", "drains", "pods", "energy", "last decisions"]));
+    for (const name of labels) expect(lines.some((line) => line.startsWith(name))).toBe(true);
+    expect(lines.at(-1)).toMatch(/^q or Ctrl-C ends/);
+    for (const line of renderExplanation(20, plain)) expect(Array.from(line).length).toBeLessThanOrEqual(20);
   });
 
   it("is one line in a pipe", () => {

@@ -1,5 +1,6 @@
 import type { Ansis } from "ansis";
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
+import { printable } from "../../platform/log/index.ts";
 import type { Frame } from "./frame.ts";
 import type { NewsItem } from "./news.ts";
 import type { Draining } from "./observer.ts";
@@ -12,14 +13,14 @@ const WIDEST_BAR = 60;
 const tones: Readonly<Record<NewsItem["tone"], Style>> = { up: "cyan", down: "green", waits: "yellow", plain: "dim" };
 
 /** The live view, one string for each line of the terminal, none wider than it. */
-export function renderFrame(frame: Frame, width: number, color: Ansis): readonly string[] {
+export function renderFrame(frame: Frame, width: number, color: Ansis, hasKeys = false): readonly string[] {
   const { classes, drains, draining, pods, notice } = frame;
   const { performance, eco, draining: inDrain, unknown } = classes;
   const lines: Segment[][] = [
     [
       ["joulie demo", "strong"],
       `  ${timeOfDay(frame.time)} simulated, ${speedText(frame.speed)}`,
-      [`  ${runText(frame)}`, "dim"],
+      [`  ${runText(frame, hasKeys)}`, "dim"],
     ],
     [label("power"), ...bar(frame, width - LABEL - 2)],
     [
@@ -55,6 +56,32 @@ export function renderFrame(frame: Frame, width: number, color: Ansis): readonly
   ];
   return lines.map((line) => fitted(line, width, color));
 }
+
+const explanation: readonly (readonly [about: string, text: string])[] = [
+  ["power", "█ what all nodes draw now, ▒ what their caps allow, ░ what the"],
+  ["", "hardware could draw without caps."],
+  ["nodes", "performance: full speed. eco: capped to save energy. draining:"],
+  ["", "becomes eco once its last performance pod has ended; until then"],
+  ["", "its caps stay open."],
+  ["drains", "deferred: had to wait for a performance pod. completed: became eco"],
+  ["", "since. taken back: work came, and the node stayed performance."],
+  ["pods", "Simulated jobs. Performance pods never start on eco or draining"],
+  ["", "nodes; others prefer eco nodes. waiting: no node has room yet."],
+  ["energy", "Used since the start, in simulated time. PUE: power of the whole"],
+  ["", "site divided by the power of its computers; 1 is no overhead."],
+  ["last decisions", ""],
+  ["", "What operator and scheduler decided last, and why. The pages named"],
+  ["", "above the view show all of it; kubectl looks inside."],
+  ["", ""],
+  ["q or Ctrl-C", " ends the demo with a summary. ? or Escape goes back to the view."],
+];
+
+/** What `?` shows in place of the view. */
+export const renderExplanation = (width: number, color: Ansis): readonly string[] =>
+  [
+    [["joulie demo", "strong"], "  what you see, line by line"] as Segment[],
+    ...explanation.map(([about, text]): Segment[] => [label(about), text]),
+  ].map((line) => fitted(line, width, color));
 
 /** One line for a pipe. */
 export function plainLine(frame: Frame): string {
@@ -97,7 +124,9 @@ function fitted(line: readonly Segment[], width: number, color: Ansis): string {
   let left = width;
   let text = "";
   for (const segment of line) {
-    const [plain, style] = typeof segment === "string" ? [segment, undefined] : segment;
+    const [own, style] = typeof segment === "string" ? [segment, undefined] : segment;
+    // Before it is measured: names of nodes and pods, and what is said of them, are others'.
+    const plain = printable(own);
     const characters = Array.from(plain);
     const cut =
       characters.length > left ? `${characters.slice(0, Math.max(0, left - 1)).join("")}${left > 0 ? "…" : ""}` : plain;
@@ -124,8 +153,11 @@ const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 
 const speedText = (speed: number): string =>
   speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;
 
-const runText = ({ running, duration }: Frame): string =>
-  duration === undefined ? `${clockText(running)}, Ctrl-C ends it` : `${clockText(running)} of ${clockText(duration)}`;
+function runText({ running, duration }: Frame, hasKeys: boolean): string {
+  const time = duration === undefined ? clockText(running) : `${clockText(running)} of ${clockText(duration)}`;
+  if (hasKeys) return `${time}, q quits, ? explains`;
+  return duration === undefined ? `${time}, Ctrl-C ends it` : time;
+}
 
 function clockText(length: Milliseconds): string {
   const seconds = Math.floor(length / 1000);

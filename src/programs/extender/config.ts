@@ -4,14 +4,18 @@ import {
   address,
   bytes,
   configOf,
+  debugEndpoints,
+  drainingLabel,
   duration,
   everyProgram,
   flag,
   goesWith,
   group,
+  hardwareCatalogPath,
   integer,
   number,
   path,
+  powerProfileLabel,
 } from "../../platform/config/index.ts";
 
 export const extenderConfig = configOf(
@@ -22,6 +26,7 @@ export const extenderConfig = configOf(
         about: "Where kube-scheduler asks: /filter, /prioritize and debug pages.",
       }),
       METRICS_ADDR: address({ default: ":9877", about: "Where metrics and health pages are served." }),
+      DEBUG_ENDPOINTS: debugEndpoints(),
       CACHE_TTL: duration({
         default: "30s",
         about: "The oldest NodeTwin and NodeHardware that may serve while the API answers.",
@@ -31,6 +36,11 @@ export const extenderConfig = configOf(
         about: "A NodeTwin not refreshed for longer gives its node the neutral score.",
       }),
       EXTENDER_MAX_BODY_BYTES: bytes({ default: "64Mi", about: "The largest request that is read." }),
+    }),
+    ...group("Nodes and labels", {
+      POWER_PROFILE_LABEL: powerProfileLabel(),
+      DRAINING_LABEL: drainingLabel(),
+      HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
     }),
     ...group("Scoring", {
       MARGINAL_CPU_UTIL_COEFF: number({

@@ -78,7 +78,8 @@ export class Decider {
   #rejectionOf(candidates: Candidates, i: number, slot: number): number {
     const { state } = this.#options;
     if (candidates.kind === "names") return state.rejection(slot);
-    return rejectionCode("performance", state.at(slot)?.twin?.schedulableClass, candidates.powerProfile(i));
+    const known = state.at(slot)?.twin?.schedulableClass;
+    return rejectionCode("performance", known, candidates.powerProfile(i), candidates.draining(i));
   }
 
   #best(slots: Int32Array, scores: Int16Array): Decision["best"] {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { elapsed } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type Reply, send } from "../../platform/serve/index.ts";
+import { type DebugAccess, type Reply, send } from "../../platform/serve/index.ts";
 import { type Body, ClientGoneError, lengthOf, readBody, tooLarge } from "./body.ts";
 import type { BodyBuffers } from "./body-buffers.ts";
 import { type ByteBudget, type Entrant, NoRoomError, type Room } from "./budget.ts";
@@ -23,6 +23,8 @@ export interface ExchangeOptions {
   readonly unready: () => string | undefined;
   /** What can be read, by path; undefined: nothing is known about what the query asks for. */
   readonly pages: Readonly<Record<string, (query: URLSearchParams) => Reply | undefined>>;
+  /** Who may read those under /debug/. */
+  readonly debugAccess: DebugAccess;
   readonly figures: Figures;
   readonly log: Logger;
   /** Real time: clients do not wait for virtual one. */
@@ -120,7 +122,7 @@ export class Exchange {
   }
 
   async #tell(path: string, method: string, query: string): Promise<void> {
-    const { pages } = this.#options;
+    const { pages, debugAccess } = this.#options;
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
     if (page === undefined) {
       const known = [...verbs.keys(), ...Object.keys(pages)].toSorted().join(", ");
@@ -129,6 +131,8 @@ export class Exchange {
     if (method !== "GET" && method !== "HEAD") {
       throw new Refusal(405, `${path} can only be read: use GET`, { allow: "GET, HEAD" });
     }
+    const refusal = path.startsWith("/debug/") ? await debugAccess.refusal(this.#request, path) : undefined;
+    if (refusal !== undefined) throw new Refusal(refusal.status, refusal.message, refusal.headers);
     const reply = page(new URLSearchParams(query));
     if (reply === undefined) throw new Refusal(404, "nothing is known about that");
     await send(reply, this.#response, method === "GET");

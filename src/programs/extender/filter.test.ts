@@ -116,6 +116,40 @@ describe("/filter", () => {
   });
 });
 
+it("SCH-07 judges a node without a twin by the operator's labels: POWER_PROFILE_LABEL and DRAINING_LABEL", async () => {
+  const trial = new Trial();
+  const [profile, draining] = ["site.example/profile", "site.example/draining"];
+  const labels: Readonly<Record<string, Record<string, string>>> = {
+    eco: { [profile]: "eco" },
+    draining: { [draining]: "true" },
+    fine: { [profile]: "performance", [draining]: "false" },
+    former: { "joulie.io/power-profile": "eco", "joulie.io/draining": "true" },
+  };
+  const names = Object.keys(labels);
+  for (const name of names) await trial.createNode(name, labels[name]);
+  const keys = { POWER_PROFILE_LABEL: profile, DRAINING_LABEL: draining };
+  const [custom, usual] = [await trial.start(keys), await trial.start()];
+  const left = ["fine", "former"];
+  const byNames = await custom.filter(performance, names);
+  expect(byNames.NodeNames).toEqual(left);
+  expect(byNames.FailedAndUnresolvableNodes).toEqual({
+    eco: expect.stringContaining("power-profile=eco") as string,
+    draining: expect.stringContaining("draining=true") as string,
+  });
+  const items = names.map((name) => ({ metadata: { name, labels: labels[name] } }));
+  const itemsOf = ({ Nodes }: FilterResult) =>
+    ((Nodes?.items ?? []) as typeof items).map(({ metadata }) => metadata.name);
+  for (const _ of ["walked", "known"]) expect(itemsOf(await custom.filterNodes(performance, items))).toEqual(left);
+  // A key with escapes goes to the worker, which reads the same labels.
+  const escaped = JSON.stringify({ Pod: performance, Nodes: { items } }).replace("site.example", "site\\u002eexample");
+  expect(itemsOf((await custom.post<FilterResult>("/filter", escaped)).body)).toEqual(left);
+  expect((await usual.filter(performance, names)).NodeNames).toEqual(["eco", "draining", "fine"]);
+  const page = await custom.get("/debug/scoring?node=draining");
+  const rejection = expect.stringContaining("draining=true") as string;
+  expect(page.body).toMatchObject({ drainingLabel: "true", emptyPod: { performance: { rejection } } });
+  await trial.end();
+});
+
 it("X-43 a stale class still rejects", async () => {
   const trial = new Trial();
   await trial.createNode("eco");

@@ -1,4 +1,5 @@
 import {
+  archLabel,
   type Labels,
   type Node,
   type NodeHardware,
@@ -26,6 +27,7 @@ export type WatchedTwin = Pick<NodeTwin, "status"> & {
 
 const VENDORS = /^(?:joulie\.io|nvidia\.com|amd\.com|gpu\.intel\.com)\//;
 const featureLabels: ReadonlySet<string> = new Set([
+  archLabel,
   ...Object.values(nfdCpuLabels),
   ...Object.values(nfdGpuLabels).flat(),
 ]);
@@ -35,15 +37,19 @@ const isReadLabel = (key: string): boolean => VENDORS.test(key) || featureLabels
 /** CPUs and devices: what has a vendor's domain in its name. */
 const isReadResource = (key: string): boolean => key === "cpu" || VENDORS.test(key);
 
-export function watchedNode(object: KubeObject): WatchedNode {
-  const { metadata, status } = object as KubeObject & Node;
-  const { name, uid = "", labels } = metadata as KubeObject["metadata"];
-  return {
-    metadata: { name, uid, labels: only(labels, isReadLabel) },
-    status: {
-      capacity: only(status?.capacity, isReadResource),
-      allocatable: only(status?.allocatable, isReadResource),
-    },
+/** `own` are the labels that settings name: they need not be of a domain we know. */
+export function nodeProjection(own: readonly string[]): (object: KubeObject) => WatchedNode {
+  const isRead = (key: string): boolean => isReadLabel(key) || own.includes(key);
+  return (object) => {
+    const { metadata, status } = object as KubeObject & Node;
+    const { name, uid = "", labels } = metadata as KubeObject["metadata"];
+    return {
+      metadata: { name, uid, labels: only(labels, isRead) },
+      status: {
+        capacity: only(status?.capacity, isReadResource),
+        allocatable: only(status?.allocatable, isReadResource),
+      },
+    };
   };
 }
 

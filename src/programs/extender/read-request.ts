@@ -2,6 +2,8 @@ import type { Clock } from "../../platform/clock/index.ts";
 import {
   type ExtenderRequest,
   KnownNodes,
+  type LabelKeys,
+  labelBytes,
   type NameIndex,
   RequestWorker,
   readRequest,
@@ -12,14 +14,16 @@ import {
 /** Reads requests: what the scan over their bytes does not judge goes to a worker, which most programs never need. */
 export class RequestReader {
   readonly #clock: Clock;
+  readonly #labels: LabelKeys;
   /** Whole Nodes come again and again, and so do names. */
   readonly #aids;
   #worker: RequestWorker | undefined;
 
-  /** `index` knows the slots of names. */
-  constructor(clock: Clock, index: NameIndex) {
+  /** `index` knows the slots of names; `labels` are those of whole Nodes that are read. */
+  constructor(clock: Clock, index: NameIndex, labels: LabelKeys) {
     this.#clock = clock;
-    this.#aids = { known: new KnownNodes(), index, room: rowsOfRequests() };
+    this.#labels = labels;
+    this.#aids = { known: new KnownNodes(), index, room: rowsOfRequests(), labels: labelBytes(labels) };
   }
 
   /** Most are read at once, and must be decided at once: the next one is read into the same memory. */
@@ -29,7 +33,7 @@ export class RequestReader {
     } catch (error) {
       if (!(error instanceof Surprise)) throw error;
     }
-    this.#worker ??= new RequestWorker(this.#clock);
+    this.#worker ??= new RequestWorker(this.#clock, { labels: this.#labels });
     return this.#worker.readRequestInWorker(body);
   }
 

@@ -1,4 +1,3 @@
-import { labels as labelNames } from "../../core/api/index.ts";
 import type { WorkloadClass } from "../../core/demand/index.ts";
 import {
   type Breakdown,
@@ -49,18 +48,20 @@ export function* scoringPage(
 export function nodePage(cluster: Cluster, name: string, now: Instant, settings: ScoringSettings): unknown {
   const node = cluster.node(name);
   if (node === undefined) return undefined;
+  const { powerProfile, draining } = settings.nodeLabels;
   const batch = batchOf(twinsOf(cluster), now, settings);
   const [row] = rowsOf([node], now, settings);
   const forClass = (workloadClass: WorkloadClass): Breakdown & { readonly rejection?: string | undefined } => ({
     ...scoreNode({ demand: emptyPod, workloadClass }, node, batch, settings),
-    rejection: filterNode(workloadClass, node.twin, node.labels[labelNames.powerProfile]),
+    rejection: filterNode(workloadClass, node.twin, node.labels[powerProfile], node.labels[draining]),
   });
   return {
     ...row,
     cluster: { clusterTrendWPerMin: batch.clusterTrend, perfPressure: batch.perfPressure },
     lastUpdated: node.status?.lastUpdated,
     estimatedPUE: node.status?.estimatedPUE,
-    powerProfileLabel: node.labels[labelNames.powerProfile],
+    powerProfileLabel: node.labels[powerProfile],
+    drainingLabel: node.labels[draining],
     emptyPod: { standard: forClass("standard"), performance: forClass("performance") },
   };
 }

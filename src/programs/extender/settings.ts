@@ -12,4 +12,5 @@ export const scoringSettingsOf = (config: ExtenderConfig): ScoringSettings => ({
   facilityMetrics: config.ENABLE_FACILITY_METRICS,
   drainingPenalty: config.DRAINING_SCORE_PENALTY,
   scoreMax: config.SCORE_MAX,
+  nodeLabels: { powerProfile: config.POWER_PROFILE_LABEL, draining: config.DRAINING_LABEL },
 });

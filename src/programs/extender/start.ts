@@ -1,11 +1,13 @@
 import process from "node:process";
+import { JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import { HttpTransport, KubeClient, loadIdentity, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
@@ -50,12 +52,19 @@ export async function start(config: ExtenderConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     const world = { transport, clock, ioClock: clock, random: systemRandom, log, farewell: FAREWELL };
     await runExtender(config, world, stop.signal);
     return 0;
   } catch (err) {
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the extender cannot go on");
     return 1;
   } finally {
@@ -68,6 +77,7 @@ export async function start(config: ExtenderConfig): Promise<number> {
 export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = scoringSettingsOf(config);
+  const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
   const limits = { ...usualLimits, ...world.limits };
   const budget = new ByteBudget(2 * maxBodyBytes, limits.waiting);
@@ -79,6 +89,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     random,
     log,
     settings,
+    catalogue,
     cacheTtl: config.CACHE_TTL,
     onLeave: (name, slot) => figures.left(name, slot),
   });
@@ -90,7 +101,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     clock,
     onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
-  const reader = new RequestReader(ioClock, state.index);
+  const reader = new RequestReader(ioClock, state.index, settings.nodeLabels);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
   // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
   const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);
@@ -122,6 +133,10 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
         return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
       },
       unready,
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
+      }),
       pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
       figures,
       log,

@@ -1,11 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type Labels,
-  labels as labelNames,
-  type NodeHardwareStatus,
-  type NodeTwinStatus,
-} from "../../core/api/index.ts";
-import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
+import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../core/api/index.ts";
+import { type Catalogue, type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import {
   type CandidateNode,
@@ -15,12 +10,13 @@ import {
   type ScoringSettings,
   type TwinState,
 } from "../../core/scoring/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { formatDuration, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { Backlog } from "./backlog.ts";
-import { type WatchedNode, type WatchedTwin, watchedHardware, watchedNode, watchedTwin } from "./projection.ts";
+import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projection.ts";
+import { TwinRefreshes } from "./twin-refreshes.ts";
 import { NameIndex } from "./wire/index.ts";
 
 /** All that is known of a node. Replaced and never changed: who keeps one keeps what was known at that moment. */
@@ -39,6 +35,7 @@ export interface ClusterStateOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly settings: ScoringSettings;
+  readonly catalogue: Catalogue;
   /** A watch that was silent for so long is asked about, so that nothing is older while the API answers. */
   readonly cacheTtl: Milliseconds;
   /** A Node is gone; its slot may be another's from now on. */
@@ -59,6 +56,9 @@ export class ClusterState {
   readonly #known: (KnownNode | undefined)[] = [];
   /** Why each slot's node is refused to performance pods, by its twin or else by the label in the cache: 0 where it is not. */
   #rejections = new Uint8Array(64);
+  readonly #catalogue: Catalogue;
+  readonly #nodeLabels: ScoringSettings["nodeLabels"];
+  readonly #refreshes: TwinRefreshes;
   readonly #backlog: Backlog;
   #wasWhole = false;
   readonly #onLeave: ClusterStateOptions["onLeave"];
@@ -70,8 +70,20 @@ export class ClusterState {
   #names: (string | undefined)[] = [];
   #namesAreKept = false;
 
-  constructor({ client, clock, random, log, settings, cacheTtl, onLeave }: ClusterStateOptions) {
+  constructor(options: ClusterStateOptions) {
+    const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
     this.kernel = new ScoringKernel(settings);
+    this.#catalogue = catalogue;
+    this.#nodeLabels = settings.nodeLabels;
+    this.#refreshes = new TwinRefreshes(settings.stalenessThreshold, (gap) =>
+      log.warn(
+        {
+          refreshedEvery: formatDuration(gap),
+          TWIN_STALENESS_THRESHOLD: formatDuration(settings.stalenessThreshold),
+        },
+        "NodeTwins are refreshed more slowly than they go stale here: set the operator's TWIN_HEARTBEAT below TWIN_STALENESS_THRESHOLD",
+      ),
+    );
     this.#onLeave = onLeave;
     this.#backlog = new Backlog(clock, (err) => log.error({ err }, "a change could not be taken over"));
     const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
@@ -79,14 +91,17 @@ export class ClusterState {
       nodes: new Reflector({
         ...base,
         resource: resources.nodes,
-        project: watchedNode,
+        project: nodeProjection(Object.values(settings.nodeLabels)),
         onChange: (changes) => this.#take(changes, (change) => this.#nodeChanged(change)),
       }),
       twins: new Reflector({
         ...base,
         resource: resources.nodeTwins,
         project: watchedTwin,
-        onChange: (changes) => this.#take(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node))),
+        onChange: (changes) => {
+          for (const change of changes) this.#refreshed(change);
+          this.#take(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node)));
+        },
       }),
       hardware: new Reflector({
         ...base,
@@ -109,7 +124,7 @@ export class ClusterState {
   /** What was never read yet; nothing once all was read, whatever becomes of the API. */
   get missing(): readonly string[] {
     if (this.#wasWhole) return [];
-    const unread = Object.entries(this.#reflected).flatMap(([name, { hasSynced }]) => (hasSynced ? [] : name));
+    const unread = unreadOf(this.#reflected);
     this.#wasWhole = unread.length === 0 && this.#backlog.isDone;
     return unread.length > 0 || this.#wasWhole ? unread : ["the rest of the lists"];
   }
@@ -143,6 +158,12 @@ export class ClusterState {
   /** In order. A twin may so be looked at later than the store shows it, and never earlier. */
   #take<Value>(changes: readonly Change<Value>[], act: (change: Change<Value>) => void): void {
     this.#backlog.add(changes.map((change) => () => act(change)));
+  }
+
+  #refreshed(change: Change<WatchedTwin>): void {
+    if (change.type === "deleted") this.#refreshes.left(change.key);
+    if (change.type === "updated")
+      this.#refreshes.seen(change.key, change.old.status?.lastUpdated, change.new.status?.lastUpdated);
   }
 
   #nodeChanged(change: Change<WatchedNode>): void {
@@ -183,16 +204,18 @@ export class ClusterState {
       longer.set(this.#rejections);
       this.#rejections = longer;
     }
+    const { powerProfile, draining } = this.#nodeLabels;
     this.#rejections[slot] = rejectionCode(
       "performance",
       node?.twin?.schedulableClass,
-      node?.labels[labelNames.powerProfile],
+      node?.labels[powerProfile],
+      node?.labels[draining],
     );
   }
 
   #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {
     const { name } = node.metadata;
-    const hardware = hardwareView(node, this.#reflected.hardware.store.getByKey(name));
+    const hardware = hardwareView(node, this.#reflected.hardware.store.getByKey(name), { catalogue: this.#catalogue });
     this.kernel.upsertHardware(name, hardware);
     return { hardware };
   }

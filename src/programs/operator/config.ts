@@ -6,11 +6,14 @@ import {
   address,
   choice,
   configOf,
+  debugEndpoints,
+  drainingLabel,
   duration,
   everyProgram,
   flag,
   goesWith,
   group,
+  hardwareCatalogPath,
   integer,
   json,
   labelKey,
@@ -21,6 +24,7 @@ import {
   number,
   objectName,
   percentage,
+  powerProfileLabel,
   quantity,
   type Rule,
   text,
@@ -46,6 +50,7 @@ export const operatorConfig = configOf(
         about: "How often plans are made; changes that matter come sooner.",
       }),
       METRICS_ADDR: address({ default: ":8081", about: "Where metrics, health and debug pages are served." }),
+      DEBUG_ENDPOINTS: debugEndpoints(),
       LEASE_NAME: objectName({
         default: "joulie-operator",
         about: "The Lease by which one of several operators leads.",
@@ -53,6 +58,11 @@ export const operatorConfig = configOf(
       TWIN_HEARTBEAT: duration({
         default: "2m",
         about: "How often an unchanged NodeTwin is refreshed to show it is current.",
+      }),
+      TWIN_STALENESS_THRESHOLD: duration({
+        default: "5m",
+        about:
+          "What the extenders are set to: beyond it they take a NodeTwin for stale. TWIN_HEARTBEAT must be below it.",
       }),
       WRITE_NODE_POWER_PROFILES: flag({
         default: "false",
@@ -68,15 +78,13 @@ export const operatorConfig = configOf(
         default: labels.reserved,
         about: "A node with this label set to true is left alone.",
       }),
-      POWER_PROFILE_LABEL: labelKey({
-        default: labels.powerProfile,
-        about: "The node label that carries the profile.",
-      }),
-      DRAINING_LABEL: labelKey({ default: labels.draining, about: "The node label that says a node is draining." }),
+      POWER_PROFILE_LABEL: powerProfileLabel(),
+      DRAINING_LABEL: drainingLabel(),
       GPU_PRODUCT_LABEL_KEYS: labelKeys({
         default: gpuProductLabels.join(","),
         about: "Node labels that may name the GPU product; the first one present counts.",
       }),
+      HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
     }),
     ...group("Policy", {
       POLICY_TYPE: choice(policyTypes, {
@@ -100,6 +108,12 @@ export const operatorConfig = configOf(
         default: "10",
         above: 0,
         about: "queue_aware_v1: how many performance pods one performance node is expected to hold.",
+      }),
+      PROFILE_MIN_DWELL: duration({
+        default: "5m",
+        orZero: "no minimum",
+        about:
+          "static_partition and queue_aware_v1: how long a promoted node keeps the performance profile at least; promotion never waits.",
       }),
       DRAINING_CAPS: choice(["performance", "eco"], {
         default: "performance",
@@ -219,6 +233,12 @@ export const operatorConfig = configOf(
       holds: (config) => !config.CPU_WRITE_ABSOLUTE_CAPS || config.ECO_CAP_WATTS <= config.PERFORMANCE_CAP_WATTS,
       problem: "is above {PERFORMANCE_CAP_WATTS}",
       allowed: "at most PERFORMANCE_CAP_WATTS",
+    },
+    {
+      reads: ["TWIN_HEARTBEAT", "TWIN_STALENESS_THRESHOLD"],
+      holds: (config) => config.TWIN_HEARTBEAT < config.TWIN_STALENESS_THRESHOLD,
+      problem: "is not below {TWIN_STALENESS_THRESHOLD}: the extenders would take every quiet node's twin for stale",
+      allowed: "less than TWIN_STALENESS_THRESHOLD, which has to be what the extenders are set to",
     },
     differ("DRAINING_LABEL", "POWER_PROFILE_LABEL"),
     differ("RESERVED_LABEL_KEY", "POWER_PROFILE_LABEL"),

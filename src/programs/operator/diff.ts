@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../core/api/index.ts";
-import { seenOn } from "../../core/policy/index.ts";
+import { lastTransitionTime, seenOn } from "../../core/policy/index.ts";
 import { publishWorthy } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import { isMirror } from "./cleanup.ts";
@@ -112,10 +112,16 @@ function statusStep(plan: NodePlan, there: NodeTwinStatus | undefined, context: 
   const news = there === undefined || isNews(there, plan.status) || !isSameCondition(there.conditions, condition);
   if (!news && !heartbeat) return [];
   const lastUpdated = new Date(context.now).toISOString();
+  const moved = lastTransitionTime(there, plan.status.schedulableClass, context.now);
   return [
     {
       kind: "status",
-      status: { ...asOf(plan.status, context.now), conditions: [condition], lastUpdated },
+      status: {
+        ...asOf(plan.status, context.now),
+        conditions: [condition],
+        ...(moved !== undefined && { lastTransitionTime: moved }),
+        lastUpdated,
+      },
       heartbeat: !news && heartbeat,
     },
   ];

@@ -208,6 +208,44 @@ describe("the guard, through the API", () => {
     expect(await trial.shown("a")).toEqual(eco);
   });
 
+  it.each([
+    ["unreachable", { kind: "refused" }],
+    ["forbidden", { kind: "status", code: 403 }],
+  ] as const)("X-24 a list of NodePowerProfiles that went %s keeps nodes from going down as well", async (_, fault) => {
+    const operator = trial.start();
+    await trial.pass(SOON + 5);
+    const heal = trial.api.faults.add({ fault, when: ({ path }) => path.includes("/nodepowerprofiles") });
+    trial.api.faults.dropWatches();
+    await trial.pass(130);
+    await trial.label("b", dense);
+    await trial.pass(TICK);
+    expect(await trial.shown("b")).toEqual(performance);
+    expect(await trial.shown("a")).toEqual(performance);
+    const logged = operator.logs
+      .map((line) => JSON.stringify(line))
+      .filter((line) => line.includes("no node goes down"));
+    expect(logged.join()).toContain("profiles");
+    expect(await operator.series("joulie_operator_pods_readable")).toEqual(["joulie_operator_pods_readable 0"]);
+    heal();
+    await trial.pass(2 * TICK);
+    expect(await trial.shown("a")).toEqual(eco);
+  });
+
+  it("X-24 a list of NodePowerProfiles that was never readable keeps nodes from going down; then it goes on", async () => {
+    await trial.pin("b", { profile: "performance" });
+    const heal = trial.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ path }) => path.includes("/nodepowerprofiles"),
+    });
+    trial.start();
+    await trial.pass(2 * TICK);
+    expect(await trial.findTwin("b")).toBeUndefined();
+    heal();
+    await trial.pass(TICK);
+    expect(await trial.shown("b")).toEqual(performance);
+    expect(await trial.shown("a")).toEqual(eco);
+  });
+
   it("X-25 OPR-10 pods that are bound but pending and pods that terminate hold a node; finished ones do not", async () => {
     await trial.createPod("pending", "b", performancePod);
     await trial.createPod("done", "b", performancePod);
@@ -259,6 +297,26 @@ describe("the guard, through the API", () => {
     for (const name of ["x", "y", "z"]) await trial.createPod(name, undefined, performancePod);
     await trial.pass(SOON);
     expect(await performing()).toBe(3);
+  });
+
+  it("X-27 scheduling-gated pods do not raise P until their gates are removed", async () => {
+    trial.start({
+      POLICY_TYPE: "queue_aware_v1",
+      QUEUE_HP_BASE_FRAC: "0",
+      QUEUE_HP_MIN: "1",
+      QUEUE_PERF_PER_HP_NODE: "1",
+    });
+    await trial.pass(SOON + 5);
+    expect((await trial.shown("b")).spec).toBe("eco");
+    const schedulingGates = [{ name: "example.com/quota" }];
+    for (const name of ["x", "y", "z"])
+      await trial.createPod(name, undefined, { ...performancePod, spec: { schedulingGates } });
+    await trial.pass(TICK);
+    expect((await trial.shown("b")).spec).toBe("eco");
+    const ungated = { spec: { schedulingGates: [] } };
+    for (const name of ["x", "y"]) await trial.hand.mergePatch(resources.pods, { name, namespace: "default" }, ungated);
+    await trial.pass(SOON);
+    expect((await trial.shown("b")).spec).toBe("performance");
   });
 
   it("OPR-20 OPR-28 after a restart a node goes on from where its NodeTwin says; no pod is ever touched", async () => {

@@ -8,6 +8,7 @@ import { type ClusterPlan, plan } from "./pass.ts";
 import type { Telemetry } from "./pass-input.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
+import type { UnknownClassEvents } from "./unknown-class-events.ts";
 import type { Writer } from "./writer.ts";
 
 export interface LoopOptions {
@@ -20,6 +21,7 @@ export interface LoopOptions {
   readonly changes: ChangeLog;
   readonly figures: Figures;
   readonly news: News;
+  readonly unknownClasses: UnknownClassEvents;
   readonly interval: Milliseconds;
 }
 
@@ -115,11 +117,12 @@ export class Loop {
 
   /** Gives the time it took. */
   #pass(writer: Writer): Milliseconds {
-    const { state, settings, telemetry, clock, ioClock, log, figures } = this.#options;
+    const { state, settings, telemetry, clock, ioClock, log, figures, unknownClasses } = this.#options;
     const started = ioClock.monotonic();
     try {
       const next = plan({ view: state, settings, telemetry: telemetry(), memory: this.#memory, now: clock.now() });
       this.#tell(next, this.#plan);
+      unknownClasses.report(state.podsOfUnknownClass(), next.at);
       this.#plan = next;
       writer.submit(next);
     } catch (err) {
@@ -149,7 +152,8 @@ export class Loop {
       if (shown !== undefined) figures.shown(shown, seen.state, settings);
       if (intruders !== undefined) news.intruders(shown, name, intruders);
     }
-    changes.observe("pods", "cluster", current ? "readable" : "not readable: no node goes down");
+    const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node goes down`;
+    changes.observe("lists", "cluster", lists);
     changes.flush();
   }
 }

@@ -23,6 +23,7 @@ export interface ManagedNode {
 }
 
 export function shapeOf(node: ClusterNode, hardware: NodeHardware | undefined, settings: OperatorSettings): NodeShape {
-  const view = hardwareView(node, hardware?.status, { productLabelKeys: settings.gpuProductLabels });
+  const { gpuProductLabels: productLabelKeys, catalogue } = settings;
+  const view = hardwareView(node, hardware?.status, { productLabelKeys, catalogue });
   return { view, density: densityOf(view), caps: settings.capsOf(view) };
 }

@@ -1,5 +1,5 @@
 import { boundWattsOn, type DemandView, demandViewOf, type MarginalWatts } from "../../core/demand/index.ts";
-import { eligibilityOf, type PlannedNode, pinFrom, planProfiles } from "../../core/policy/index.ts";
+import { eligibilityOf, type PlanNode, type PlannedNode, pinFrom, planProfiles } from "../../core/policy/index.ts";
 import { PowerTrend } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
@@ -44,7 +44,13 @@ export class Memory {
   readonly #nodes = new Map<string, NodeMemory>();
   #demand: { readonly version: number; readonly view: DemandView } | undefined;
   #planned:
-    | { readonly nodes: readonly ManagedNode[]; readonly performancePods: number; readonly planned: Planned }
+    | {
+        readonly nodes: readonly ManagedNode[];
+        /** Until when each of them is held at performance. */
+        readonly held: readonly (Instant | undefined)[];
+        readonly performancePods: number;
+        readonly planned: Planned;
+      }
     | undefined;
 
   /** Whether the node was managed in the last pass. */
@@ -83,6 +89,7 @@ export class Memory {
   /** What the policy makes of these nodes. One that goes by the time of day is asked each time. */
   plannedFor(
     nodes: readonly ManagedNode[],
+    held: readonly (Instant | undefined)[],
     performancePods: number,
     { policy }: OperatorSettings,
     now: Instant,
@@ -93,14 +100,16 @@ export class Memory {
       policy.type !== "rule_swap_v1" &&
       known.performancePods === performancePods &&
       known.nodes.length === nodes.length &&
-      known.nodes.every((node, index) => node === nodes[index]);
+      known.nodes.every((node, index) => node === nodes[index] && known.held[index] === held[index]);
     if (isSame) return known.planned;
-    const eligible = nodes
-      .filter(({ eligibility }) => eligibility === "eligible")
-      .map(({ name, shape, pin }) => ({ name, density: shape.density, family: shape.view.family, pin: pin?.profile }));
+    const eligible = nodes.flatMap(({ name, eligibility, shape, pin }, index): PlanNode[] =>
+      eligibility === "eligible"
+        ? [{ name, density: shape.density, family: shape.view.family, pin: pin?.profile, heldUntil: held[index] }]
+        : [],
+    );
     const plan = planProfiles(eligible, policy, { performancePods, now });
     const planned = { hpCount: plan.hpCount, byName: new Map(plan.nodes.map((node) => [node.name, node])) };
-    this.#planned = { nodes, performancePods, planned };
+    this.#planned = { nodes, held, performancePods, planned };
     return planned;
   }
 

@@ -67,7 +67,7 @@ export const definitions = {
   }),
   podsReadable: metric({
     name: "joulie_operator_pods_readable",
-    help: "Whether what this replica knows of pods, nodes and twins is current: at 0 no node goes down. It is no part of /readyz, since a replica that cannot read pods still serves and still raises nodes.",
+    help: "Whether what this replica knows of pods, nodes, twins and NodePowerProfiles is current: at 0 no node goes down. It is no part of /readyz, since a replica that cannot read pods still serves and still raises nodes.",
     type: "gauge",
     labels: [],
   }),

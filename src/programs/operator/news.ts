@@ -17,10 +17,17 @@ const found = ({ status }: NodeHardware) => ({ ...status, updatedAt: undefined }
 export const hardwareChangeMatters = (change: Change<NodeHardware>): boolean =>
   change.type !== "updated" || !isDeepStrictEqual(found(change.old), found(change.new));
 
+/** Its owner waits for the warning. */
+const isMisspelt = (change: Change<PodSummary>): boolean =>
+  change.type !== "deleted" &&
+  change.new.unrecognisedClass !== undefined &&
+  (change.type === "added" || change.old.unrecognisedClass !== change.new.unrecognisedClass);
+
 const counts = ({ active, performanceSensitive }: PodSummary): boolean => active && performanceSensitive;
 
 /** Only performance-sensitive pods move the plan or hold a node back. */
 export function podChangeMatters(change: Change<PodSummary>): boolean {
+  if (isMisspelt(change)) return true;
   const before = change.type !== "added" && counts(change.old) ? change.old : undefined;
   const after = change.type !== "deleted" && counts(change.new) ? change.new : undefined;
   return (before === undefined) !== (after === undefined) || before?.node !== after?.node;

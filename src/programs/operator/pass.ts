@@ -1,4 +1,5 @@
 import type { DemandView } from "../../core/demand/index.ts";
+import { heldUntil } from "../../core/policy/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import { type Leftovers, leftoversIn } from "./cleanup.ts";
 import type { ManagedNode } from "./managed-node.ts";
@@ -25,7 +26,8 @@ export function plan(input: PassInput): ClusterPlan {
   const demand = memory.demandOf(view);
   const managed = managedNodes(input);
   memory.keepOnly(managed);
-  const { hpCount, byName } = memory.plannedFor(managed, demand.performancePods, settings, now);
+  const held = managed.map(({ name }) => heldUntil(view.twin(name), settings.minDwell, now));
+  const { hpCount, byName } = memory.plannedFor(managed, held, demand.performancePods, settings, now);
   const targets: Target[] = [];
   for (const node of managed) {
     const { name } = node;

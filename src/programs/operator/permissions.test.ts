@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { resources } from "../../platform/kube/index.ts";
 import { operatorPermissions } from "./permissions.ts";
 import { Trial } from "./trial.ts";
 
@@ -32,4 +33,40 @@ it("the verbs it is granted on what it reads are the verbs it uses", async () =>
   const reading = /^\w+ (?:get|list|watch)$/;
   expect(new Set(reads)).toEqual(new Set([...used].filter((one) => reading.test(one))));
   await trial.end();
+});
+
+it("X-12 every request it makes is granted, the warning on a pod of any namespace included", async () => {
+  const trial = await Trial.begin();
+  await trial.hand.create(resources.namespaces, { metadata: { name: "team-a" } });
+  await trial.createNode("a");
+  await trial.createNode("b");
+  const annotations = { "joulie.io/workload-class": "perfomance" };
+  const containers = [{ name: "main", image: "none" }];
+  const pod = { metadata: { name: "p", annotations }, spec: { containers } };
+  await trial.hand.create(resources.pods, pod, { namespace: "team-a" });
+  const requests: { method: string; path: string }[] = [];
+  trial.between(async (request, go) => {
+    requests.push(request);
+    return go();
+  });
+  trial.start({ WRITE_NODE_POWER_PROFILES: "true" });
+  await trial.pass(130);
+  await trial.end();
+  const rules = operatorPermissions("joulie-system");
+  const isGranted = ({ method, path }: { method: string; path: string }) => {
+    const { pathname } = new URL(path, "http://api");
+    const group = pathname.startsWith("/api/") ? "" : (pathname.split("/")[2] ?? "");
+    const asked = /\/namespaces\/([^/]+)\/./.exec(pathname)?.[1];
+    const [resource, verb] = neededBy(method, path).split(" ");
+    const part = pathname.endsWith("/status") ? `${resource}/status` : resource;
+    return rules.some(
+      ({ namespace, apiGroups, resources: granted, verbs }) =>
+        (namespace === undefined || namespace === asked) &&
+        apiGroups.includes(group) &&
+        granted.includes(part ?? "") &&
+        verbs.includes(verb ?? ""),
+    );
+  };
+  expect(requests.some(({ path }) => path.includes("/namespaces/team-a/events"))).toBe(true);
+  expect(requests.filter((one) => !isGranted(one)).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });

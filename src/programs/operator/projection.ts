@@ -15,12 +15,21 @@ export const readAs =
 export function clusterNodeOf(object: KubeObject): ClusterNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
+  const unready = status?.conditions?.filter((one) => one.type === "Ready" && one.status !== "True") ?? [];
+  const taints = spec?.taints?.map(({ key, effect }) => ({ key, effect })) ?? [];
   return {
     metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
-    ...(spec?.unschedulable === true && { spec: { unschedulable: true } }),
+    ...((spec?.unschedulable === true || taints.length > 0) && {
+      spec: {
+        ...(spec?.unschedulable === true && { unschedulable: true }),
+        ...(taints.length > 0 && { taints }),
+      },
+    }),
     status: {
       ...(status?.capacity && { capacity: status.capacity }),
       ...(status?.allocatable && { allocatable: status.allocatable }),
+      // Without the kubelet's times: a heartbeat is no change.
+      ...(unready.length > 0 && { conditions: unready.map(({ type, status: is }) => ({ type, status: is })) }),
     },
   };
 }

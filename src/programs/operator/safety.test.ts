@@ -152,7 +152,7 @@ describe("what must not happen, through the API", () => {
       fault: { kind: "status", code: 503 },
       when: ({ method, path }) => method === "GET" && path.includes("/nodehardwares"),
     });
-    const second = trial.start();
+    const second = trial.start({ PROFILE_MIN_DWELL: "0s" });
     await trial.pass(60);
     expect((await trial.shown("n")).spec).toBe("performance");
     heal();

@@ -1,3 +1,4 @@
+import type { Catalogue } from "../../core/inventory/index.ts";
 import {
   type CapHardware,
   capIntents,
@@ -15,10 +16,13 @@ import type { OperatorConfig } from "./config.ts";
 export interface OperatorSettings {
   readonly eligibility: EligibilitySettings;
   readonly policy: PolicySettings;
+  /** How long a promoted node stays performance at least. */
+  readonly minDwell: Milliseconds;
   readonly guard: GuardOptions;
   readonly capsOf: (hardware: CapHardware) => ProfileCaps;
   readonly labels: { readonly powerProfile: string; readonly draining: string };
   readonly gpuProductLabels: readonly string[];
+  readonly catalogue: Catalogue;
   readonly twin: TwinModel;
   readonly powerSource: PowerSourceMode;
   readonly heartbeat: Milliseconds;
@@ -33,7 +37,7 @@ export interface OperatorSettings {
 export const believedFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
   milliseconds(Math.max(STALE_AFTER, 3 * RECONCILE_INTERVAL));
 
-export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
+export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): OperatorSettings => ({
   eligibility: { selector: config.NODE_SELECTOR, reservedLabel: config.RESERVED_LABEL_KEY },
   policy: {
     type: config.POLICY_TYPE,
@@ -46,6 +50,7 @@ export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
     },
     reconcileInterval: config.RECONCILE_INTERVAL,
   },
+  minDwell: config.PROFILE_MIN_DWELL,
   guard: { drainingCaps: config.DRAINING_CAPS },
   capsOf: capIntents({
     cpu: {
@@ -62,6 +67,7 @@ export const settingsOf = (config: OperatorConfig): OperatorSettings => ({
   }),
   labels: { powerProfile: config.POWER_PROFILE_LABEL, draining: config.DRAINING_LABEL },
   gpuProductLabels: config.GPU_PRODUCT_LABEL_KEYS,
+  catalogue,
   twin: {
     cooling: linearCoolingModel({ referenceNodePower: config.REFERENCE_NODE_POWER_W }),
     rackCapacity: config.REFERENCE_RACK_CAPACITY_W,

@@ -1,7 +1,8 @@
 import process from "node:process";
-import { fieldManagers, labels } from "../../core/api/index.ts";
+import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
@@ -9,14 +10,16 @@ import {
   KubeClient,
   LeaderElector,
   loadIdentity,
+  TokenAuthorizer,
   type Transport,
 } from "../../platform/kube/index.ts";
 import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { Figures } from "./figures.ts";
+import { removeFormerLabels } from "./former-labels.ts";
 import { Loop } from "./loop.ts";
 import { News } from "./news-events.ts";
 import { planPage } from "./plan-page.ts";
@@ -24,6 +27,7 @@ import { PowerMeter } from "./power.ts";
 import { settingsOf } from "./settings.ts";
 import { ClusterState } from "./state.ts";
 import type { Unconfirmed } from "./unconfirmed.ts";
+import { UnknownClassEvents } from "./unknown-class-events.ts";
 import { Writer } from "./writer.ts";
 
 /** What the operator runs in. */
@@ -53,11 +57,18 @@ export async function start(config: OperatorConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the operator cannot go on");
     return 1;
   } finally {
@@ -69,7 +80,7 @@ export async function start(config: OperatorConfig): Promise<number> {
 /** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = settingsOf(config, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
   const instance = config.POD_NAME ?? "joulie-operator";
   const client = new KubeClient({
     transport,
@@ -110,7 +121,19 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   });
   const interval = config.RECONCILE_INTERVAL;
   const telemetry = () => meter.telemetry;
-  const loop = new Loop({ state, settings, telemetry, clock, ioClock, log, changes, figures, news, interval });
+  const loop = new Loop({
+    state,
+    settings,
+    telemetry,
+    clock,
+    ioClock,
+    log,
+    changes,
+    figures,
+    news,
+    unknownClasses: new UnknownClassEvents(recorder),
+    interval,
+  });
 
   const unconfirmed: Unconfirmed = { lowerings: new Map(), moves: new Map() };
   let writer: Writer | undefined;
@@ -142,11 +165,16 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         .catch((err: unknown) => {
           if (!term.aborted) log.error({ err }, "measuring has ended");
         });
+      const { powerProfile, draining } = settings.labels;
+      const cleaning = removeFormerLabels(
+        { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
+        term,
+      );
       const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
       try {
         await loop.run(own, ready, term);
       } finally {
-        await Promise.all([own.stop(), measuring]);
+        await Promise.all([own.stop(), measuring, cleaning]);
         writer = undefined;
       }
     },
@@ -162,6 +190,10 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
       clock: ioClock,
       live: { loop: () => loop.stalled },
       ready: { synced: () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`) },
+      debugAccess: new DebugAccess({
+        open: config.DEBUG_ENDPOINTS,
+        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-operator" }),
+      }),
       pages: {
         "/debug/plan": (query) =>
           loop.plan === undefined

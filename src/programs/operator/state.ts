@@ -18,12 +18,14 @@ import {
   Reflector,
   type ReflectorOptions,
   resources,
+  unreadOf,
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { Latest } from "./latest.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
 import { clusterNodeOf, readAs } from "./projection.ts";
+import type { PodOfUnknownClass } from "./unknown-class-events.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -46,13 +48,18 @@ const AWAITED_FOR = milliseconds(180_000);
 /** How long the first pass waits for what it can do without. */
 const GRACE = milliseconds(15_000);
 
+/** The names of a pod are kept only where somebody has to be told of it. */
+interface WatchedPod extends PodSummary {
+  readonly misspelt?: PodOfUnknownClass;
+}
+
 /** The cluster as this operator knows it, kept up to date by watches. */
 export class ClusterState implements ClusterView {
   readonly #clock: Clock;
   readonly #onNews: () => void;
   readonly #reflected: {
     readonly nodes: Reflector<ClusterNode>;
-    readonly pods: Reflector<PodSummary, "node">;
+    readonly pods: Reflector<WatchedPod, "node" | "misspelt">;
     readonly hardware: Reflector<NodeHardware>;
     readonly twins: Reflector<NodeTwin>;
     readonly profiles: Reflector<NodePowerProfile>;
@@ -95,15 +102,18 @@ export class ClusterState implements ClusterView {
         } else this.#nodeless.delete(change.key);
         return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
       }),
-      pods: reflect<PodSummary, "node">(
+      pods: reflect<WatchedPod, "node" | "misspelt">(
         {
           resource: resources.pods,
           project: (object) => {
             const pod = this.podOf(object);
-            if (pod.unrecognisedClass !== undefined) onUnknownClass(pod.unrecognisedClass);
-            return pod;
+            const { unrecognisedClass: text } = pod;
+            if (text === undefined) return pod;
+            onUnknownClass(text);
+            const { namespace = "", name, uid = "" } = object.metadata;
+            return { ...pod, misspelt: { namespace, name, uid, text } };
           },
-          indexes: { node: (pod) => pod.node },
+          indexes: { node: (pod) => pod.node, misspelt: (pod) => pod.misspelt && "any" },
         },
         (change) => {
           this.#allPodsVersion++;
@@ -161,15 +171,19 @@ export class ClusterState implements ClusterView {
 
   /** What is not known yet, for /readyz. */
   get missing(): readonly string[] {
-    return Object.entries(this.#reflected)
-      .filter(([, reflector]) => !reflector.hasSynced)
-      .map(([name]) => name);
+    return unreadOf(this.#reflected);
   }
 
   get current(): boolean {
-    const { nodes, twins, pods, hardware } = this.#reflected;
+    return this.outdated.length === 0;
+  }
+
+  /** Which lists are not surely as the server has them now. Each of them keeps nodes from going down. */
+  get outdated(): readonly string[] {
+    const { hardware, ...rest } = this.#reflected;
+    const outdated = Object.entries(rest).flatMap(([name, reflector]) => (isCurrent(reflector) ? [] : [name]));
     // Hardware says which nodes are the densest: until it was read once, a node might go down only to come back.
-    return hardware.hasSynced && [nodes, twins, pods].every(isCurrent);
+    return hardware.hasSynced ? outdated : [...outdated, "hardware"];
   }
 
   get nodesCurrent(): boolean {
@@ -207,6 +221,12 @@ export class ClusterState implements ClusterView {
 
   podsOn(node: string): Iterable<PodSummary> {
     return this.#reflected.pods.store.by("node", node);
+  }
+
+  /** Pods whose class annotation names no class. */
+  *podsOfUnknownClass(): Iterable<PodOfUnknownClass> {
+    for (const { misspelt } of this.#reflected.pods.store.by("misspelt", "any"))
+      if (misspelt !== undefined) yield misspelt;
   }
 
   podsVersion(node: string): number {

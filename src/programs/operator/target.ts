@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeTwin, NodeTwinSpec, Profile } from "../../core/api/index.ts";
 import {
+  blockingTaintOf,
   capsUnder,
   type GuardDecision,
   guard,
@@ -54,10 +55,12 @@ export const isTargetOf = (target: Target, { managed, planned, twin, performance
   target.planned === planned.profile &&
   target.reason === planned.reason;
 
-/** A reserved or cordoned node stays what it is; one that never had a target gets none. */
-export function kept({ name, eligibility }: ManagedNode, twin: NodeTwin | undefined): PlannedNode | undefined {
+/** A managed node that is not eligible stays what it is; one that never had a target gets none. */
+export function kept({ name, node, eligibility }: ManagedNode, twin: NodeTwin | undefined): PlannedNode | undefined {
   const profile = keptProfile(twin?.spec);
-  return profile && { name, profile, reason: `${eligibility}: it keeps its last target` };
+  const taint = eligibility === "tainted" ? blockingTaintOf(node) : undefined;
+  const why = taint === undefined ? eligibility : `tainted with ${taint.key}:${taint.effect}`;
+  return profile && { name, profile, reason: `${why}: it keeps its last target` };
 }
 
 export function targetFor(input: TargetInput, settings: OperatorSettings): Target {

@@ -10,14 +10,21 @@ interface Published {
 /** Answers every query with what `value` says for it. */
 class FakePrometheus {
   readonly queries: string[] = [];
+  /** Requests are taken and never answered. */
+  silent = false;
+  asked = 0;
   readonly #server: Server;
   values: (query: string) => readonly { labels: Record<string, string>; value: string }[] = () => [];
+  /** Of answers to queries; their body says success whatever it is. */
+  status = 200;
   /** Of GET requests, by path. */
   pages: Record<string, unknown> = {};
 
   constructor(now: () => number) {
     this.#server = createServer((request, response) => {
       const path = request.url ?? "";
+      this.asked++;
+      if (this.silent) return;
       let body = "";
       request.on("data", (chunk: Buffer) => (body += chunk.toString()));
       request.on("end", () => {
@@ -32,7 +39,8 @@ class FakePrometheus {
           metric: labels,
           value: [now() / 1000, value],
         }));
-        response.end(JSON.stringify({ status: "success", data: { resultType: "vector", result } }));
+        const answer = JSON.stringify({ status: "success", data: { resultType: "vector", result } });
+        response.writeHead(this.status).end(answer);
       });
     });
   }
@@ -94,6 +102,31 @@ describe("what the operator measures", () => {
     expect(new Set(prometheus.queries)).toEqual(new Set(Object.keys(figures)));
   });
 
+  it("OPR-38 polls the facility each FACILITY_POLL_INTERVAL, whatever the passes do", async () => {
+    await trial.createNode("a");
+    prometheus.values = () => [{ labels: {}, value: "20" }];
+    trial.start({
+      FACILITY_PROMETHEUS_ADDRESS: address,
+      ENABLE_FACILITY_METRICS: "true",
+      FACILITY_POLL_INTERVAL: "5s",
+    });
+    await trial.until(() => prometheus.queries.length >= 3);
+    const since = trial.clock.now();
+    await trial.until(() => prometheus.queries.length >= 12);
+    // Three rounds: 15 s, and 90 s by default.
+    expect(trial.clock.now() - since).toBeGreaterThan(10_000);
+    expect(trial.clock.now() - since).toBeLessThan(60_000);
+  });
+
+  it("OPR-38 polls in the background: passes go on while Prometheus does not answer", async () => {
+    await trial.createNode("a");
+    prometheus.silent = true;
+    trial.start({ FACILITY_PROMETHEUS_ADDRESS: address, ENABLE_FACILITY_METRICS: "true" });
+    await trial.until(async () => (await statusOf("a"))?.schedulableClass === "performance");
+    expect(prometheus.asked).toBeGreaterThan(0);
+    expect(prometheus.queries).toEqual([]);
+  });
+
   it("X-64 prometheus: one query for all nodes, matched by label; a bad sample is dropped and counted", async () => {
     for (const name of ["a", "b.example.com", "c"]) await trial.createNode(name);
     prometheus.values = () => [
@@ -117,6 +150,87 @@ describe("what the operator measures", () => {
     expect(new Set(prometheus.queries).size).toBe(1);
     expect(rounds).toBeLessThan(12);
   });
+
+  it("X-64 believes no answer with an HTTP status of failure, whatever its body says", async () => {
+    await trial.createNode("a");
+    const watts: Record<string, string> = {
+      datacenter_total_it_power_watts: "1000",
+      datacenter_cooling_power_watts: "600",
+    };
+    prometheus.values = (query) => [{ labels: { node_name: "a" }, value: watts[query] ?? "210" }];
+    prometheus.status = 503;
+    const operator = trial.start({
+      OPERATOR_NODE_POWER_SOURCE: "prometheus",
+      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: address,
+      ENABLE_FACILITY_METRICS: "true",
+      FACILITY_PROMETHEUS_ADDRESS: address,
+      RECONCILE_INTERVAL: "10s",
+    });
+    const asked = (words: string) => prometheus.queries.filter((query) => query.includes(words)).length;
+    await trial.until(async () => (await statusOf("a")) !== undefined && asked("kepler") > 2 && asked("cooling") > 2);
+    expect((await statusOf("a"))?.powerMeasurement?.measuredNodePowerW).toBeUndefined();
+    expect((await statusOf("a"))?.estimatedPUE).toBe(1);
+    expect(operator.logs.filter(({ msg }) => msg.includes("telemetry")).length).toBeGreaterThan(0);
+    prometheus.status = 200;
+    await trial.until(async () => (await statusOf("a"))?.estimatedPUE === 1.6);
+    await trial.until(async () => (await statusOf("a"))?.powerMeasurement?.measuredNodePowerW === 210);
+  });
+
+  it("X-64 the number of queries does not grow with the number of nodes", async () => {
+    const nodes = Array.from({ length: 30 }, (_, index) => `node-${index}`);
+    for (const [index, name] of nodes.entries())
+      await trial.createNode(name, { "joulie.io/rack": `r${index}`, "joulie.io/cooling-zone": `z${index}` });
+    prometheus.values = () => nodes.map((name) => ({ labels: { node_name: name }, value: "210" }));
+    trial.start({
+      OPERATOR_NODE_POWER_SOURCE: "prometheus",
+      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: address,
+      ENABLE_FACILITY_METRICS: "true",
+      FACILITY_PROMETHEUS_ADDRESS: address,
+      FACILITY_RACK_POWER_METRIC_TEMPLATE: 'rack_watts{rack="{rack}"}',
+      FACILITY_ZONE_AMBIENT_METRIC_TEMPLATE: 'zone_celsius{zone="{zone}"}',
+    });
+    const measured = async (name: string) => (await statusOf(name))?.powerMeasurement?.measuredNodePowerW;
+    await trial.until(async () => (await measured("node-0")) === 210 && (await measured("node-29")) === 210);
+    // One for power, three for the site, one for all racks and one for all zones, in each round.
+    expect(new Set(prometheus.queries).size).toBeLessThanOrEqual(6);
+    expect(prometheus.queries.length).toBeLessThan(20);
+  });
+
+  it.each([
+    ["static", { OPERATOR_NODE_POWER_SOURCE: "static" }],
+    ["utilization", { OPERATOR_NODE_POWER_SOURCE: "utilization" }],
+    ["agent", { OPERATOR_NODE_POWER_SOURCE: "auto" }],
+    ["http", { OPERATOR_NODE_POWER_SOURCE: "http" }],
+    ["kepler", { OPERATOR_NODE_POWER_SOURCE: "prometheus" }],
+    ["prometheus", { OPERATOR_NODE_POWER_SOURCE: "prometheus", OPERATOR_NODE_POWER_PROMETHEUS_QUERY: "site_watts" }],
+  ])(
+    "TWN-04 publishes %s as the source of what it measures that way, while all others would answer too",
+    async (source, mode) => {
+      const estimate: unknown = expect.any(Number);
+      const direct = { agent: 101, http: 102, kepler: 103, prometheus: 104 };
+      const expected: Record<string, unknown> = { ...direct, static: estimate, utilization: estimate };
+      await trial.createNode("a");
+      trial.usage = { a: "32" };
+      prometheus.pages = { "/telemetry/a": { packagePowerWatts: 102 } };
+      prometheus.values = (query) => [
+        {
+          labels: { node_name: "a" },
+          value: query === "site_watts" ? "104" : query.includes("kepler") ? "103" : "NaN",
+        },
+      ];
+      trial.start({
+        OPERATOR_NODE_POWER_HTTP_ENDPOINT: `${address}/telemetry/{node}`,
+        OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: address,
+        RECONCILE_INTERVAL: "10s",
+        ...mode,
+      });
+      await trial.until(async () => (await statusOf("a")) !== undefined);
+      await trial.observed("a", 101);
+      await trial.until(async () => (await statusOf("a"))?.powerMeasurement?.source === source);
+      const { measuredNodePowerW } = (await statusOf("a"))?.powerMeasurement ?? {};
+      expect(measuredNodePowerW).toEqual(expected[source]);
+    },
+  );
 
   it("X-17 http: each node's own endpoint, the node's total before its CPUs'", async () => {
     for (const name of ["a", "b"]) await trial.createNode(name);

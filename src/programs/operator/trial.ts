@@ -239,7 +239,9 @@ export class Operator {
 
   constructor(trial: Trial, variables: Readonly<Record<string, string>>, index: number) {
     this.#trial = trial;
-    const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `operator-${index}`, ...variables };
+    // No extender is here to take a twin for stale, however seldom it is refreshed.
+    const quiet = { TWIN_STALENESS_THRESHOLD: "24h" };
+    const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `operator-${index}`, ...quiet, ...variables };
     const machine = { isTerminal: false, exists: () => false };
     const parsed = parseConfig(operatorConfig, { env, flags: {}, machine, known: [] });
     if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));

@@ -1,6 +1,13 @@
 import { labels } from "../../core/api/index.ts";
 import { published } from "../../core/policy/index.ts";
-import { ambientOf, compute, estimatedPue, type PowerReading, supplyTotals } from "../../core/twin/index.ts";
+import {
+  ambientOf,
+  compute,
+  estimatedPue,
+  forPublication,
+  type PowerReading,
+  supplyTotals,
+} from "../../core/twin/index.ts";
 import type { ManagedNode } from "./managed-node.ts";
 import type { NodePlan, Surroundings, TwinFigures, Twinned } from "./node-plan.ts";
 import type { PassInput, Telemetry } from "./pass-input.ts";
@@ -48,15 +55,17 @@ const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labe
 function twinned(target: Target, figures: TwinFigures, { settings }: PassInput): Twinned {
   const { managed, caps, next } = target;
   const { shape } = managed;
-  const status = compute(
-    {
-      hardware: shape.view,
-      caps,
-      schedulableClass: published(next).schedulableClass,
-      density: shape.density.total,
-      ...figures,
-    },
-    settings.twin,
+  const status = forPublication(
+    compute(
+      {
+        hardware: shape.view,
+        caps,
+        schedulableClass: published(next).schedulableClass,
+        density: shape.density.total,
+        ...figures,
+      },
+      settings.twin,
+    ),
   );
   return { plan: { ...target, status }, target, figures };
 }

@@ -163,12 +163,10 @@ describe("joulie simulate in drop mode", () => {
     expect(await json({ ...flags, HOURS: "0.1" })).toMatchObject({ accepted: 3, notSubmitted: 0 });
   });
 
-  it("runs a trace of no jobs at all", async () => {
-    const report = await json({ TRACE: file("none.csv.gz", []), MODE: "drop", NODES: "1" });
-    expect(report).toMatchObject({ submitted: 0, accepted: 0, dropped: 0, hours: 1 / 60 });
-    expect((await run({ TRACE: file("none.csv.gz", []), MODE: "drop", NODES: "1" })).out).toContain("hours 0.0166667,");
-    expect(report).not.toHaveProperty("kWhPerJob");
-    expect((await run({ TRACE: file("none.csv.gz", []), NODES: "1" })).out).toMatch(/^joulie:queue_aware_v1 .* – /m);
+  it.each(["drop", "queue"])("refuses a trace with a header and no jobs, in %s mode", async (MODE) => {
+    const { code, err, out } = await run({ TRACE: file("none.csv.gz", []), MODE, NODES: "1" });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^joulie simulate: .*none\.csv\.gz: it has a header and no jobs; [^\n]*\n$/);
   });
 });
 

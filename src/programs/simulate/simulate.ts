@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { Clock } from "../../platform/clock/index.ts";
+import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersIn, type SimulateConfig } from "./config.ts";
 import { nameOf } from "./contenders.ts";
 import { dropExperiment } from "./drop/experiment.ts";
@@ -29,7 +30,7 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
   if (TRACE !== undefined) {
     const opened = await openTrace(TRACE);
     if (!opened.ok) {
-      world.err(`joulie simulate: ${opened.error}\n`);
+      world.err(printableLine(`joulie simulate: ${opened.error}\n`));
       return 1;
     }
     trace = opened.value;
@@ -61,7 +62,7 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
     return 0;
   }
   const facts = Object.entries(conditions).map(([name, value]) => `${name} ${legible(value)}`);
-  world.out(`${facts.join(", ")}\n\n`);
+  world.out(`${printable(facts.join(", "))}\n\n`);
   world.out(
     comparison === undefined ? renderRuns(runs, experiment.figures) : renderComparison(comparison, experiment.figures),
   );

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { JoulieError } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
@@ -61,11 +62,18 @@ export async function start(config: SimulatorConfig): Promise<number> {
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   try {
-    const identity = await loadIdentity({ clock: ioClock, kubeconfig: config.KUBECONFIG, environment: process.env });
+    const identity = await loadIdentity({
+      clock: ioClock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
     transport = new HttpTransport({ identity });
     await runSimulator(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
+    // Foreseen, and told by the command line in one line.
+    if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the simulator cannot go on");
     return 1;
   } finally {

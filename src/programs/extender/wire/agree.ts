@@ -48,6 +48,7 @@ export function expectOracle({ pod, candidates }: ExtenderRequest, body: Buffer)
     pod,
     names: indices.map((i) => candidates.name(i)),
     profiles: indices.map((i) => candidates.powerProfile(i)),
+    drainings: indices.map((i) => candidates.draining(i)),
     items: candidates.kind === "names" ? [] : indices.map((i) => JSON.parse(candidates.raw(i).toString()) as unknown),
   };
   if (!isDeepStrictEqual(ours, read)) {

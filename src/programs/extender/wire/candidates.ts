@@ -1,7 +1,7 @@
 import type { NameIndex } from "./name-index.ts";
 import type { Rows } from "./rows.ts";
 
-/** A row's cells. A node without the label has 0 for its profile: at 0 stands the body's first brace, never a string. */
+/** A row's cells. A node without a label has 0 for its start: at 0 stands the body's first brace, never a string. */
 export const NAME_START = 0;
 /** As every end of a string here: negated (~) when the string has escapes. */
 export const NAME_END = 1;
@@ -13,7 +13,9 @@ export const END = 4;
 export const PROFILE_START = 5;
 export const PROFILE_END = 6;
 export const NAME_ROW = 3;
-export const NODE_ROW = 7;
+export const DRAINING_START = 7;
+export const DRAINING_END = 8;
+export const NODE_ROW = 9;
 
 /**
  * The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. Valid until the index that
@@ -44,7 +46,7 @@ export class Candidates {
     return this.#text(this.#cell(i, NAME_START), this.#cell(i, NAME_END));
   }
 
-  /** The label joulie.io/power-profile; undefined without it, and where only names came. */
+  /** The label of the profile; undefined without it, and where only names came. */
   powerProfile(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, PROFILE_START);
@@ -57,6 +59,13 @@ export class Candidates {
       this.#lastProfileBytes = this.body.subarray(start, end);
     }
     return this.#lastProfile;
+  }
+
+  /** The label that says a node is draining. */
+  draining(i: number): string | undefined {
+    if (this.kind === "names") return undefined;
+    const start = this.#cell(i, DRAINING_START);
+    return start === 0 ? undefined : this.#text(start, this.#cell(i, DRAINING_END));
   }
 
   /** The Node, byte for byte as it came. */

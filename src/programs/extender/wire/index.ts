@@ -4,5 +4,5 @@ export { NameIndex } from "./name-index.ts";
 export { filterReply, prioritizeReply } from "./replies.ts";
 export { type ExtenderRequest, readRequest } from "./request.ts";
 export { RequestWorker } from "./request-worker.ts";
-export { rowsOfRequests } from "./scan.ts";
+export { type LabelKeys, labelBytes, rowsOfRequests } from "./scan.ts";
 export { Surprise, WireError } from "./wire-error.ts";

@@ -18,6 +18,8 @@ describe("KnownNodes", () => {
           {},
           { "joulie.io/power-profile": "eco" },
           { "joulie.io/power-profile": 'e"co' },
+          { "joulie.io/draining": "true", "joulie.io/power-profile": "eco" },
+          { "joulie.io/draining": 't"' },
           { x: "" },
         ),
         status: fc.constantFrom("", "x", "xy"),

@@ -1,4 +1,4 @@
-import { NAME_END, NAME_START, PROFILE_END, PROFILE_START } from "./candidates.ts";
+import { DRAINING_END, DRAINING_START, NAME_END, NAME_START, PROFILE_END, PROFILE_START } from "./candidates.ts";
 import { QUOTE } from "./json-bytes.ts";
 import { Rows } from "./rows.ts";
 
@@ -18,11 +18,13 @@ const PER_NODE = 640;
 const ROUNDED_TO = 256;
 
 /** What is kept of a Node: places, from its own first byte on. */
-const ROW = 4;
+const ROW = 6;
 const KNOWN_END = 0;
 const KNOWN_NAME_END = 1;
 const KNOWN_PROFILE_START = 2;
 const KNOWN_PROFILE_END = 3;
+const KNOWN_DRAINING_START = 4;
+const KNOWN_DRAINING_END = 5;
 
 /**
  * Nodes that were walked once, byte for byte. kube-scheduler sends the same thousands of Nodes again for every pod, twice, and a
@@ -71,6 +73,9 @@ export class KnownNodes {
     cells[row + NAME_END] = start + (places[from + KNOWN_NAME_END] as number);
     cells[row + PROFILE_START] = profile === 0 ? 0 : start + profile;
     cells[row + PROFILE_END] = start + (places[from + KNOWN_PROFILE_END] as number);
+    const draining = places[from + KNOWN_DRAINING_START] as number;
+    cells[row + DRAINING_START] = draining === 0 ? 0 : start + draining;
+    cells[row + DRAINING_END] = start + (places[from + KNOWN_DRAINING_END] as number);
     return start + (places[from + KNOWN_END] as number);
   }
 
@@ -79,8 +84,10 @@ export class KnownNodes {
     const nameEnd = cells[row + NAME_END] as number;
     const profile = cells[row + PROFILE_START] as number;
     const profileEnd = cells[row + PROFILE_END] as number;
+    const draining = cells[row + DRAINING_START] as number;
+    const drainingEnd = cells[row + DRAINING_END] as number;
     const nameStart = start + HEAD.length;
-    const asGoWrites = cells[row + NAME_START] === nameStart && nameEnd >= 0 && profileEnd >= 0;
+    const asGoWrites = cells[row + NAME_START] === nameStart && nameEnd >= 0 && profileEnd >= 0 && drainingEnd >= 0;
     const size = roundedUp(end - start) + PER_NODE;
     if (!asGoWrites || nameEnd - nameStart > MAX_NAME || size > this.#limit) return;
     const known = this.#roomFor(keyOf(bytes, nameStart, nameEnd), end - start);
@@ -90,6 +97,8 @@ export class KnownNodes {
     places[known * ROW + KNOWN_NAME_END] = nameEnd - start;
     places[known * ROW + KNOWN_PROFILE_START] = profile === 0 ? 0 : profile - start;
     places[known * ROW + KNOWN_PROFILE_END] = profile === 0 ? 0 : profileEnd - start;
+    places[known * ROW + KNOWN_DRAINING_START] = draining === 0 ? 0 : draining - start;
+    places[known * ROW + KNOWN_DRAINING_END] = draining === 0 ? 0 : drainingEnd - start;
   }
 
   /** The number of the Node of that name, whose memory takes that many bytes. */

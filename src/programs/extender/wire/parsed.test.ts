@@ -16,7 +16,7 @@ describe("readParsed", () => {
         const body = Buffer.from(text);
         if (oracle(body) === undefined) return;
         requests++;
-        expect(differsAt(requestOf(body, "last").candidates, readParsed(text, LABEL))).toBe(-1);
+        expect(differsAt(requestOf(body, "last").candidates, readParsed(text, LABEL, "joulie.io/draining"))).toBe(-1);
       }),
       { numRuns: 1000 },
     );
@@ -31,10 +31,12 @@ describe("differsAt", () => {
 
   it("is where a name, a label or the number of nodes is another", () => {
     const profiles = ["eco", "performance"];
-    expect(differsAt(candidates, { names: ["a", "b"], profiles })).toBe(-1);
-    expect(differsAt(candidates, { names: ["a", "c"], profiles })).toBe(1);
-    expect(differsAt(candidates, { names: ["a", "b"], profiles: [] })).toBe(0);
-    expect(differsAt(candidates, { names: ["a"], profiles })).toBe(1);
-    expect(differsAt(candidates, { names: ["a", "b", "c"], profiles })).toBe(2);
+    const drainings: string[] = [];
+    expect(differsAt(candidates, { names: ["a", "b"], profiles, drainings })).toBe(-1);
+    expect(differsAt(candidates, { names: ["a", "c"], profiles, drainings })).toBe(1);
+    expect(differsAt(candidates, { names: ["a", "b"], profiles: [], drainings })).toBe(0);
+    expect(differsAt(candidates, { names: ["a"], profiles, drainings })).toBe(1);
+    expect(differsAt(candidates, { names: ["a", "b"], profiles, drainings: [undefined, "true"] })).toBe(1);
+    expect(differsAt(candidates, { names: ["a", "b", "c"], profiles, drainings })).toBe(2);
   });
 });

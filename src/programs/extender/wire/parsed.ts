@@ -4,6 +4,7 @@ import type { Candidates } from "./candidates.ts";
 export interface Parsed {
   readonly names: readonly unknown[];
   readonly profiles: readonly unknown[];
+  readonly drainings: readonly unknown[];
 }
 
 type Keyed = Readonly<Record<string, unknown>>;
@@ -12,7 +13,7 @@ type Keyed = Readonly<Record<string, unknown>>;
  * The plain way to read a request: everything becomes objects. The worker runs this function from its source text, so that one
  * bundled file is enough: it may use nothing from outside itself, and name no function inside.
  */
-export function readParsed(text: string, label: string): Parsed {
+export function readParsed(text: string, profileLabel: string, drainingLabel: string): Parsed {
   const body = JSON.parse(text) as Keyed;
   let items: readonly unknown[] = [];
   let given: readonly unknown[] = [];
@@ -24,24 +25,28 @@ export function readParsed(text: string, label: string): Parsed {
       if (Array.isArray(list)) items = list;
     }
   }
-  if (items.length === 0) return { names: given, profiles: [] };
+  if (items.length === 0) return { names: given, profiles: [], drainings: [] };
   const names: unknown[] = [];
   const profiles: unknown[] = [];
+  const drainings: unknown[] = [];
   for (const item of items) {
     const metadata = ((item ?? {}) as Keyed)["metadata"] ?? {};
     names.push((metadata as Keyed)["name"]);
-    profiles.push((((metadata as Keyed)["labels"] ?? {}) as Keyed)[label]);
+    const labels = ((metadata as Keyed)["labels"] ?? {}) as Keyed;
+    profiles.push(labels[profileLabel]);
+    drainings.push(labels[drainingLabel]);
   }
-  return { names, profiles };
+  return { names, profiles, drainings };
 }
 
 /** The first candidate of which bytes and objects do not say the same; -1 when all agree. */
-export function differsAt(candidates: Candidates, { names, profiles }: Parsed): number {
+export function differsAt(candidates: Candidates, { names, profiles, drainings }: Parsed): number {
   const most = Math.max(candidates.count, names.length);
   for (let i = 0; i < most; i++) {
     if (i >= candidates.count || candidates.name(i) !== names[i]) return i;
-    const profile = typeof profiles[i] === "string" ? profiles[i] : undefined;
-    if (candidates.powerProfile(i) !== profile) return i;
+    if (candidates.powerProfile(i) !== textIn(profiles[i]) || candidates.draining(i) !== textIn(drainings[i])) return i;
   }
   return -1;
 }
+
+const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

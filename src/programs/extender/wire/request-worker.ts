@@ -4,6 +4,7 @@ import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { differsAt, type Parsed, readParsed } from "./parsed.ts";
 import { type ExtenderRequest, requestOf } from "./request.ts";
+import { type LabelKeys, labelBytes } from "./scan.ts";
 import { WireError } from "./wire-error.ts";
 
 /**
@@ -19,16 +20,21 @@ export interface WorkerLimits {
   readonly waiting?: number;
 }
 
+export interface WorkerOptions extends WorkerLimits {
+  readonly labels?: LabelKeys;
+}
+
 type Answer = { readonly parsed: Parsed } | { readonly fault: string };
 
 /** CommonJS, as a worker made from text is. */
-const source = `
+const sourceFor = ({ powerProfile, draining }: LabelKeys) => `
 const { parentPort } = require("node:worker_threads");
 const readParsed = ${readParsed.toString()};
 parentPort.on("message", (bytes) => {
   let answer;
   try {
-    answer = { parsed: readParsed(Buffer.from(bytes).toString("utf8"), ${JSON.stringify(labels.powerProfile)}) };
+    const text = Buffer.from(bytes).toString("utf8");
+    answer = { parsed: readParsed(text, ${JSON.stringify(powerProfile)}, ${JSON.stringify(draining)}) };
   } catch (error) {
     answer = { fault: String(error) };
   }
@@ -41,6 +47,7 @@ parentPort.on("message", (bytes) => {
  */
 export class RequestWorker {
   readonly #clock: Clock;
+  readonly #labels: LabelKeys;
   readonly #timeout: Milliseconds;
   readonly #places: number;
   #worker: Worker | undefined;
@@ -51,8 +58,9 @@ export class RequestWorker {
   #closed = false;
 
   /** `clock` is real time: it bounds what a thread does. */
-  constructor(clock: Clock, { timeout = milliseconds(2000), waiting = 8 }: WorkerLimits = {}) {
+  constructor(clock: Clock, { timeout = milliseconds(2000), waiting = 8, labels: keys = labels }: WorkerOptions = {}) {
     this.#clock = clock;
+    this.#labels = keys;
     this.#timeout = timeout;
     this.#places = waiting;
   }
@@ -66,7 +74,7 @@ export class RequestWorker {
       );
     }
     if (this.#waiting >= this.#places) throw new WireError("too many unusual requests wait to be read", 503);
-    const request = requestOf(body, "last");
+    const request = requestOf(body, "last", { labels: labelBytes(this.#labels) });
     this.#waiting++;
     try {
       const turn = this.#turn.then(async () => this.#ask(body));
@@ -110,7 +118,7 @@ export class RequestWorker {
   }
 
   #start(): Worker {
-    const worker = new Worker(source, { eval: true, name: "joulie-requests" });
+    const worker = new Worker(sourceFor(this.#labels), { eval: true, name: "joulie-requests" });
     // What a thread says that was given up concerns nobody.
     const whileOurs = (act: () => void) => {
       if (this.#worker === worker) act();

@@ -1,5 +1,7 @@
 import { labels } from "../../../core/api/index.ts";
 import {
+  DRAINING_END,
+  DRAINING_START,
   END,
   NAME_END,
   NAME_ROW,
@@ -29,7 +31,24 @@ const ITEMS = Buffer.from("items");
 const METADATA = Buffer.from("metadata");
 const NAME = Buffer.from("name");
 const LABELS = Buffer.from("labels");
-const PROFILE = Buffer.from(labels.powerProfile);
+
+/** The node labels that are read of whole Nodes. */
+export interface LabelKeys {
+  readonly powerProfile: string;
+  readonly draining: string;
+}
+
+/** Label keys as they stand in a request. */
+export interface LabelBytes {
+  readonly powerProfile: Buffer;
+  readonly draining: Buffer;
+}
+
+export const labelBytes = ({ powerProfile, draining }: LabelKeys): LabelBytes => ({
+  powerProfile: Buffer.from(powerProfile),
+  draining: Buffer.from(draining),
+});
+const defaultLabels = labelBytes(labels);
 
 /** Where a field's value lies; `shape` is its first byte, and n (null) also where the field is absent. */
 export interface Found {
@@ -61,6 +80,8 @@ export interface ScanAids {
   readonly index?: NameIndex | undefined;
   /** Where an earlier request's candidates stand, of which nobody thinks any more. */
   readonly room?: RequestRows | undefined;
+  /** Joulie's own where they are not given. */
+  readonly labels?: LabelBytes | undefined;
 }
 
 interface RequestRows {
@@ -84,9 +105,12 @@ export class RequestScan {
   readonly #unusual: Unusual;
   readonly #known: KnownNodes | undefined;
   readonly #index: NameIndex | undefined;
+  readonly #labels: LabelBytes;
   readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
-  constructor(body: Buffer, unusual: Unusual, { known, index, room = rowsOfRequests() }: ScanAids = {}) {
+  constructor(body: Buffer, unusual: Unusual, aids: ScanAids = {}) {
+    const { known, index, room = rowsOfRequests(), labels: keys = defaultLabels } = aids;
+    this.#labels = keys;
     this.#cursor = new Cursor(body);
     this.#unusual = unusual;
     this.#known = known;
@@ -251,7 +275,7 @@ export class RequestScan {
       }
       seen = this.#once(seen, "metadata");
       this.nodes.cells[row + NAME_START] = 0;
-      this.nodes.cells[row + PROFILE_START] = 0;
+      this.#forgetLabels(row);
       if (cursor.peek() === OPEN_OBJECT) this.#readMetadata(row);
       else cursor.skipValue();
     }
@@ -271,7 +295,7 @@ export class RequestScan {
         else cursor.skipValue();
       } else if (this.#keyIs(LABELS)) {
         labelled = this.#once(labelled, "labels");
-        cells[row + PROFILE_START] = 0;
+        this.#forgetLabels(row);
         if (cursor.peek() === OPEN_OBJECT) this.#readLabels(row);
         else cursor.skipValue();
       } else {
@@ -282,18 +306,32 @@ export class RequestScan {
 
   #readLabels(row: number): void {
     const cursor = this.#cursor;
-    let seen = false;
+    const { powerProfile, draining } = this.#labels;
+    let profiled = false;
+    let drained = false;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
-      if (!this.#keyIs(PROFILE)) {
+      if (this.#keyIs(powerProfile)) {
+        profiled = this.#once(profiled, "the label of the profile");
+        this.#readLabel(row + PROFILE_START, row + PROFILE_END);
+      } else if (this.#keyIs(draining)) {
+        drained = this.#once(drained, "the draining label");
+        this.#readLabel(row + DRAINING_START, row + DRAINING_END);
+      } else {
         cursor.skipValue();
-        continue;
       }
-      seen = this.#once(seen, labels.powerProfile);
-      this.nodes.cells[row + PROFILE_START] = 0;
-      if (cursor.peek() === QUOTE) this.#readString(this.nodes, row + PROFILE_START, row + PROFILE_END);
-      else cursor.skipValue();
     }
+  }
+
+  #readLabel(start: number, end: number): void {
+    this.nodes.cells[start] = 0;
+    if (this.#cursor.peek() === QUOTE) this.#readString(this.nodes, start, end);
+    else this.#cursor.skipValue();
+  }
+
+  #forgetLabels(row: number): void {
+    this.nodes.cells[row + PROFILE_START] = 0;
+    this.nodes.cells[row + DRAINING_START] = 0;
   }
 
   #readString(rows: Rows, start: number, end: number): void {

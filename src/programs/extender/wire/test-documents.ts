@@ -49,6 +49,7 @@ export interface Reading {
   readonly pod: unknown;
   readonly names: readonly string[];
   readonly profiles: readonly (string | undefined)[];
+  readonly drainings: readonly (string | undefined)[];
   readonly items: readonly unknown[];
 }
 
@@ -87,14 +88,16 @@ export function oracle(body: Buffer): Reading | undefined {
   const names: unknown[] =
     kind === "names" ? (nodenames ?? []) : listed.map((item) => memberOf(memberOf(item, "metadata"), "name"));
   if (!names.every((name) => typeof name === "string" && name !== "" && name.isWellFormed())) return undefined;
-  const profiles = listed.map((item) =>
-    memberOf(memberOf(memberOf(item, "metadata"), "labels"), "joulie.io/power-profile"),
-  );
+  const labelOf = (item: unknown, key: string): string | undefined => {
+    const value = memberOf(memberOf(memberOf(item, "metadata"), "labels"), key);
+    return typeof value === "string" ? value : undefined;
+  };
   return {
     kind,
     pod,
     names: names as string[],
-    profiles: names.map((_, i) => (typeof profiles[i] === "string" ? profiles[i] : undefined)),
+    profiles: names.map((_, i) => labelOf(listed[i], "joulie.io/power-profile")),
+    drainings: names.map((_, i) => labelOf(listed[i], "joulie.io/draining")),
     items: kind === "nodes" ? listed : [],
   };
 }
@@ -129,6 +132,7 @@ export function randomRequest(roll: Dice): unknown {
         pick<unknown>(
           { "joulie.io/power-profile": seldom(pick("eco", "performance")), "kubernetes.io/os": "linux" },
           { "joulie.io/power-profiles": "eco" },
+          { "joulie.io/draining": seldom(pick("true", "false")), "joulie.io/power-profile": "eco" },
           null,
         ),
       ),

@@ -2,6 +2,8 @@ import { labels, type Node, type NodeTwin, type NodeTwinStatus, type Profile } f
 import type { Caps } from "../../../core/physics/index.ts";
 import {
   guard,
+  heldUntil,
+  lastTransitionTime,
   type PolicyType,
   type ProfileCaps,
   type Published,
@@ -14,7 +16,7 @@ import { compute, effectiveCaps, PowerTrend, publishWorthy } from "../../../core
 import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
 import { capsFor } from "./caps.ts";
 import type { Machine } from "./machines.ts";
-import { guardOptions, HEARTBEAT_MS } from "./settings.ts";
+import { guardOptions, HEARTBEAT_MS, MIN_DWELL_MS } from "./settings.ts";
 
 /** What a pass knows of one node. */
 export interface Situation {
@@ -44,6 +46,11 @@ export class ManagedNode {
     this.#node = machine.node;
   }
 
+  /** Until when it stays performance because it was promoted a short time ago. */
+  heldUntil(now: Instant): Instant | undefined {
+    return heldUntil(this.#twin, MIN_DWELL_MS, now);
+  }
+
   /** Guard, target and twin; tells the kernel what the extender would hear of. */
   pass({ now, planned, performancePods, power, supplyTotal }: Situation, kernel: ScoringKernel): void {
     const { name, hardware, density } = this.machine;
@@ -60,6 +67,7 @@ export class ManagedNode {
     if (!moved && now - this.#publishedAt < HEARTBEAT_MS && !this.#worthPublishing(power, trend)) return;
 
     const spec = moved || this.#twin === undefined ? this.#target(face) : this.#twin.spec;
+    const transition = lastTransitionTime(this.#twin?.status, face.schedulableClass, now);
     const status: NodeTwinStatus = {
       ...compute({
         hardware,
@@ -70,6 +78,7 @@ export class ManagedNode {
         reading,
         trend,
       }),
+      ...(transition !== undefined && { lastTransitionTime: transition }),
       lastUpdated: new Date(now).toISOString(),
     };
     this.#twin = { spec, status };

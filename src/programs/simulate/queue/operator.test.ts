@@ -51,6 +51,23 @@ describe("the operator of a simulation", () => {
     expect(enforcedBy(operator).size).toBe(0);
   });
 
+  it("X-96 keeps a promoted node at performance for five minutes, as the operator does", () => {
+    const machines = machinesOf("exp04", 10);
+    const operator = new Operator(machines, new Site(machines), "queue_aware_v1");
+    const performing = () =>
+      machines.filter(({ name }) => operator.kernel.filter(operator.kernel.slotOf(name), "performance") === 0).length;
+    operator.pass(0, 0);
+    expect(performing()).toBe(6);
+    operator.pass(60, 65);
+    expect(performing()).toBe(7);
+    for (const at of [120, 240, 359]) {
+      operator.pass(at, 0);
+      expect(performing()).toBe(7);
+    }
+    operator.pass(360, 0);
+    expect(performing()).toBe(6);
+  });
+
   /** How many nodes of each GPU are capped, and at how many watts a board. */
   function boardCaps(
     cluster: "exp04" | "mixed",

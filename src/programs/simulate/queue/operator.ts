@@ -70,7 +70,11 @@ export class Operator {
   #planned(now: Instant, waiting: number): ReadonlyMap<string, Profile> {
     if (this.#policy === undefined) return new Map();
     const performancePods = this.#site.performanceJobs.reduce((sum, jobs) => sum + jobs, waiting);
-    const { nodes } = planProfiles(this.#planNodes, this.#policy, { performancePods, now });
+    const planNodes = this.#planNodes.map((node, index) => ({
+      ...node,
+      heldUntil: this.#nodes[index]?.heldUntil(now),
+    }));
+    const { nodes } = planProfiles(planNodes, this.#policy, { performancePods, now });
     return new Map(nodes.map(({ name, profile }) => [name, profile]));
   }
 

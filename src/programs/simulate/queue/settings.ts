@@ -19,6 +19,9 @@ export const capSettings: CapSettings = {
   gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
 };
 
+/** How long a promoted node stays performance at least. */
+export const MIN_DWELL_MS = milliseconds(300_000);
+
 export const guardOptions: GuardOptions = { drainingCaps: "performance" };
 
 /** Seconds between two passes of the operator, and until an agent has read what it published. */

@@ -85,6 +85,9 @@ class TraceReader {
 
   end(): Result<Trace, string> {
     if (this.#places === undefined) return fail(`it is empty; expected a header line with ${names()}`);
+    // A run without jobs would report savings of 0 %, as if there had been something to save.
+    if (this.#jobs.length === 0)
+      return fail("it has a header and no jobs; expected a line for each job below the header");
     return ok(this.#jobs.build());
   }
 

@@ -2,6 +2,8 @@
  * A library with the functions of NVML that Joulie calls, and boards made of plain numbers. The test that loads it loads the same
  * file itself and tells the boards how to behave through stub_set; both share one copy of the state below.
  * OLD_DRIVER leaves out what drivers of 2016 did not have.
+ * A test of another process has variables for the same: STUB_NVML_BOARDS boards from the start; STUB_NVML_CRASH ends the process in
+ * nvmlInit; while the file that STUB_NVML_INIT_HANG or STUB_NVML_HANG names exists, nvmlInit or every call with a board's handle hangs.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -113,6 +115,16 @@ void stub_reload(void) {
 /* A handle is a board's number and the driver's generation, and never a null pointer. */
 static void *handle_of(int i) { return (void *)(long)(0x10000 * (generation + 1) + i + 1); }
 
+static void hang_while_there(const char *variable) {
+  const char *file = getenv(variable);
+  while (file != NULL && access(file, F_OK) == 0) usleep(1000);
+}
+
+__attribute__((constructor)) static void boards_from_environment(void) {
+  const char *boards = getenv("STUB_NVML_BOARDS");
+  if (boards != NULL) stub_reset(atoi(boards));
+}
+
 static int enter(void *handle, int *i) {
   if (!loaded) return DRIVER_NOT_LOADED;
   if (!initialised) return UNINITIALIZED;
@@ -121,6 +133,7 @@ static int enter(void *handle, int *i) {
   *i = (int)(number & 0xffff) - 1;
   board[*i][key_of("calls")]++;
   while (of(*i, "hang")) usleep(1000);
+  hang_while_there("STUB_NVML_HANG");
   return (int)of(*i, "lost");
 }
 
@@ -132,6 +145,7 @@ static int enter(void *handle, int *i) {
 int nvmlInit_v2(void) {
   if (getenv("STUB_NVML_CRASH")) *(volatile int *)0 = 0;
   while (inithang) usleep(1000);
+  hang_while_there("STUB_NVML_INIT_HANG");
   if (!loaded) return DRIVER_NOT_LOADED;
   if (initcode) return initcode;
   inits++;

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { JoulieError } from "../../core/api/index.ts";
 import { buildCatalogue, builtinCatalogue, type Catalogue } from "../../core/inventory/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import type { Logger } from "../log/index.ts";
 
-/** HARDWARE_CATALOG_PATH: the models there are, with a site's own. A file that cannot be read at all stops the start. */
+/** HARDWARE_CATALOG_PATH: the models there are, with a site's own. The agent, the operator and the extender read the same file. A file that cannot be read at all stops the start. */
 export async function loadCatalogue(path: string, log: Logger): Promise<Catalogue> {
   if (path === "embedded") return builtinCatalogue;
-  // Loaded only where it is needed: it is memory for the whole life of the agent.
+  // Loaded only where it is needed: it is memory for the whole life of a program.
   const { parse } = await import("yaml");
   let additions: unknown;
   try {

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import type { NodeTwin, SchedulableClass } from "../api/index.ts";
+import { instant, milliseconds } from "../units/index.ts";
+import { heldUntil, lastTransitionTime } from "./dwell.ts";
+import { planProfiles } from "./plan.ts";
+import type { PlanNode } from "./plan-node.ts";
+import type { PolicyType } from "./settings.ts";
+
+const NOW = instant(Date.UTC(2030, 0, 1));
+const DWELL = milliseconds(300_000);
+const iso = (offset: number) => new Date(NOW + offset).toISOString();
+const twin = (
+  status: NonNullable<NodeTwin["status"]>,
+  profile: "performance" | "eco" = "performance",
+): Pick<NodeTwin, "spec" | "status"> => ({ spec: { nodeName: "n", profile }, status });
+const promoted = (offset: number) => twin({ schedulableClass: "performance", lastTransitionTime: iso(offset) });
+
+describe("X-96 the hold of a promoted node", () => {
+  it("ends PROFILE_MIN_DWELL after the promotion, to the millisecond", () => {
+    expect(heldUntil(promoted(0), DWELL, NOW)).toBe(NOW + DWELL);
+    expect(heldUntil(promoted(1 - DWELL), DWELL, NOW)).toBe(NOW + 1);
+    expect(heldUntil(promoted(0 - DWELL), DWELL, NOW)).toBeUndefined();
+  });
+
+  it("tolerates a clock that is ahead by less than the dwell time, and no more", () => {
+    expect(heldUntil(promoted(DWELL - 1), DWELL, NOW)).toBe(NOW + 2 * DWELL - 1);
+    expect(heldUntil(promoted(DWELL), DWELL, NOW)).toBeUndefined();
+    expect(heldUntil(promoted(86_400_000), DWELL, NOW)).toBeUndefined();
+  });
+
+  it("is off with a dwell time of 0", () => {
+    expect(heldUntil(promoted(0), milliseconds(0), NOW)).toBeUndefined();
+  });
+
+  it("needs a time, the class performance and the profile performance", () => {
+    expect(heldUntil(undefined, DWELL, NOW)).toBeUndefined();
+    expect(heldUntil(twin({ schedulableClass: "performance" }), DWELL, NOW)).toBeUndefined();
+    expect(
+      heldUntil(twin({ schedulableClass: "performance", lastTransitionTime: "soon" }), DWELL, NOW),
+    ).toBeUndefined();
+    expect(heldUntil(twin({ schedulableClass: "eco", lastTransitionTime: iso(0) }), DWELL, NOW)).toBeUndefined();
+    expect(heldUntil(twin({ schedulableClass: "draining", lastTransitionTime: iso(0) }), DWELL, NOW)).toBeUndefined();
+    const half = twin({ schedulableClass: "performance", lastTransitionTime: iso(0) }, "eco");
+    expect(heldUntil(half, DWELL, NOW)).toBeUndefined();
+  });
+});
+
+describe("X-96 the time of the last transition", () => {
+  it.each<[SchedulableClass, SchedulableClass]>([
+    ["eco", "performance"],
+    ["draining", "performance"],
+    ["performance", "draining"],
+    ["draining", "eco"],
+  ])("is now when the class goes from %s to %s", (from, to) => {
+    expect(lastTransitionTime({ schedulableClass: from, lastTransitionTime: iso(-1) }, to, NOW)).toBe(iso(0));
+  });
+
+  it("stays while the class stays, and is absent for the first class", () => {
+    const there = { schedulableClass: "eco", lastTransitionTime: iso(-9) } as const;
+    expect(lastTransitionTime(there, "eco", NOW)).toBe(iso(-9));
+    expect(lastTransitionTime({ schedulableClass: "eco" }, "eco", NOW)).toBeUndefined();
+    expect(lastTransitionTime(undefined, "performance", NOW)).toBeUndefined();
+    expect(lastTransitionTime({}, "performance", NOW)).toBeUndefined();
+  });
+});
+
+describe("X-96 a plan with held nodes", () => {
+  const until = instant(NOW + 1000);
+  const node = (name: string, own: Partial<PlanNode> = {}): PlanNode => ({
+    name,
+    density: { cpu: 1, gpu: 0, total: 1 },
+    family: "f",
+    ...own,
+  });
+  const profilesOf = (nodes: readonly PlanNode[], type: PolicyType = "static_partition") =>
+    planProfiles(
+      nodes,
+      {
+        type,
+        staticHpFrac: 0.5,
+        queue: { hpBaseFrac: 0.5, hpMin: 0, hpMax: 99, perfPerHpNode: 1 },
+        reconcileInterval: milliseconds(60_000),
+      },
+      { performancePods: 0, now: instant(0) },
+    ).nodes.map(({ name, profile }) => `${name} ${profile}`);
+
+  it.each<PolicyType>(["static_partition", "queue_aware_v1"])("keeps them beyond hp_count under %s", (type) => {
+    expect(profilesOf([node("a"), node("b", { heldUntil: until })], type)).toEqual(["a performance", "b performance"]);
+  });
+
+  it("fills hp_count as if nothing was held: a held node takes no place from another one", () => {
+    const nodes = [node("a"), node("b"), node("c", { heldUntil: until }), node("d")];
+    expect(profilesOf(nodes)).toEqual(["a performance", "b performance", "c performance", "d eco"]);
+  });
+
+  it("obeys a pin", () => {
+    expect(profilesOf([node("a"), node("b", { heldUntil: until, pin: "eco" })])).toEqual(["a performance", "b eco"]);
+  });
+
+  it("holds nothing under rule_swap_v1", () => {
+    expect(profilesOf([node("a", { heldUntil: until }), node("b")], "rule_swap_v1")).toEqual([
+      "a eco",
+      "b performance",
+    ]);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { milliseconds, watts } from "../../core/units/index.ts";
+import { VirtualClock } from "../clock/index.ts";
+import type { JournalEntry } from "./entry.ts";
+import { Journal } from "./journal.ts";
+import { MemoryFiles } from "./memory-files.ts";
+
+const entry = (board: string, more: Partial<JournalEntry> = {}): JournalEntry => ({
+  backend: "rapl",
+  board,
+  original: "350",
+  limit: watts(350),
+  at: "2030-01-01T00:00:00.000Z",
+  ...more,
+});
+
+const failing = (code: string): Error => Object.assign(new Error(`${code}: the disk fails`), { code });
+
+async function open(files: MemoryFiles, clock = new VirtualClock()) {
+  const problems: string[] = [];
+  const opening = Journal.open({ files, clock, onProblem: (problem) => problems.push(problem) });
+  const end = { reached: false };
+  void opening.finally(() => (end.reached = true));
+  for (let turn = 0; turn < 100 && !end.reached; turn++) await clock.advanceAsync(milliseconds(100));
+  const journal = await opening;
+  const boards = () => Array.from(journal.entries(), ({ board }) => board).toSorted();
+  return { journal, problems, clock, boards };
+}
+
+async function filesWith(...boards: readonly string[]): Promise<MemoryFiles> {
+  const files = new MemoryFiles();
+  const { journal } = await open(files);
+  for (const board of boards) await journal.keep(entry(board));
+  await journal.flush();
+  return files;
+}
+
+describe("a journal on a disk that fails for a moment", () => {
+  it.each(["EIO", "EMFILE"])("%s: reads again, and finds everything", async (code) => {
+    const files = await filesWith("a", "b");
+    files.readFault = { error: failing(code), times: 5 };
+    const { boards, problems, journal } = await open(files);
+    expect(boards()).toEqual(["a", "b"]);
+    expect(problems).toEqual([]);
+    expect(journal.problem).toBeUndefined();
+    expect([...files.files.keys()]).not.toContain("originals.damaged.json");
+  });
+
+  it("does not condemn a file that stays unreadable: it keeps nothing new, and goes on once the file can be read", async () => {
+    const files = await filesWith("a", "b");
+    const before = new Map(files.files);
+    files.readFault = { error: failing("EIO"), times: Number.POSITIVE_INFINITY };
+    const { boards, problems, journal, clock } = await open(files);
+    expect(boards()).toEqual([]);
+    expect(problems).toHaveLength(1);
+    expect(journal.problem).toMatch(/\/state\/originals.json cannot be read: EIO.*nothing is lost/);
+    await expect(journal.keep(entry("c"))).rejects.toThrow("/state/originals.json cannot be read: EIO");
+    await journal.flush();
+    expect(files.files).toEqual(before);
+    files.readFault = undefined;
+    await clock.advanceAsync(milliseconds(30_000));
+    expect(boards()).toEqual(["a", "b"]);
+    expect(journal.problem).toBeUndefined();
+    await journal.keep(entry("c"));
+    expect((await open(files)).boards()).toEqual(["a", "b", "c"]);
+  });
+
+  it("tries again to write what it dropped, and says once that it could not", async () => {
+    const files = await filesWith("a");
+    const { journal, problems, clock } = await open(files);
+    journal.drop(entry("a"));
+    files.refusal = failing("ENOSPC");
+    await clock.advanceAsync(milliseconds(120_000));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("ENOSPC");
+    expect((await open(files)).boards()).toEqual(["a"]);
+    files.refusal = undefined;
+    await clock.advanceAsync(milliseconds(120_000));
+    expect((await open(files)).boards()).toEqual([]);
+    expect(problems).toHaveLength(1);
+  });
+
+  it("tries again before it ends, too, and tells whether everything is on the disk", async () => {
+    const files = await filesWith("a");
+    const { journal, clock } = await open(files);
+    const flushed = async (): Promise<boolean> => {
+      const flushing = journal.flush();
+      await clock.advanceAsync(milliseconds(5000));
+      return flushing;
+    };
+    files.refusal = failing("ENOSPC");
+    journal.drop(entry("a"));
+    expect(await flushed()).toBe(false);
+    expect((await open(files)).boards()).toEqual(["a"]);
+    const flushing = flushed();
+    files.refusal = undefined;
+    expect(await flushing).toBe(true);
+    expect((await open(files)).boards()).toEqual([]);
+  });
+});
+
+describe("a journal's bounds", () => {
+  it("reads back the original of a machine with a thousand cpufreq policies", async () => {
+    const files = new MemoryFiles();
+    const original = JSON.stringify(Array.from({ length: 4096 }, (_, cpu) => [cpu, 3_800_000, 800_000]));
+    expect(original.length).toBeGreaterThan(65_536);
+    const { journal } = await open(files);
+    await journal.keep(entry("node", { backend: "dvfs", original }));
+    const again = await open(files);
+    expect(again.journal.get(entry("node", { backend: "dvfs" }))?.original).toBe(original);
+    expect(again.problems).toEqual([]);
+  });
+
+  it("refuses to keep what it could not read again", async () => {
+    const files = await filesWith("a");
+    const { journal } = await open(files);
+    await expect(journal.keep(entry("b", { original: "x".repeat(2 ** 20 + 1) }))).rejects.toThrow(/original/);
+    await expect(journal.keep(entry("c".repeat(513)))).rejects.toThrow(/board/);
+    expect((await open(files)).boards()).toEqual(["a"]);
+  });
+});

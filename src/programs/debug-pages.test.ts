@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../core/units/index.ts";
+import { systemClock } from "../platform/clock/index.ts";
+import { Trial as AgentTrial } from "./agent/trial.ts";
+import { Trial as ExtenderTrial } from "./extender/trial.ts";
+import { Trial as OperatorTrial } from "./operator/trial.ts";
+
+type Variables = Readonly<Record<string, string>>;
+
+interface Running {
+  readonly url: string;
+  /** Reviews that were asked for: the API in memory knows none, and answers 404. */
+  readonly posted: readonly string[];
+  readonly logs: readonly unknown[];
+}
+
+const endings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end();
+});
+
+interface Watched {
+  readonly api: { readonly faults: { add(rule: object): unknown } };
+}
+
+function watchPosts({ api }: Watched): string[] {
+  const posted: string[] = [];
+  const when = ({ method, path }: { method: string; path: string }) => {
+    if (method === "POST" && path.includes("reviews")) posted.push(path.replace(/\?.*/, ""));
+    return false;
+  };
+  api.faults.add({ fault: { kind: "refused" }, when });
+  return posted;
+}
+
+async function urlIn(logs: readonly { readonly [field: string]: unknown }[]): Promise<string> {
+  for (;;) {
+    const url = logs.find((line) => line["url"] !== undefined)?.["url"];
+    if (typeof url === "string") return url;
+    await systemClock.sleep(milliseconds(1));
+  }
+}
+
+const programs: Readonly<Record<string, (variables: Variables) => Promise<Running>>> = {
+  operator: async (variables) => {
+    const trial = await OperatorTrial.begin();
+    endings.push(async () => trial.end());
+    const posted = watchPosts(trial);
+    const { logs } = trial.start(variables);
+    return { url: `${await urlIn(logs)}/debug/plan`, posted, logs };
+  },
+  agent: async (variables) => {
+    const trial = new AgentTrial();
+    endings.push(async () => trial.end());
+    await trial.createNode("a");
+    const posted = watchPosts(trial);
+    const { logs } = trial.start(variables);
+    return { url: `${await urlIn(logs)}/debug/node`, posted, logs };
+  },
+  extender: async (variables) => {
+    const trial = new ExtenderTrial();
+    endings.push(async () => trial.end());
+    const posted = watchPosts(trial);
+    const extender = await trial.start(variables);
+    return { url: `${extender.url}/debug/decisions`, posted, logs: extender.logs };
+  },
+};
+
+/** A request that came from elsewhere: a proxy on this machine handed it on. */
+const foreign = { "x-forwarded-for": "203.0.113.9" };
+
+describe.each(Object.entries(programs))("debug pages of the %s", (_, start) => {
+  it("are read from this machine, and from elsewhere with a token that the cluster vouches for", async () => {
+    const { url, posted, logs } = await start({});
+    expect((await fetch(url)).status).toBe(200);
+    const refused = await fetch(url, { headers: foreign });
+    expect(refused.status).toBe(403);
+    expect(await refused.text()).toContain("DEBUG_ENDPOINTS=true");
+    expect(posted).toEqual([]);
+    const headers = { ...foreign, authorization: "Bearer s3cret-token" };
+    expect((await fetch(url, { headers })).status).toBe(503);
+    expect(posted).toEqual(["/apis/authentication.k8s.io/v1/tokenreviews"]);
+    expect(JSON.stringify(logs)).toContain("bearer tokens cannot be checked");
+    expect(JSON.stringify(logs)).not.toContain("s3cret-token");
+  });
+
+  it("are for everybody where DEBUG_ENDPOINTS says so", async () => {
+    const { url } = await start({ DEBUG_ENDPOINTS: "true" });
+    expect((await fetch(url, { headers: foreign })).status).toBe(200);
+  });
+});

@@ -1,0 +1,165 @@
+// Texts that others choose (names of nodes and pods, messages, models, paths, environment) on their way to a terminal.
+import { createHash } from "node:crypto";
+import { Ansis } from "ansis";
+import { describe, expect, it } from "vitest";
+import { instant, joules, milliseconds, percent, seconds, watts } from "../core/units/index.ts";
+import { systemClock, VirtualClock } from "../platform/clock/index.ts";
+import { type ConfigSchema, parseConfig, type Texts } from "../platform/config/index.ts";
+import { restoreConfig } from "./agent/config.ts";
+import type { HostMachine } from "./agent/host.ts";
+import { probeText } from "./agent/probe-text.ts";
+import { restoreAll } from "./agent/restore.ts";
+import { run } from "./cli/index.ts";
+import { demoConfig } from "./demo/config.ts";
+import { introduction } from "./demo/introduction.ts";
+import type { Plane } from "./demo/plane.ts";
+import { summaryText } from "./demo/summary.ts";
+import { renderFrame } from "./demo/view.ts";
+import { programs } from "./index.ts";
+import { simulateConfig } from "./simulate/config.ts";
+import { simulate } from "./simulate/simulate.ts";
+
+/** Clears the screen, rings, sets a title, turns the direction of what follows, and begins a line that looks like ours. */
+const HOSTILE = "\u001b[2J\u0007\u009b31m\u0085\u202e\u2066\u200f\u061c\u2028\u2029\u007f\r\nforged: all is well";
+
+/** What a terminal obeys, but for the ends of our own lines. */
+const OBEYED = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+
+/** What is wrong with a text that should show the hostile one harmlessly. */
+const harmIn = (text: string): readonly string[] => [
+  ...(text.includes("forged: all is well") ? [] : ["it is not shown"]),
+  ...(OBEYED.test(text) ? ["a terminal obeys it"] : []),
+  ...(/^forged/m.test(text) ? ["it looks like a line of ours"] : []),
+];
+
+const machine = { isTerminal: false, exists: () => false };
+function configured<Config extends ConfigSchema>(config: Config, flags: Texts) {
+  const parsed = parseConfig(config, { env: {}, flags, machine });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
+  return parsed.value.values;
+}
+
+async function joulie(args: readonly string[], env: Texts = {}): Promise<string> {
+  let text = "";
+  const write = (more: string) => (text += more);
+  await run(args, programs, { env, machine, out: write, err: write });
+  return text;
+}
+
+describe("what others have written is shown to a person and not obeyed", () => {
+  it.each([
+    ["a command that is none", [`x${HOSTILE}`], {}],
+    ["a flag that is none", ["operator", `--x${HOSTILE}`], {}],
+    ["an argument too many", ["operator", HOSTILE], {}],
+    ["a bad flag", ["operator", "--static-hp-frac", HOSTILE], {}],
+    ["a bad variable", ["operator"], { POLICY_TYPE: HOSTILE }],
+    ["a bad part of a list", ["operator"], { GPU_PRODUCT_LABEL_KEYS: `a/b,${HOSTILE}` }],
+    ["a bad endpoint in a list", ["agent"], { TELEMETRY_ALLOWED_ENDPOINTS: `https://a,${HOSTILE}` }],
+    [
+      "a rule between variables",
+      ["agent", "--print-config"],
+      { TELEMETRY_CPU_SOURCE: "http", [`TELEMETRY_CPU_HTTP_ENDPOINTS${HOSTILE}`]: "x" },
+    ],
+    ["a value in effect", ["agent", "--print-config"], { NVML_LIBRARY: HOSTILE }],
+    ["a path in effect", ["agent", "--print-config"], { STATE_DIR: HOSTILE }],
+  ] as const)("on the command line: %s", async (_, args, env) => {
+    const text = await joulie(args, env);
+    expect(text).not.toMatch(OBEYED);
+    expect(text).not.toMatch(/^forged/m);
+    expect(text).not.toBe("");
+  });
+
+  it("in the live view: nodes, pods, decisions, notices", () => {
+    const lines = renderFrame(
+      {
+        time: instant(0),
+        speed: 1,
+        running: milliseconds(1),
+        duration: undefined,
+        power: { drawn: watts(1), capped: 2, uncapped: 3 },
+        pue: 1,
+        classes: { performance: 1, eco: 1, draining: 1, unknown: 0 },
+        drains: { deferred: 0, completed: 0, takenBack: 0 },
+        draining: [{ node: HOSTILE, since: instant(0), pods: 1 }],
+        pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
+        energy: joules(1),
+        news: [{ at: instant(0), about: HOSTILE, text: HOSTILE, tone: "up" }],
+        notice: HOSTILE,
+      },
+      300,
+      new Ansis(0),
+    );
+    for (const line of lines) expect(line).not.toContain("\n");
+    expect(harmIn(lines.join("\n"))).toEqual([]);
+    expect(lines.filter((line) => line.includes("forged"))).toHaveLength(3);
+  });
+
+  it("in the demo's introduction and summary", () => {
+    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as Plane;
+    const pages = { plan: "p", decisions: "d", scoring: "s", agent: "a", simulator: "s", metrics: [HOSTILE] };
+    expect(harmIn(introduction(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
+    const summary = {
+      ok: false,
+      nodes: 1,
+      policy: HOSTILE,
+      seed: 1,
+      seconds: 1,
+      simulatedSeconds: seconds(1),
+      speed: { asked: 1, last: 1 },
+      classes: {},
+      drains: { deferred: 0, completed: 0, takenBack: 0 },
+      pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
+      power: { watts: 1, cappedWatts: 1, uncappedWatts: 1 },
+      energy: { joules: joules(1), pue: undefined },
+      ready: { twins: undefined, jobs: undefined },
+      cores: undefined,
+      memory: { rssBytes: 1, peakRssBytes: 1 },
+      eventLoop: { medianMs: 0, worstMs: 0 },
+      notices: [HOSTILE],
+      checks: [{ name: HOSTILE, ok: false, note: HOSTILE, figures: { examples: [HOSTILE] } }],
+    };
+    expect(harmIn(summaryText(summary))).toEqual([]);
+  });
+
+  it("in a probe: models, boards, what drivers say", () => {
+    const board = { id: HOSTILE, model: HOSTILE, wouldSet: HOSTILE, problem: HOSTILE, warnings: [HOSTILE] };
+    const probe = {
+      cpu: { model: HOSTILE, vendor: HOSTILE, driver: HOSTILE, catalogue: HOSTILE },
+      backends: [
+        { name: HOSTILE, kind: "gpu" as const, boards: [board] },
+        { name: "x", kind: "cpu" as const, absent: HOSTILE, boards: [] },
+      ],
+      throttle: { name: HOSTILE, absent: HOSTILE, policies: 0 },
+      energy: { zones: [{ zone: HOSTILE }], missing: HOSTILE },
+      warnings: [`own ${HOSTILE}.`],
+    };
+    expect(harmIn(probeText(probe, { CPU_PCT: percent(60), GPU_PCT: percent(60) }, new Ansis(0)))).toEqual([]);
+  });
+
+  it("in a restore: nodes and boards of the journal, messages of hardware", async () => {
+    const entry = { node: HOSTILE, backend: "gone", board: HOSTILE, original: "1", at: "2030-01-01T00:00:00Z" };
+    const body = { about: "", version: 1, generation: 1, entries: [entry] };
+    const checksum = createHash("sha256").update(JSON.stringify(body)).digest("hex");
+    const files = {
+      directory: HOSTILE,
+      read: async (name: string) => (name === "originals.json" ? JSON.stringify({ ...body, checksum }) : undefined),
+      write: async () => undefined,
+      rename: async () => undefined,
+      settle: async () => undefined,
+    };
+    let text = "";
+    const host = { cpuCaps: [], gpu: { name: HOSTILE }, throttle: { name: "t" } } as unknown as HostMachine;
+    const config = configured(restoreConfig, { STATE_DIR: HOSTILE });
+    await restoreAll(config, { files, clock: systemClock, host, out: (more) => (text += more) });
+    expect(harmIn(text)).toEqual([]);
+    expect(text).toContain("not restored");
+  });
+
+  it("in a simulation: the name of a trace, and what is wrong with it", async () => {
+    let text = "";
+    const write = (more: string) => (text += more);
+    const config = configured(simulateConfig, { TRACE: `/nowhere/${HOSTILE}` });
+    await simulate(config, { clock: new VirtualClock(), out: write, err: write });
+    expect(harmIn(text)).toEqual([]);
+  });
+});

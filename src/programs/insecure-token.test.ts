@@ -1,0 +1,55 @@
+// KUBE_ALLOW_INSECURE_TOKEN as each program's own process reads it.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "joulie-token-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const kubeconfig = join(folder, "config");
+// An address for documentation: nobody is there.
+writeFileSync(
+  kubeconfig,
+  JSON.stringify({
+    "current-context": "here",
+    clusters: [{ name: "c", cluster: { server: "http://192.0.2.1:8080" } }],
+    users: [{ name: "u", user: { token: "s3cret" } }],
+    contexts: [{ name: "here", context: { cluster: "c", user: "u" } }],
+  }),
+);
+
+const main = join(import.meta.dirname, "../main.ts");
+const SERVING = /"msg":"(?:serving|answering)/;
+
+/** What a program says until it serves or ends. */
+async function said(program: string, allow: string): Promise<string> {
+  const env = {
+    PATH: process.env["PATH"],
+    KUBECONFIG: kubeconfig,
+    KUBE_ALLOW_INSECURE_TOKEN: allow,
+    LOG_FORMAT: "json",
+    NODE_NAME: "a",
+    STATE_DIR: join(folder, "state"),
+    METRICS_ADDR: "127.0.0.1:0",
+    EXTENDER_ADDR: "127.0.0.1:0",
+    SIMULATOR_ADDR: "127.0.0.1:0",
+  };
+  const child = spawn(process.execPath, [main, program], { env, stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  for await (const piece of child.stdout.setEncoding("utf8") as AsyncIterable<string>) {
+    text += piece;
+    if (SERVING.test(text)) child.kill("SIGKILL");
+  }
+  return text;
+}
+
+describe.each(["operator", "agent", "extender", "simulator"])("%s", (program) => {
+  it("sends a kubeconfig's token over http:// only where KUBE_ALLOW_INSECURE_TOKEN says so", async () => {
+    const [refused, allowed] = await Promise.all([said(program, "false"), said(program, "true")]);
+    expect(refused).toContain("use https, or set KUBE_ALLOW_INSECURE_TOKEN to true");
+    expect(refused).not.toMatch(SERVING);
+    expect(allowed).toMatch(SERVING);
+    expect(refused + allowed).not.toContain("s3cret");
+  });
+});

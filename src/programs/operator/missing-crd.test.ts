@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import { crdOf, kinds } from "../../core/api/index.ts";
+import type { Resource } from "../../platform/kube/index.ts";
+import { Trial } from "./trial.ts";
+
+const crds: Resource = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+};
+
+it("X-98 without its CRDs the operator says once which are missing and how to install them, and goes on once they are there", async () => {
+  const trial = await Trial.begin();
+  for (const { plural } of kinds) await trial.hand.delete(crds, { name: `${plural}.joulie.io` });
+  await trial.createNode("n");
+  const operator = trial.start();
+  await trial.pass(1200);
+  const problems = operator.logs.filter(({ level }) => level !== "info");
+  expect(problems.map(({ msg }) => msg).toSorted()).toEqual(
+    ["nodehardwares", "nodepowerprofiles", "nodetwins"].map(
+      (plural) =>
+        `the CustomResourceDefinition ${plural}.joulie.io is not installed; install it with "kubectl apply -f charts/joulie/crds"; trying again`,
+    ),
+  );
+  expect(problems.every((line) => line["err"] === undefined)).toBe(true);
+  const unready = await operator.page("/readyz");
+  expect(unready.status).toBe(503);
+  expect(unready.text).toContain("twins (the CustomResourceDefinition nodetwins.joulie.io is not installed)");
+
+  for (const kind of kinds) await trial.hand.create(crds, { ...crdOf(kind) });
+  await trial.pass(60);
+  expect((await operator.page("/readyz")).status).toBe(200);
+  expect((await trial.twin("n")).spec.profile).toBe("performance");
+  expect(operator.logs.map(({ msg }) => msg)).toContain(
+    "the CustomResourceDefinition nodetwins.joulie.io is installed",
+  );
+  await trial.end();
+});

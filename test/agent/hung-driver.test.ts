@@ -1,0 +1,162 @@
+// A real agent process on a machine of files whose NVIDIA driver hangs: nvmlInit, or every call about a board, never returns.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { crdOf, kinds, labels, type NodeTwin } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { EmbeddedApi, type Listening } from "../../src/platform/embedded/index.ts";
+import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
+import { KubeClient, resources } from "../../src/platform/kube/index.ts";
+import { seededRandom } from "../../src/platform/random/index.ts";
+import { differences, layMachine, limitFile, treeOf } from "./machine.ts";
+
+const shape = { cpus: 4, packages: 2, gpus: 0 };
+/** What Kubernetes gives a pod to end. */
+const GRACE_MS = 30_000;
+/** NVML may take 30 s to start: whatever happens sooner has not waited for it. */
+const SOONER_THAN_NVML_MS = 25_000;
+const NODE = "worker";
+
+const scratch = mkdtempSync(join(tmpdir(), "joulie-hung-driver-"));
+const children = new Set<ChildProcess>();
+let stub: NvmlStub;
+let api: EmbeddedApi;
+let listening: Listening;
+let client: KubeClient;
+
+beforeAll(async () => {
+  stub = buildNvmlStub();
+  api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  listening = await api.listen({ tls: "self-signed" });
+  writeFileSync(join(scratch, "kubeconfig"), listening.kubeconfig(), { mode: 0o600 });
+  client = new KubeClient({
+    transport: api.transport(),
+    clock: systemClock,
+    random: seededRandom(2),
+    fieldManager: "joulie-operator",
+  });
+});
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await api.close();
+  stub.remove();
+  rmSync(scratch, { recursive: true });
+});
+
+/** A machine and a node of its own, with a driver that hangs while `hang` exists. */
+async function machine(name: string, variable: "STUB_NVML_INIT_HANG" | "STUB_NVML_HANG") {
+  const folder = join(scratch, name);
+  mkdirSync(folder);
+  layMachine(folder, shape);
+  const hang = join(folder, "hang");
+  writeFileSync(hang, "");
+  const node = `${NODE}-${name}`;
+  await client.create(resources.nodes, { metadata: { name: node, labels: { [labels.managed]: "true" } } });
+  const spec = {
+    nodeName: node,
+    profile: "eco",
+    policy: { name: "static_partition" },
+    cpu: { packagePowerCapWatts: 200 },
+    gpu: { powerCap: { capWattsPerGpu: 400 } },
+  };
+  await client.apply(resources.nodeTwins, { name: node }, { spec }, { force: true });
+  const env = {
+    PATH: "/nowhere",
+    NODE_NAME: node,
+    KUBECONFIG: join(scratch, "kubeconfig"),
+    METRICS_ADDR: "127.0.0.1:0",
+    RECONCILE_INTERVAL: "1s",
+    HOST_SYS_ROOT: join(folder, "sys"),
+    HOST_PROC_ROOT: join(folder, "proc"),
+    STATE_DIR: join(folder, "state"),
+    NVML_LIBRARY: stub.library,
+    STUB_NVML_BOARDS: "2",
+    [variable]: hang,
+  };
+  const packageWatts = () => Number(readFileSync(join(folder, "sys", limitFile(0)), "utf8")) / 1e6;
+  const gpuStatus = async () => {
+    const twin = (await client.get(resources.nodeTwins, { name: node })) as unknown as NodeTwin;
+    return twin.status?.controlStatus?.gpu;
+  };
+  return { folder, hang, env, packageWatts, gpuStatus, pristine: treeOf(join(folder, "sys")) };
+}
+
+function joulie(args: readonly string[], env: NodeJS.ProcessEnv) {
+  const main = join(import.meta.dirname, "../../src/main.ts");
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  children.add(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => (output += text.toString()));
+  const ended = once(child, "close").then(([code, signal]) => ({ code, signal, output }));
+  return { child, ended, output: () => output };
+}
+
+async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string | (() => string),
+  within = 60_000,
+): Promise<void> {
+  for (let waited = 0; waited < within; waited += 100) {
+    if (await holds()) return;
+    await systemClock.sleep(milliseconds(100));
+  }
+  throw new Error(`not within ${within} ms: ${typeof what === "string" ? what : what()}`);
+}
+
+/** The end of a process; fails where it is still there after the grace. */
+async function endWithinGrace<Ended>(ended: Promise<Ended>): Promise<Ended | "still running"> {
+  return Promise.race([ended, systemClock.sleep(milliseconds(GRACE_MS)).then(() => "still running" as const)]);
+}
+
+describe.concurrent("an agent whose NVIDIA driver hangs", { timeout: 150_000 }, () => {
+  it("AGT-48 caps the CPUs before nvmlInit returns, and on SIGTERM restores them and exits within its grace", async () => {
+    const { folder, env, packageWatts, pristine } = await machine("init", "STUB_NVML_INIT_HANG");
+    const { child, ended, output } = joulie(["agent"], env);
+    await until(
+      () => output().includes("serving metrics"),
+      () => `the agent serves; ${output()}`,
+    );
+    await until(
+      () => packageWatts() === 200,
+      () => `a cap is set; ${output()}`,
+      SOONER_THAN_NVML_MS,
+    );
+    child.kill("SIGTERM");
+    expect(await endWithinGrace(ended)).toMatchObject({ code: 0, signal: null });
+    expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);
+  });
+
+  it("AGT-48 exits within its grace when a board hangs after it was capped, and restores what answers", async () => {
+    const { folder, hang, env, packageWatts, gpuStatus, pristine } = await machine("board", "STUB_NVML_HANG");
+    rmSync(hang);
+    const { child, ended } = joulie(["agent"], env);
+    await until(async () => (await gpuStatus())?.result === "applied", "the GPUs are capped");
+    writeFileSync(hang, "");
+    const hung = async () => (await gpuStatus())?.message?.includes("has not returned since") === true;
+    await until(hung, "the driver is said to hang");
+    // The same words at the next ticks: each change would be a write to the API.
+    const before = await gpuStatus();
+    await systemClock.sleep(milliseconds(5000));
+    expect(await gpuStatus()).toEqual(before);
+    expect(packageWatts()).toBe(200);
+    child.kill("SIGTERM");
+    expect(await endWithinGrace(ended)).toMatchObject({ code: 0, signal: null });
+    expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);
+    // The boards carry our cap still: the journal keeps their originals for the next start.
+    expect(readFileSync(join(folder, "state/originals.json"), "utf8")).toContain("GPU-");
+  });
+
+  it("`agent probe` exits, names what hangs and writes nothing", async () => {
+    const { folder, env, pristine } = await machine("probe", "STUB_NVML_INIT_HANG");
+    rmSync(join(folder, "state"), { recursive: true });
+    const { code, output } = await joulie(["agent", "probe"], env).ended;
+    expect(code).toBe(0);
+    expect(output).toContain("nvmlInit_v2");
+    expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);
+    expect(existsSync(join(folder, "state"))).toBe(false);
+  });
+});

@@ -1,0 +1,63 @@
+// Debug pages of a real extender, opened by tokens that a real API server reviews, with no more rights than the extender has.
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { parseConfig } from "../../src/platform/config/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import { extenderConfig } from "../../src/programs/extender/config.ts";
+import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
+import { runExtender } from "../../src/programs/extender/start.ts";
+import { reach } from "../contract/reach.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import { freePorts } from "../controlplane/ports.ts";
+
+const soon = { timeout: 30_000, interval: 100 };
+
+describe("debug pages", () => {
+  let plane: ControlPlane;
+  let url: string;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    const [port = 0] = await freePorts(1);
+    const { server, token, ca } = await plane.identity(extenderPermissions, { name: "joulie-extender" });
+    const env = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: `127.0.0.1:${port}` };
+    const parsed = parseConfig(extenderConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
+    const transport = reach(server, token, ca);
+    const log = createLogger({ level: "fatal", program: "extender" });
+    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
+    const ending = new AbortController();
+    const done = runExtender(parsed.value.values, world, ending.signal);
+    stop = async () => {
+      ending.abort();
+      await done;
+      await transport.close();
+    };
+    url = `http://127.0.0.1:${port}`;
+    await vi.waitUntil(async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200, soon);
+  });
+  afterAll(async () => {
+    await stop();
+    await plane.stop();
+  });
+
+  /** As a proxy on this machine hands a request on, so that being on this machine counts for nothing. */
+  const statusOf = async (path: string, token?: string): Promise<number> => {
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return (await fetch(`${url}${path}`, { headers: { "x-forwarded-for": "203.0.113.9", ...authorization } })).status;
+  };
+
+  it("open to the token of a user whom RBAC lets get the path, and to nobody else", async () => {
+    const rules = [{ nonResourceURLs: ["/debug/decisions"], verbs: ["get"] }];
+    const reader = await plane.identity(rules, { name: "reader" });
+    const stranger = await plane.identity([], { name: "stranger" });
+    // A new role takes the API server a moment, and a refusal is remembered for ten seconds.
+    await vi.waitFor(async () => expect(await statusOf("/debug/decisions", reader.token)).toBe(200), soon);
+    expect(await statusOf("/debug/scoring", reader.token)).toBe(403);
+    expect(await statusOf("/debug/decisions", stranger.token)).toBe(403);
+    expect(await statusOf("/debug/decisions", "made-up")).toBe(401);
+    expect(await statusOf("/debug/decisions")).toBe(403);
+  });
+});

@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
+import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
+import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
+
+const contract = readFileSync(join(import.meta.dirname, "../../docs/reference/contract.md"), "utf8");
+const section = /^## 4\..*?(?=^## 5\.)/ms.exec(contract)?.[0] ?? "";
+
+/** `name{label,…}` of every metric the contract lists for a program; `{a,b}` inside a name stands for two names. */
+function listed(program: string): string[] {
+  const text = new RegExp(`^${program}: .*?(?=^\\w+: |^A node)`, "ms").exec(section)?.[0] ?? "";
+  return [...text.matchAll(/joulie_[a-z_{},]+/g)].flatMap(([token]) => {
+    const [, name = "", labels = ""] = /^(.*)\{([a-z_,]+)\}$/.exec(token) ?? [];
+    const [, before = name, choices = "", after = ""] = /^([^{]*)\{([^}]*)\}(.*)$/.exec(name) ?? [];
+    return choices.split(",").map((choice) => `${before}${choice}${after}{${labels}}`);
+  });
+}
+
+/** The same of the series on a page of metrics. */
+function served(lines: readonly string[]): string[] {
+  const found = lines.flatMap((line) => {
+    const [, name = "", labels = ""] = /^(joulie_\w+)\{(.*)\} \S+$/.exec(line) ?? [];
+    const keys = [...labels.matchAll(/(\w+)="/g)].map(([, key]) => key).filter((key) => key !== "le");
+    return name === "" ? [] : `${name.replace(/_seconds_(bucket|sum|count)$/, "_seconds")}{${keys.join(",")}}`;
+  });
+  return [...new Set(found)];
+}
+
+describe("the metrics of contract 4", () => {
+  it("X-14 joulie operator serves each of its metrics, with the labels listed", async () => {
+    const trial = await OperatorTrial.begin();
+    for (const name of ["a", "b"]) await trial.createNode(name);
+    trial.usage = { a: "much" };
+    trial.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ method, path }) => method === "PATCH" && path.startsWith("/api/v1/nodes/a"),
+    });
+    const operator = trial.start();
+    await trial.pass(10);
+    const seen = served(await operator.series("joulie_"));
+    await trial.end();
+    expect(listed("operator").length).toBeGreaterThanOrEqual(6);
+    expect(seen).toEqual(expect.arrayContaining(listed("operator")));
+  });
+
+  it("X-14 joulie extender serves each of its metrics, with the labels listed", async () => {
+    const trial = new ExtenderTrial();
+    await trial.createNode("a");
+    await trial.twin("a", calm);
+    const extender = await trial.start();
+    await extender.filter(pod("performance"), ["a"]);
+    await extender.scores(pod("performance"), ["a"]);
+    const seen = served(await extender.series("joulie_"));
+    await trial.end();
+    expect(listed("extender").length).toBeGreaterThanOrEqual(7);
+    expect(seen).toEqual(expect.arrayContaining(listed("extender")));
+  });
+
+  it("X-14 joulie agent serves each of its metrics, with the labels listed", async () => {
+    const trial = new AgentTrial();
+    await trial.createNode("a");
+    await trial.target("a", { cpu: { packagePowerCapWatts: 210 } });
+    trial.machine.draw(600);
+    const agent = trial.start();
+    await trial.pass(45);
+    const underRapl = await agent.series("joulie_");
+    trial.machine.rapl.absent = "powercap is not mounted";
+    await trial.pass(70);
+    const underDvfs = await agent.series("joulie_");
+    trial.machine.rapl.absent = undefined;
+    trial.machine.rapl.refusal = { result: "error", message: "EIO" };
+    await agent.stop();
+    const strict = trial.start({ TELEMETRY_CPU_CONTROL_MODE: "rapl" });
+    await trial.pass(45);
+    const afterErrors = await strict.series("joulie_");
+    trial.machine.rapl.refusal = undefined;
+    await trial.end();
+    expect(listed("agent").length).toBeGreaterThanOrEqual(15);
+    expect(served([...underRapl, ...underDvfs, ...afterErrors])).toEqual(expect.arrayContaining(listed("agent")));
+  });
+});

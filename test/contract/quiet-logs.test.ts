@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { ControlService } from "../../src/programs/agent/control-service.ts";
+import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
+import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
+import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
+
+const NODES = 60;
+/** A line for each node would be five times as many. */
+const FEW = 12;
+const names = Array.from({ length: NODES }, (_, index) => `node-${index}`);
+
+describe("logs at the default level", () => {
+  it("X-61 the operator writes no line per node when all of them change, are refused or leave", async () => {
+    const trial = await OperatorTrial.begin();
+    for (const name of names) await trial.createNode(name);
+    const first = trial.start({ STATIC_HP_FRAC: "1" });
+    await trial.pass(70);
+    expect(first.logs.length).toBeLessThan(FEW);
+    await first.stop();
+
+    const second = trial.start({ STATIC_HP_FRAC: "0" });
+    await trial.pass(130);
+    expect((await trial.shown("node-59")).spec).toBe("eco");
+    expect(second.logs.length).toBeLessThan(FEW);
+
+    second.logs.splice(1);
+    const heal = trial.api.faults.add({
+      fault: { kind: "status", code: 403 },
+      when: ({ method, path }) => method === "PATCH" && path.includes("/nodetwins/"),
+    });
+    for (const name of names) await trial.label(name, { "joulie.io/hw.cpu-cores": "512" });
+    await trial.pass(130);
+    expect((await second.series("write_errors_total")).length).toBeGreaterThan(0);
+    expect(second.logs.length).toBeLessThan(FEW);
+    heal();
+
+    second.logs.splice(1);
+    for (const name of names) await trial.label(name, { "joulie.io/managed": null });
+    await trial.pass(130);
+    expect(await trial.findTwin("node-59")).toBeUndefined();
+    expect(second.logs.length).toBeLessThan(FEW);
+    await trial.end();
+  });
+
+  it("X-61 the extender writes no line per node, nor per request", async () => {
+    const trial = new ExtenderTrial();
+    for (const name of names) {
+      await trial.createNode(name);
+      await trial.twin(name, calm);
+    }
+    const extender = await trial.start();
+    for (let round = 0; round < 20; round++) {
+      await extender.filter(pod("performance"), names);
+      await extender.scores(pod("standard"), names);
+    }
+    for (const name of names) await trial.twin(name, { ...calm, schedulableClass: "eco" });
+    await trial.until(async () => (await extender.filter(pod("performance"), names)).NodeNames?.length === 0);
+    expect(extender.logs.length).toBeLessThan(FEW);
+    await trial.end();
+  });
+
+  it("X-61 a pool's agent writes no line per node, whether its nodes answer or not", async () => {
+    const trial = new AgentTrial();
+    const service = new ControlService();
+    await service.listen();
+    const http = (endpoint: string) => ({ type: "http", http: { endpoint, timeoutSeconds: 2 } });
+    await trial.route("all", {
+      target: { scope: "cluster" },
+      sources: { cpu: http(service.telemetry) },
+      controls: { cpu: http(service.control) },
+    });
+    for (const name of names) {
+      await trial.createNode(name);
+      await trial.target(name, { cpu: { packagePowerCapWatts: 240 } });
+      service.node(name).power = 200;
+    }
+    const agent = trial.start({ AGENT_MODE: "pool" });
+    await trial.until(() => names.every((name) => service.nodes.get(name)?.capWatts === 240));
+    expect(agent.logs.length).toBeLessThan(FEW);
+    agent.logs.splice(1);
+    for (const name of names) {
+      service.silent.add(name);
+      await trial.target(name, { cpu: { packagePowerCapWatts: 200 } });
+    }
+    const failed = async () => (await agent.series("joulie_reconcile_errors_total")).length;
+    await trial.until(async () => (await failed()) === NODES);
+    expect(agent.logs.length).toBeLessThan(FEW);
+    service.silent.clear();
+    await trial.end();
+    await service.close();
+  });
+});
