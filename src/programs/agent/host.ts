@@ -20,7 +20,7 @@ export interface Host {
   readonly gpu: PowerCapBackend;
 }
 
-interface DiscoverOptions {
+export interface DiscoverOptions {
   /** Whether limits may be written back as they are, to prove that they can be set; no by default. */
   readonly mayWrite?: boolean;
   /** False leaves out the GPUs, whose driver may take half a minute to answer. */
