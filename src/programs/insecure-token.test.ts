@@ -35,8 +35,10 @@ async function said(program: string, allow: string): Promise<string> {
     EXTENDER_ADDR: "127.0.0.1:0",
     SIMULATOR_ADDR: "127.0.0.1:0",
   };
-  const child = spawn(process.execPath, [main, program], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [main, program], { env, stdio: ["ignore", "pipe", "pipe"] });
   let text = "";
+  // A program that cannot start says why on standard error.
+  child.stderr.setEncoding("utf8").on("data", (piece: string) => (text += piece));
   for await (const piece of child.stdout.setEncoding("utf8") as AsyncIterable<string>) {
     text += piece;
     if (SERVING.test(text)) child.kill("SIGKILL");

@@ -2,18 +2,24 @@ import { describe, expect, it } from "vitest";
 import { percent, watts } from "../units/index.ts";
 import { type CpuControl, controlModes, planCpu } from "./backend.ts";
 
+const twoPackages = (cap: number, clamped?: string) =>
+  ["package-0", "package-1"].map((id) => ({ id, watts: watts(cap), count: 1, ...(clamped && { clamped }) }));
+const capOf = (cap: number, clamped?: string) => ({ kind: "watts", caps: twoPackages(cap, clamped) }) as const;
+const uncounted = { cap: { kind: "watts", caps: [{ id: "packages", watts: watts(240), count: 0 }] } } as const;
 const control = (over: Partial<CpuControl> = {}): CpuControl => ({
   mode: "auto",
-  cap: { kind: "watts", watts: watts(240) },
-  packages: 2,
+  cap: capOf(240),
   raplAvailable: true,
   dvfsAvailable: true,
   powerKnown: true,
-  inForce: { throttlePct: percent(0) },
+  inForce: { raplCaps: new Map(), throttlePct: percent(0) },
   ...over,
 });
 const throttled = (pct: number, raplCap?: number): Partial<CpuControl> => ({
-  inForce: { throttlePct: percent(pct), raplCap: raplCap === undefined ? undefined : watts(raplCap) },
+  inForce: {
+    throttlePct: percent(pct),
+    raplCaps: new Map(raplCap === undefined ? [] : twoPackages(raplCap).map(({ id, watts: cap }) => [id, cap])),
+  },
 });
 const applied = { result: "applied" } as const;
 const refused = { result: "blocked", message: "locked by the BIOS" } as const;
@@ -23,7 +29,7 @@ describe("RAPL first", () => {
   it.each(["auto", "rapl"] as const)("sets the cap per package by RAPL in mode %s", (mode) => {
     expect(planCpu(control({ mode }))).toEqual({
       backend: "rapl",
-      actions: [{ kind: "setRaplCap", wattsPerPackage: 240 }],
+      actions: [{ kind: "setRaplCap", caps: twoPackages(240) }],
     });
   });
 
@@ -38,27 +44,27 @@ describe("RAPL first", () => {
   it("reads a cap back that should be in force, and writes it only where it is not", () => {
     expect(planCpu(control(throttled(0, 240)))).toEqual({
       backend: "rapl",
-      actions: [{ kind: "checkRaplCap", wattsPerPackage: 240 }],
+      actions: [{ kind: "checkRaplCap", caps: twoPackages(240) }],
     });
     expect(planCpu(control({ ...throttled(0, 240), raplWrite: applied }))).toEqual({
       backend: "rapl",
       actions: [],
       report: { result: "applied", message: "240 W per package" },
     });
-    const write = [{ kind: "setRaplCap", wattsPerPackage: 240 }];
+    const write = [{ kind: "setRaplCap", caps: twoPackages(240) }];
     expect(planCpu(control(throttled(0, 239.875))).actions).toEqual(write);
     expect(planCpu(control(throttled(0, Number.NaN))).actions).toEqual(write);
   });
 
   it("AGT-20 restores a throttle only once the cap was read back", () => {
-    expect(planCpu(control(throttled(30, 240))).actions).toEqual([{ kind: "checkRaplCap", wattsPerPackage: 240 }]);
+    expect(planCpu(control(throttled(30, 240))).actions).toEqual([{ kind: "checkRaplCap", caps: twoPackages(240) }]);
     expect(planCpu(control({ ...throttled(30, 240), raplWrite: applied })).actions).toEqual([
       { kind: "restoreThrottle" },
     ]);
   });
 
   it("X-88 says when the cap was clamped, and what the write said", () => {
-    const cap = { kind: "watts", watts: watts(400), clamped: "5000 W asked for, clamped to 400 W: …" } as const;
+    const cap = capOf(400, "5000 W asked for, clamped to 400 W: …");
     const raplWrite = { result: "applied", message: "not yet tested by load" } as const;
     expect(planCpu(control({ cap, raplWrite })).report?.message).toBe(
       "400 W per package; 5000 W asked for, clamped to 400 W: …; not yet tested by load",
@@ -101,7 +107,7 @@ describe("DVFS in RAPL's place", () => {
   it("AGT-20 restores the throttle once RAPL holds again, and not before", () => {
     expect(planCpu(control(throttled(30)))).toEqual({
       backend: "rapl",
-      actions: [{ kind: "setRaplCap", wattsPerPackage: 240 }],
+      actions: [{ kind: "setRaplCap", caps: twoPackages(240) }],
     });
     expect(planCpu(control({ ...throttled(30), raplWrite: applied }))).toEqual({
       backend: "rapl",
@@ -134,7 +140,7 @@ describe("DVFS in RAPL's place", () => {
     [refused, "blocked", "RAPL failed; locked by the BIOS; no power reading: the throttle stays"],
   ])("AGT-18 X-52 without a reading to go by it tells what RAPL came to: %j", (raplWrite, result, message) => {
     expect(planCpu(control({ raplWrite, powerKnown: false })).report).toEqual({ result, message });
-    const nowhere = planCpu(control({ raplWrite, packages: 0 })).report;
+    const nowhere = planCpu(control({ raplWrite, ...uncounted })).report;
     expect(nowhere?.result).toBe(result);
     expect(nowhere?.message).toContain("the number of CPU packages is unknown");
     const tighter = planCpu(control({ raplWrite, powerKnown: false, ...throttled(0, 1) })).report;
@@ -194,7 +200,7 @@ describe("DVFS in RAPL's place", () => {
   });
 
   it("X-35 is blocked while nobody knows how many packages there are", () => {
-    expect(planCpu(control({ raplAvailable: false, packages: 0 }))).toEqual({
+    expect(planCpu(control({ raplAvailable: false, ...uncounted }))).toEqual({
       backend: "dvfs",
       actions: [],
       report: {
@@ -273,7 +279,7 @@ describe("mode dvfs", () => {
   it("lifts a RAPL cap from before, whatever becomes of DVFS", () => {
     const lift = [{ kind: "liftRaplCap" }];
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), dvfsAvailable: false })).actions).toEqual(lift);
-    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), packages: 0 })).actions).toEqual(lift);
+    expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), ...uncounted })).actions).toEqual(lift);
   });
 
   it("reports a RAPL cap that could not be lifted", () => {
@@ -285,7 +291,7 @@ describe("mode dvfs", () => {
   });
 
   it("is blocked without cpufreq, and passes on that the cap was clamped", () => {
-    const cap = { kind: "watts", watts: watts(240), clamped: "clamped" } as const;
+    const cap = capOf(240, "clamped");
     expect(planCpu(control({ mode: "dvfs", dvfsAvailable: false, cap }))).toEqual({
       backend: "none",
       actions: [],

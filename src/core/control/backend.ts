@@ -1,7 +1,7 @@
 import type { ControlResult } from "../api/index.ts";
 import type { Percent, Watts } from "../units/index.ts";
-import { type CapResolution, pooledTarget } from "./cap-resolution.ts";
 import { percentThrottle } from "./dvfs.ts";
+import { describeCaps, describeClamping, type PackageCap, type PackageCaps, totalCap } from "./package-caps.ts";
 
 export const controlModes = ["auto", "rapl", "dvfs", "none"] as const;
 export type ControlMode = (typeof controlModes)[number];
@@ -23,27 +23,25 @@ export const worstFirst = <One extends { readonly result: ControlResult }>(all: 
 
 export interface CpuControl {
   readonly mode: ControlMode;
-  /** The cap of one package. */
-  readonly cap: CapResolution;
-  readonly packages: number;
+  readonly cap: PackageCaps;
   readonly raplAvailable: boolean;
   readonly dvfsAvailable: boolean;
   /** Whether this tick has a power reading for the DVFS loop. */
   readonly powerKnown: boolean;
-  /** What Joulie itself has in place, whichever route put it there. The throttle is `DvfsState`'s. */
-  readonly inForce: { readonly raplCap?: Watts | undefined; readonly throttlePct: Percent };
+  /** What Joulie itself has in place, whichever route put it there: caps by package. The throttle is `DvfsState`'s. */
+  readonly inForce: { readonly raplCaps: ReadonlyMap<string, Watts>; readonly throttlePct: Percent };
   /** How this tick's writes ended, once they were tried; a check that found its cap is a write that was applied. */
   readonly raplWrite?: WriteOutcome | undefined;
   readonly throttleWrite?: WriteOutcome | undefined;
 }
 
 export type CpuAction =
-  | { readonly kind: "setRaplCap"; readonly wattsPerPackage: Watts }
+  | { readonly kind: "setRaplCap"; readonly caps: readonly PackageCap[] }
   /**
    * In place of a write where the cap should be in force already: read it back, so that a rival's undoing is found. Where it
    * reads otherwise, plan again with what was read in force.
    */
-  | { readonly kind: "checkRaplCap"; readonly wattsPerPackage: Watts }
+  | { readonly kind: "checkRaplCap"; readonly caps: readonly PackageCap[] }
   | { readonly kind: "liftRaplCap" }
   /** Run the DVFS loop towards this power of all packages. */
   | { readonly kind: "regulate"; readonly target: Watts }
@@ -78,7 +76,7 @@ export function planCpu(control: CpuControl): CpuPlan {
     return { backend: "none", actions: [], report: { result: "none", message: "CPU control is off" } };
   if (cap.kind === "uncapped") return release(control, cap.asked);
   if (cap.kind === "percent") return throttleByPercent(control, cap.pctOfMax);
-  return mode === "dvfs" ? regulate(control, cap.watts, [cap.clamped]) : limitByRapl(control, cap.watts, cap.clamped);
+  return mode === "dvfs" ? regulate(control, cap.caps, [describeClamping(cap.caps)]) : limitByRapl(control, cap.caps);
 }
 
 type Words = readonly (string | undefined)[];
@@ -129,18 +127,21 @@ function releaseThrottle({ dvfsAvailable, inForce, throttleWrite }: CpuControl):
     : { stuck: `our throttle of ${inForce.throttlePct} % cannot be restored: ${NO_CPUFREQ}` };
 }
 
-function releaseRapl({ raplAvailable, inForce, raplWrite }: CpuControl): Release {
-  if (inForce.raplCap === undefined || raplWrite !== undefined) return {};
+function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuControl): Release {
+  if (raplCaps.size === 0 || raplWrite !== undefined) return {};
   return raplAvailable
     ? { actions: [{ kind: "liftRaplCap" }] }
-    : { stuck: `our RAPL cap of ${inForce.raplCap} W cannot be lifted: ${NO_RAPL}` };
+    : { stuck: `our RAPL cap of ${Math.min(...raplCaps.values())} W cannot be lifted: ${NO_RAPL}` };
 }
 
 /** Where DVFS stands in for a RAPL that is to come back, its cap may stay, unless it holds the node below what is asked. */
-const tighterRapl = ({ inForce }: CpuControl, wattsPerPackage: Watts): Release =>
-  inForce.raplCap !== undefined && inForce.raplCap < wattsPerPackage
-    ? { stuck: `our earlier RAPL cap of ${inForce.raplCap} W cannot be raised` }
-    : {};
+function tighterRapl({ inForce: { raplCaps } }: CpuControl, caps: readonly PackageCap[]): Release {
+  const asked = new Map(caps.map(({ id, watts }) => [id, watts]));
+  const lowest = Math.min(...caps.map(({ watts }) => watts));
+  // A package that is not shown any more is compared with the lowest that is asked of the others.
+  const tighter = [...raplCaps].filter(([id, held]) => held < (asked.get(id) ?? lowest)).map(([, held]) => held);
+  return tighter.length === 0 ? {} : { stuck: `our earlier RAPL cap of ${Math.min(...tighter)} W cannot be raised` };
+}
 
 function release(control: CpuControl, asked: boolean): CpuPlan {
   const { mode, raplAvailable, dvfsAvailable } = control;
@@ -152,18 +153,19 @@ function release(control: CpuControl, asked: boolean): CpuPlan {
     : settle(control, { backend, releases, result: "none" }, "no cap is asked for");
 }
 
-function limitByRapl(control: CpuControl, wattsPerPackage: Watts, clamped: string | undefined): CpuPlan {
+function limitByRapl(control: CpuControl, caps: readonly PackageCap[]): CpuPlan {
   const { mode, raplAvailable, raplWrite, inForce } = control;
   if (raplAvailable && raplWrite === undefined) {
-    const kind = inForce.raplCap === wattsPerPackage ? "checkRaplCap" : "setRaplCap";
-    return { backend: "rapl", actions: [{ kind, wattsPerPackage }] };
+    const isInForce = caps.every(({ id, watts }) => inForce.raplCaps.get(id) === watts);
+    return { backend: "rapl", actions: [{ kind: isInForce ? "checkRaplCap" : "setRaplCap", caps }] };
   }
   const releases = [releaseThrottle(control)];
+  const clamped = describeClamping(caps);
   if (raplWrite?.result === "applied" || (raplAvailable && mode === "rapl")) {
     return settle(
       control,
       { backend: "rapl", releases, result: "applied" },
-      `${wattsPerPackage} W per package`,
+      describeCaps(caps),
       clamped,
       raplWrite?.result === "applied" ? raplWrite.message : undefined,
     );
@@ -171,22 +173,27 @@ function limitByRapl(control: CpuControl, wattsPerPackage: Watts, clamped: strin
   if (mode === "rapl") {
     return settle(control, { backend: "none", releases, result: "blocked" }, NO_RAPL, RAPL_ONLY);
   }
-  if (raplWrite === undefined) return regulate(control, wattsPerPackage, [NO_RAPL, clamped]);
+  if (raplWrite === undefined) return regulate(control, caps, [NO_RAPL, clamped]);
   // Where DVFS stands in, RAPL's failure is only the reason, unless DVFS is missing too.
   if (!control.dvfsAvailable)
     return settle(control, { backend: "none", result: raplWrite.result }, clamped, NO_CPUFREQ);
   const why = ["RAPL failed", raplWrite.message, clamped];
-  return regulate({ ...control, raplWrite: undefined }, wattsPerPackage, why, raplWrite.result);
+  return regulate({ ...control, raplWrite: undefined }, caps, why, raplWrite.result);
 }
 
 const RAPL_ONLY = "the control mode allows RAPL only";
 
 /** `unable` is the result where DVFS has nothing to go by: what it stands in for may have failed, and then nothing is in force. */
-function regulate(control: CpuControl, wattsPerPackage: Watts, why: Words, unable: ControlResult = "blocked"): CpuPlan {
-  const { dvfsAvailable, powerKnown, throttleWrite, packages, mode } = control;
-  const releases = [mode === "dvfs" ? releaseRapl(control) : tighterRapl(control, wattsPerPackage)];
+function regulate(
+  control: CpuControl,
+  caps: readonly PackageCap[],
+  why: Words,
+  unable: ControlResult = "blocked",
+): CpuPlan {
+  const { dvfsAvailable, powerKnown, throttleWrite, mode } = control;
+  const releases = [mode === "dvfs" ? releaseRapl(control) : tighterRapl(control, caps)];
   if (!dvfsAvailable) return settle(control, { backend: "none", releases, result: "blocked" }, ...why, NO_CPUFREQ);
-  const target = pooledTarget(wattsPerPackage, packages);
+  const target = totalCap(caps);
   if (target === undefined) {
     const unknown = "the number of CPU packages is unknown";
     return settle(control, { backend: "dvfs", releases, result: unable }, ...why, unknown);

@@ -5,10 +5,10 @@ import {
   type CapDevice,
   cpuCapIntent,
   gpuCapIntent,
-  pooledTarget,
   raplRegisterMost,
   raplStep,
   resolveCap,
+  withLowestCap,
 } from "./cap-resolution.ts";
 
 const device = (over: Record<string, number> = {}) => over as unknown as CapDevice;
@@ -117,7 +117,7 @@ describe("resolveCap", () => {
     expect(resolveCap(asPercent(83), device({ min: 150, max: 180 }))).toEqual({
       kind: "watts",
       watts: 150,
-      clamped: "149.4 W asked for, clamped to 150 W: the device's minimum",
+      clamped: "83 % (149.4 W) asked for, clamped to 150 W: the device's minimum",
     });
     expect(resolveCap(asPercent(90), device({ max: 400, original: 300 }))).toMatchObject({ watts: 300 });
   });
@@ -206,13 +206,33 @@ describe("RAPL's register", () => {
   });
 });
 
-describe("pooledTarget", () => {
-  it("X-35 is the cap of one package times the packages", () => {
-    expect(pooledTarget(watts(240), 2)).toBe(480);
-    expect(pooledTarget(watts(240), 1)).toBe(240);
+describe("withLowestCap", () => {
+  const lowest = (over: Record<string, number>, catalogueMin?: number) =>
+    withLowestCap(device(over), catalogueMin as never);
+
+  it("X-88 keeps the minimum that the device exposes", () => {
+    expect(lowest({ min: 50, max: 350 }, 120)).toEqual({ min: 50, max: 350 });
   });
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("X-35 is unknown with %d packages", (packages) => {
-    expect(pooledTarget(watts(240), packages)).toBeUndefined();
+  it.each([
+    [{ max: 350 }, undefined, 87.5, "25 % of its maximum"],
+    [{ original: 100 }, undefined, 25, "25 % of its original limit"],
+    [{ max: 400 }, 120, 120, "the catalogue's minimum for this CPU"],
+    [{ max: 95 }, 120, 95, "the catalogue's minimum for this CPU"],
+    [{ min: 0, max: 400 }, Number.NaN, 100, "25 % of its maximum"],
+  ])("X-88 %j with %s in the catalogue goes down to %d W: %s", (over, catalogueMin, min, minIs) => {
+    expect(lowest(over, catalogueMin)).toMatchObject({ min, minIs });
+  });
+
+  it("X-88 says what was asked for and what is set: 0.5 % typed for 50 %", () => {
+    expect(resolveCap(asPercent(0.5), lowest({ max: 350 }))).toEqual({
+      kind: "watts",
+      watts: 87.5,
+      clamped: "0.5 % (1.75 W) asked for, clamped to 87.5 W: 25 % of its maximum",
+    });
+  });
+
+  it("knows no lowest cap of a device of which nothing is known", () => {
+    expect(lowest({})).toEqual({});
   });
 });

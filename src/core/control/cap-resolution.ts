@@ -10,6 +10,8 @@ export interface CapIntent {
 /** What one device accepts. What is unknown is absent; a figure that is no positive number counts as unknown. */
 export interface CapDevice {
   readonly min?: Watts | undefined;
+  /** Where `min` comes from, for messages; the device itself unless said otherwise. */
+  readonly minIs?: string | undefined;
   readonly max?: Watts | undefined;
   /** The limit found before Joulie's first write: a cap never raises it. */
   readonly original?: Watts | undefined;
@@ -42,16 +44,33 @@ export const gpuCapIntent = (cap: GpuPowerCap | undefined): CapIntent => ({
 
 /** Watts, when given, beat the percentage; a percentage counts from the maximum of the device at hand. */
 export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDevice): CapResolution {
-  if (isPositive(asked)) return withinDevice(asked, device);
+  if (isPositive(asked)) return withinDevice(asked, shown(asked), device);
   if (!isPositive(pctOfMax)) return { kind: "uncapped", asked: false };
   if (pctOfMax >= 100) return { kind: "uncapped", asked: true };
-  return isPositive(device.max) ? withinDevice(percentOf(pctOfMax, device.max), device) : { kind: "percent", pctOfMax };
+  if (!isPositive(device.max)) return { kind: "percent", pctOfMax };
+  const share = percentOf(pctOfMax, device.max);
+  return withinDevice(share, `${pctOfMax} % (${shown(share)})`, device);
 }
 
-/** The DVFS loop sees all packages at once, so its target is the cap of all of them. */
-export function pooledTarget(capPerPackage: Watts, packages: number): Watts | undefined {
-  const target = watts(capPerPackage * packages);
-  return isPositive(target) ? target : undefined;
+/** A target below this share of the maximum is almost certainly a typo: 0.5 % for 50 %. */
+const LOWEST_SHARE = 0.25;
+
+/**
+ * The device with a lowest cap, where it exposes none itself: the catalogue's, else a quarter of its maximum. Neither RAPL nor
+ * HSMP refuses 2 W, and a package held there takes its node out of service.
+ */
+export function withLowestCap(device: CapDevice, catalogueMin?: Watts): CapDevice {
+  if (isPositive(device.min)) return device;
+  const most = [device.max, device.original].find(isPositive);
+  if (isPositive(catalogueMin))
+    return {
+      ...device,
+      min: watts(Math.min(catalogueMin, most ?? catalogueMin)),
+      minIs: "the catalogue's minimum for this CPU",
+    };
+  if (most === undefined) return device;
+  const of = isPositive(device.max) ? "maximum" : "original limit";
+  return { ...device, min: watts(LOWEST_SHARE * most), minIs: `${LOWEST_SHARE * 100} % of its ${of}` };
 }
 
 interface Bound {
@@ -59,8 +78,8 @@ interface Bound {
   readonly name: string;
 }
 
-function withinDevice(asked: Watts, device: CapDevice): CapResolution {
-  const floor = bound(device.min, "the device's minimum");
+function withinDevice(asked: Watts, wording: string, device: CapDevice): CapResolution {
+  const floor = bound(device.min, device.minIs ?? "the device's minimum");
   const ceiling = [
     bound(device.original, "the original limit"),
     bound(device.registerMost, "the most its register holds"),
@@ -74,7 +93,7 @@ function withinDevice(asked: Watts, device: CapDevice): CapResolution {
   return {
     kind: "watts",
     watts: written,
-    clamped: `${shown(asked)} asked for, clamped to ${shown(written)}: ${reached.name}`,
+    clamped: `${wording} asked for, clamped to ${shown(written)}: ${reached.name}`,
   };
 }
 

@@ -66,6 +66,29 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(0, 0), sample(200, 20), { ratedPower: watts(1000) })).toEqual({ power: 10 });
   });
 
+  it("X-53 judges by the largest of rating and limits, but takes a counter that went back for a wrap only at lasting power", () => {
+    const unlimited = {
+      range: joules(262_143),
+      ratedPower: watts(95),
+      longTermLimit: watts(4090),
+      highestLimit: watts(4090),
+    };
+    expect(powerBetween(sample(0, 0), sample(4200, 20), unlimited)).toEqual({ power: 210 });
+    expect(powerBetween(sample(0, 0), sample(20 * 8180, 20), unlimited)).toEqual({ power: 8180 });
+    expect(powerBetween(sample(0, 0), sample(20 * 8181, 20), unlimited)).toEqual({ dropped: "implausible" });
+    expect(powerBetween(sample(260_000, 0), sample(2057, 20), unlimited)).toEqual({ power: 210 });
+    for (const was of [262_143, 200_000, 131_000, 20_000])
+      expect(
+        powerBetween(sample(was, 0), sample(1, 20), { ...unlimited, range: joules(262_143 + 12_000) }),
+        `${was} J`,
+      ).toEqual({
+        dropped: "counter reset",
+      });
+    // Three times the rating lasts at most: a limit that means "none" makes no gap too long.
+    expect(longestSafeGap(unlimited)).toBeCloseTo(262_143 / (1.05 * 285), 6);
+    expect(longestSafeGap({ ...unlimited, longTermLimit: watts(60) })).toBeCloseTo(262_143 / (1.05 * 95), 6);
+  });
+
   it("X-53 drops what no package draws where nothing is known of it, infinite watts for one", () => {
     expect(powerBetween(sample(0, 0), sample(1e6, 1), {})).toEqual({ power: 1e6 });
     for (const energy of [1_000_001, 1e303, 1e308]) {

@@ -25,6 +25,9 @@ export interface EnergyCounter {
   readonly range?: Joules | undefined;
   /** What the package is rated for; absent where it is not known. */
   readonly ratedPower?: Watts | undefined;
+  /** Its long-term limit, and the highest of all its limits and maxima: boards ship 4090 W on a part rated for 95 W. */
+  readonly longTermLimit?: Watts | undefined;
+  readonly highestLimit?: Watts | undefined;
 }
 
 /** Why two samples make no reading: it is said, so that a missing figure has a reason and never becomes 0 W. */
@@ -39,8 +42,10 @@ export type EnergyReading =
  * nothing looks like a wrap of nearly its whole range, which is far more than that.
  */
 const BRIEFLY_TIMES_RATED = 2;
-/** Over the minutes in which a counter goes round, turbo is over and the firmware holds the mean at its rating. */
+/** Over the minutes in which a counter goes round, turbo is over and the firmware holds the mean at its long-term limit. */
 const SUSTAINED_TIMES_RATED = 1.05;
+/** A long-term limit far above the rating means "no limit": no cooler carries off more than this for minutes. */
+const LASTING_TIMES_RATED = 3;
 /** Where nothing is known of the package: none draws a megawatt. */
 const UNHEARD_OF = watts(1e6);
 
@@ -48,16 +53,31 @@ const UNHEARD_OF = watts(1e6);
  * After a longer gap a counter may have gone all the way round, and its difference says nothing. An interval beyond this
  * means no reading at all: worth a warning at start. Absent where range or rating is unknown.
  */
-export function longestSafeGap({ range, ratedPower }: EnergyCounter): Seconds | undefined {
-  if (!isPositive(range) || !isPositive(ratedPower)) return undefined;
-  return seconds(range / (SUSTAINED_TIMES_RATED * ratedPower));
+export function longestSafeGap(counter: EnergyCounter): Seconds | undefined {
+  const { range } = counter;
+  const lasting = lastingPower(counter);
+  if (!isPositive(range) || lasting === undefined) return undefined;
+  return seconds(range / (SUSTAINED_TIMES_RATED * lasting));
 }
 
-/** The most a mean over this time can be; where twice the rating could go round unseen, only what lasts is believed. */
-function mostPlausible({ range, ratedPower }: EnergyCounter, time: Seconds): Watts {
-  if (!isPositive(ratedPower)) return UNHEARD_OF;
-  const brief = watts(BRIEFLY_TIMES_RATED * ratedPower);
-  return isPositive(range) && time * brief >= range ? watts(SUSTAINED_TIMES_RATED * ratedPower) : brief;
+/** What the package may draw for minutes: its rating, or its long-term limit where that is higher. */
+function lastingPower({ ratedPower, longTermLimit }: EnergyCounter): Watts | undefined {
+  if (!isPositive(ratedPower)) return undefined;
+  const limit = isPositive(longTermLimit) ? longTermLimit : ratedPower;
+  return watts(Math.max(ratedPower, Math.min(limit, LASTING_TIMES_RATED * ratedPower)));
+}
+
+/**
+ * The most a mean over this time can be; where twice the power could go round unseen, only what lasts is believed. A counter that
+ * moved forwards is judged by the highest limit; one that went back is a reset unless a wrap at lasting power explains it.
+ */
+function mostPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean): Watts {
+  const { range, highestLimit } = counter;
+  const lasting = lastingPower(counter);
+  if (lasting === undefined) return UNHEARD_OF;
+  const highest = wentBack || !isPositive(highestLimit) ? lasting : Math.max(lasting, highestLimit);
+  const mayGoRound = isPositive(range) && time * BRIEFLY_TIMES_RATED * lasting >= range;
+  return watts(mayGoRound ? SUSTAINED_TIMES_RATED * lasting : BRIEFLY_TIMES_RATED * highest);
 }
 
 /**
@@ -71,7 +91,7 @@ export function powerBetween(previous: EnergySample, current: EnergySample, coun
   const safe = longestSafeGap(counter);
   if (safe !== undefined && time >= safe) return { dropped: "gap too long" };
   const difference = current.energy - previous.energy;
-  const most = mostPlausible(counter, time);
+  const most = mostPlausible(counter, time, difference < 0);
   if (difference >= 0) {
     const power = powerOver(joules(difference), time);
     return power <= most ? { power } : { dropped: "implausible" };

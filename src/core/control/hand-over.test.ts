@@ -27,12 +27,14 @@ class Machine {
     for (let pass = 0; pass < 5; pass++) {
       const { actions, report } = planCpu({
         mode: "auto",
-        cap: { kind: "watts", watts: watts(240) },
-        packages: 2,
+        cap: { kind: "watts", caps: [{ id: "packages", watts: watts(240), count: 2 }] },
         raplAvailable: true,
         dvfsAvailable: true,
         powerKnown: true,
-        inForce: { raplCap: this.raplCap, throttlePct: this.dvfs.throttlePct },
+        inForce: {
+          raplCaps: new Map(this.raplCap === undefined ? [] : [["packages", this.raplCap]]),
+          throttlePct: this.dvfs.throttlePct,
+        },
         ...over,
         ...writes,
       });
@@ -53,9 +55,9 @@ class Machine {
     switch (action.kind) {
       case "checkRaplCap":
         this.raplCap = this.zone;
-        return this.zone === action.wattsPerPackage ? { raplWrite: applied } : {};
+        return this.zone === action.caps[0]?.watts ? { raplWrite: applied } : {};
       case "setRaplCap":
-        this.zone = this.raplCap = action.wattsPerPackage;
+        this.zone = this.raplCap = action.caps[0]?.watts;
         return { raplWrite: applied };
       case "liftRaplCap":
         this.zone = this.raplCap = undefined;

@@ -4,5 +4,6 @@ export * from "./dvfs.ts";
 export * from "./effectiveness.ts";
 export * from "./energy.ts";
 export * from "./gpu.ts";
+export * from "./package-caps.ts";
 export * from "./sharding.ts";
 export * from "./throttle-spread.ts";

@@ -6,6 +6,7 @@ import { type CapScene, powerCapCases } from "./contract.ts";
 import { errno, FakeHost, type HostTree, joinTrees } from "./fake-host.ts";
 import { HostDirectory } from "./host-files.ts";
 import { scratchTree } from "./scratch-tree.ts";
+import { refuseWrites } from "./testdata/fake-kernel.ts";
 
 const unique = (card: number): string => `5c88007d49b8e9e${card}`;
 const boardOf = (id: string): number => Number(id.at(-1));
@@ -126,6 +127,17 @@ describe("AGT-46 amdgpu keeps the contract of every backend", () => {
       await expect(check()).resolves.toBeUndefined();
     },
   );
+});
+
+it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", async () => {
+  const host = new FakeHost(joinTrees(card(0), card(1)));
+  const end = refuseWrites(host, /power1_cap$/, "EROFS");
+  const backend = amdgpu(host);
+  const locked = async () => (await backend.look()).boards?.map((board) => board.locked);
+  expect(await locked()).toEqual(Array(2).fill(expect.stringContaining("its limit: /host-sys is mounted read-only")));
+  end();
+  expect(await locked()).toEqual([undefined, undefined]);
+  expect(host.writes).toEqual([]);
 });
 
 describe("amdgpu", () => {

@@ -20,7 +20,7 @@ import { errorCode, errorWords } from "./host-error.ts";
 import { wholeNumber } from "./host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
 import { readBack } from "./read-back.ts";
-import { refusal } from "./refusal.ts";
+import { refusal, whyUnwritable } from "./refusal.ts";
 import { shownWatts } from "./shown.ts";
 
 interface Card extends GpuHwmon {
@@ -208,7 +208,9 @@ export class Amdgpu implements GpuBackend {
     const id = idOf(found);
     // 0 says that it goes as low as it likes: no figure to clamp to.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };
-    const locked = capped ? this.#isVirtual(id) && VIRTUAL : "it has no power limit to set: no power1_cap";
+    const locked = capped
+      ? (this.#isVirtual(id) && VIRTUAL) || whyUnwritable(this.#files, `${hwmon}/power1_cap`, "its limit")
+      : "it has no power limit to set: no power1_cap";
     const warnings = rangeWarnings(range);
     return {
       id,

@@ -97,6 +97,10 @@ export class CpufreqPolicy {
     }
   }
 
+  checkWritable(): void {
+    this.#files.checkWritable(`${this.path}/scaling_max_freq`);
+  }
+
   writeMin(min: number): void {
     this.#files.write(`${this.path}/scaling_min_freq`, String(min));
   }

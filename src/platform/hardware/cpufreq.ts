@@ -57,7 +57,15 @@ export class CpufreqBackend implements ThrottleBackend {
     if (policies.length === 0) {
       return { absent: "cpufreq has no policies: a virtual machine has none; on hardware load its cpufreq driver" };
     }
-    return policies.every(({ isAsleep }) => isAsleep) ? { absent: "the CPUs of every cpufreq policy are offline" } : {};
+    const awake = policies.find(({ isAsleep }) => !isAsleep);
+    if (awake === undefined) return { absent: "the CPUs of every cpufreq policy are offline" };
+    try {
+      // Not by writing back what it reads: that may be somebody else's lower request, which would become ours and outlive theirs.
+      awake.checkWritable();
+      return {};
+    } catch (error) {
+      return { absent: refusal(error, nameOf(awake)).message };
+    }
   }
 
   adopt(original: string): void {

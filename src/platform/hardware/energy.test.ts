@@ -104,9 +104,33 @@ describe("energy of the packages", () => {
     });
   });
 
+  it("X-53 a CPU rated for 95 W whose board ships a limit of 4090 W is read at 210 W, and a reset is still dropped", () => {
+    const zone = {
+      dir: "intel-rapl:0",
+      name: "package-0",
+      enabled: 1,
+      energy: 250_000_000_000,
+      range: 262143328850,
+    } as const;
+    const constraints = [
+      [4090000000, 27983872, 95000000],
+      [4090000000, 2440, 0],
+    ] as const;
+    const unlimited = powercapTree([{ ...zone, constraints }]);
+    expect(measured(unlimited, 210)).toBeCloseTo(210, 3);
+    const { host, clock, meter } = trial(unlimited);
+    const before = meter.sample().zones[0];
+    host.set(`${zonePath("intel-rapl:0")}/energy_uj`, "0");
+    clock.advance(milliseconds(20_000));
+    const after = meter.sample().zones[0];
+    expect(before && after && powerBetween(before.sample, after.sample, after.counter)).toEqual({
+      dropped: "counter reset",
+    });
+  });
+
   it("says the counter's range and the package's rating, the catalogue's where the part has none", () => {
     const [intel] = trial(sapphireRapids).meter.sample().zones;
-    expect(intel?.counter).toEqual({ range: 262143.32885, ratedPower: 350 });
+    expect(intel?.counter).toEqual({ range: 262143.32885, ratedPower: 350, longTermLimit: 350, highestLimit: 764 });
     const [amd] = trial(epyc).meter.sample().zones;
     expect(amd?.counter).toEqual({ range: 65532.610987, ratedPower: 400 });
     const host = new FakeHost(epyc);

@@ -55,10 +55,13 @@ export class RaplEnergy implements EnergyMeter {
 
   #counter(zone: PackageZone): EnergyCounter {
     const range = numberAt(this.#files, `${zone.path}/max_energy_range_uj`);
-    const ratedPower = RaplZone.of(this.#files, zone)?.rated ?? this.#ratedPower();
+    const limited = RaplZone.of(this.#files, zone);
+    const ratedPower = limited?.rated ?? this.#ratedPower();
     return {
       ...(isPositive(range) ? { range: joulesFromMicrojoules(range) } : {}),
       ...(ratedPower === undefined ? {} : { ratedPower }),
+      longTermLimit: limited?.longTermLimit,
+      highestLimit: RaplZone.highestLimit(this.#files, zone),
     };
   }
 }

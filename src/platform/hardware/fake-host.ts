@@ -26,6 +26,8 @@ export interface FileBehaviour {
   readonly read?: (stored: string) => string;
   /** Returns what is stored; undefined = nothing is. */
   readonly write?: (text: string, stored: string) => string | undefined;
+  /** Throws what shows without a write: a read-only mount, missing rights. */
+  readonly access?: () => void;
 }
 
 export const errno = (code: string): HostFileError => new HostFileError(code, "", "as the kernel would say");
@@ -88,6 +90,22 @@ export class FakeHost implements HostFiles {
     }
     this.writes.push({ path: at, text });
     this.afterWrite(at, text);
+  }
+
+  checkWritable(path: string): void {
+    const { at } = this.#fileAt(path, "write");
+    this.#behaviours
+      .get(at)
+      ?.find(({ access }) => access !== undefined)
+      ?.access?.();
+  }
+
+  /** Another program writes: it may write any file, and what it writes is none of ours. */
+  writeAsAnother(path: string, text: string): void {
+    const { at, stored } = this.#fileAt(path, "write");
+    const behaviour = this.#behaviours.get(at)?.find(({ write }) => write !== undefined);
+    const kept = behaviour?.write === undefined ? text : behaviour.write(text, stored === noData ? "" : stored);
+    if (kept !== undefined) this.#files.set(at, kept);
   }
 
   list(path: string): readonly string[] {

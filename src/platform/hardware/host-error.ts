@@ -3,10 +3,16 @@ export class HostFileError extends Error {
   override readonly name = "HostFileError";
   /** The errno's name (`ENODATA`), or one of ours: `ESCAPE` leaves the root, `EUNLISTED` is no file Joulie writes. */
   readonly code: string;
+  /** The path below the host's root. */
+  readonly path: string;
+  /** Where the file system is mounted that refused it (EROFS), as far as /proc says. */
+  readonly mount: string | undefined;
 
-  constructor(code: string, path: string, doing: string) {
+  constructor(code: string, path: string, doing: string, mount?: string) {
     super(`${code}: ${doing} ${path}`);
     this.code = code;
+    this.path = path;
+    this.mount = mount;
   }
 }
 

@@ -200,7 +200,8 @@ describe("the list of written files", () => {
   it("has the limits and frequencies, and none of their neighbours", () => {
     expect(writtenFiles.every(({ why }) => why.length > 0)).toBe(true);
     const zone = "devices/virtual/powercap/intel-rapl/intel-rapl:0";
-    expect(isWrittenFile(`${zone}/enabled`)).toBe(true);
+    expect(isWrittenFile(`${zone}/constraint_0_power_limit_uw`)).toBe(true);
+    expect(isWrittenFile(`${zone}/enabled`)).toBe(false);
     expect(isWrittenFile("devices/system/cpu/cpufreq/policy12/scaling_max_freq")).toBe(true);
     expect(isWrittenFile("devices/virtual/powercap/intel-rapl-mmio/intel-rapl-mmio:0/enabled")).toBe(false);
     expect(isWrittenFile("devices/virtual/powercap/intel-rapl/enabled")).toBe(false);

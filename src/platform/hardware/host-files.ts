@@ -1,4 +1,5 @@
 import {
+  accessSync,
   closeSync,
   constants,
   fstatSync,
@@ -17,12 +18,15 @@ import { open } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { errorCode, HostFileError } from "./host-error.ts";
 import { followLinks } from "./host-path.ts";
+import { withMountNamed } from "./mounts.ts";
 import type { HostFiles } from "./port.ts";
 import { isWrittenFile } from "./written-files.ts";
 
 export interface HostFilesOptions {
   /** What the root is called on the host itself (`/sys`): absolute links below it start with that. */
   readonly knownAs?: string;
+  /** The text of /proc/self/mountinfo, to name the mount that refuses a write. */
+  readonly mountTable?: () => string | undefined;
 }
 
 /** A file of sysfs is at most a page; /proc/cpuinfo of the largest machines is under 2 MiB. */
@@ -34,7 +38,7 @@ const SYSFS_MAGIC = 0x62656572;
 /** What the kernel says when the file behind a descriptor is gone: the path may lead to another one by now. */
 const GONE: ReadonlySet<string> = new Set(["ENODEV", "ENOENT", "ESTALE"]);
 
-const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK, W_OK } = constants;
 
 interface Kept {
   readonly descriptor: number;
@@ -49,11 +53,13 @@ export class HostDirectory implements HostFiles {
   readonly #kept = new Map<string, Kept>();
   readonly #page = Buffer.allocUnsafe(PAGE);
   readonly #isSysfs: boolean;
+  readonly #mountTable: () => string | undefined;
 
-  constructor(root: string, { knownAs }: HostFilesOptions = {}) {
+  constructor(root: string, { knownAs, mountTable = () => undefined }: HostFilesOptions = {}) {
     this.root = resolve(root);
     this.#ownNames = [this.root, realRoot(this.root), ...(knownAs === undefined ? [] : [knownAs])];
     this.#isSysfs = isSysfs(this.root);
+    this.#mountTable = mountTable;
   }
 
   read(path: string): string {
@@ -95,7 +101,9 @@ export class HostDirectory implements HostFiles {
   write(path: string, text: string): void {
     const real = this.real(path);
     if (!isWrittenFile(real)) throw new HostFileError("EUNLISTED", path, "not a file that Joulie writes:");
-    const descriptor = openSync(join(this.root, real), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+    const descriptor = this.#orNameMount(real, () =>
+      openSync(join(this.root, real), O_WRONLY | O_NOFOLLOW | O_NONBLOCK),
+    );
     try {
       const bytes = Buffer.from(text);
       if (writeSync(descriptor, bytes, 0, bytes.length, 0) !== bytes.length) {
@@ -106,6 +114,11 @@ export class HostDirectory implements HostFiles {
     } finally {
       closeSync(descriptor);
     }
+  }
+
+  checkWritable(path: string): void {
+    const real = this.real(path);
+    this.#orNameMount(real, () => accessSync(join(this.root, real), W_OK));
   }
 
   list(path: string): readonly string[] {
@@ -131,6 +144,14 @@ export class HostDirectory implements HostFiles {
 
   close(): void {
     for (const path of this.#kept.keys()) this.#forget(path);
+  }
+
+  #orNameMount<Result>(path: string, work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      throw withMountNamed(error, join(this.root, path), this.#mountTable);
+    }
   }
 
   #at(path: string): string {

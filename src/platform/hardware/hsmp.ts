@@ -1,10 +1,12 @@
-import type { WriteOutcome } from "../../core/control/index.ts";
+import { type CapDevice, type WriteOutcome, withLowestCap } from "../../core/control/index.ts";
 import { isPositive, type Watts, watts, wattsFromMicrowatts } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { restored } from "./gpu-board.ts";
 import { errorWords } from "./host-error.ts";
-import { numberAt, wholeNumber } from "./host-values.ts";
-import { hwmonsNamed } from "./hwmon.ts";
+import { wholeNumber } from "./host-values.ts";
+import type { HsmpDevice } from "./hsmp-device.ts";
+import { HsmpHwmons } from "./hsmp-hwmon.ts";
+import type { HsmpSocket } from "./hsmp-sockets.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "./port.ts";
 import { readBack } from "./read-back.ts";
 import { refusal } from "./refusal.ts";
@@ -13,6 +15,10 @@ import { shownWatts } from "./shown.ts";
 export interface HsmpOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
+  /** For kernels before 6.16, which have no files: used only where those are absent. */
+  readonly device?: HsmpDevice | undefined;
+  /** The lowest cap that the catalogue knows of the part. */
+  readonly leastPower?: () => Watts | undefined;
   /** The most the catalogue lets one socket be set to: the firmware's own ceiling may be 2 kW on any part. */
   readonly mostPower?: () => Watts | undefined;
 }
@@ -20,44 +26,86 @@ export interface HsmpOptions {
 /** HSMP speaks milliwatts; the file cuts what is finer. */
 const STEP = watts(0.001);
 
+/** Where sysfs shows that the kernel has the driver, as a device or as a module. */
+const DRIVERS = ["class/misc/hsmp_cdev", "class/misc/hsmp", "module/amd_hsmp", "module/hsmp_acpi"];
+
+/** What the driver and the firmware answer beside the usual. Whatever is not here is an error that may pass. */
+const BLOCKED = {
+  EPERM: "no permission: the agent has to run as root, with a writable /dev/hsmp",
+  ENODEV: "HSMP does not answer: load amd_hsmp or hsmp_acpi and switch HSMP on in the BIOS",
+  ENOMSG: "this firmware does not know the message that sets a power limit: update the BIOS",
+};
+const PASSING: Readonly<Record<string, string>> = {
+  ETIMEDOUT: "the firmware did not answer in time",
+  EBUSY: "the firmware is busy",
+  EREMOTEIO: "the firmware refused the message",
+};
+
 /**
- * EPYC sockets through the files that the kernel has for HSMP since 6.16. It tells no power, though there is a file of it: that
- * is a moment's, and RAPL's counters tell the energy of these same sockets.
+ * EPYC sockets through HSMP. It tells no power, though there is a message for it: that is a moment's, and RAPL's counters tell
+ * the energy of these same sockets.
  */
 export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
   readonly kind = "cpu";
   readonly #files: HostFiles;
+  readonly #hwmons: HsmpHwmons;
+  readonly #device: HsmpDevice | undefined;
   readonly #clock: Clock;
+  readonly #leastPower: () => Watts | undefined;
   readonly #mostPower: () => Watts | undefined;
   readonly #known = new Set<string>();
-  /** The older driver's hwmons in the order of sockets, as when most of them were there. */
-  #ranked: readonly string[] = [];
+  /** Sockets that refused their own limit when that was last tried. */
+  readonly #refused = new Map<string, string>();
 
-  constructor({ files, clock, mostPower = () => undefined }: HsmpOptions) {
+  constructor({ files, clock, device, leastPower = () => undefined, mostPower = () => undefined }: HsmpOptions) {
     this.#files = files;
+    this.#hwmons = new HsmpHwmons(files);
+    this.#device = device;
     this.#clock = clock;
+    this.#leastPower = leastPower;
     this.#mostPower = mostPower;
   }
 
-  async look(): Promise<BackendView> {
-    const sockets = this.#sockets();
-    if (sockets.size === 0) return { absent: ABSENT };
-    for (const id of sockets.keys()) this.#known.add(id);
-    return { boards: [...this.#known].toSorted().map((id) => this.#board(id, sockets.get(id))) };
+  async look(signal?: AbortSignal): Promise<BackendView> {
+    try {
+      const sockets = await this.#sockets(signal);
+      if (sockets.size === 0) return { absent: ABSENT };
+      for (const id of sockets.keys()) this.#known.add(id);
+      const ids = [...this.#known].toSorted();
+      return { boards: await Promise.all(ids.map(async (id) => this.#board(id, sockets.get(id), signal))) };
+    } catch (error) {
+      return { absent: hsmpRefusal(error, "/dev/hsmp").message };
+    }
   }
 
-  async limit(id: string): Promise<LimitReading> {
+  async prove(signal?: AbortSignal): Promise<void> {
+    this.#refused.clear();
+    const sockets = await this.#sockets(signal).catch(() => new Map<string, HsmpSocket>());
+    for (const [id, socket] of sockets) {
+      try {
+        await socket.checkWritable();
+        const limit = await socket.limit(signal);
+        if (isPositive(limit)) await socket.setLimit(limit, signal);
+      } catch (error) {
+        // What may pass is tried again by the next cap.
+        const { result, message } = hsmpRefusal(error, id);
+        if (result === "blocked") this.#refused.set(id, message);
+      }
+    }
+  }
+
+  async limit(id: string, signal?: AbortSignal): Promise<LimitReading> {
     try {
-      return { limit: wattsFromMicrowatts(this.#cap(this.#socket(id))) };
+      return { limit: wattsFromMicrowatts(await (await this.#socket(id, signal)).limit(signal)) };
     } catch (error) {
       return { unreadable: `${id}: ${errorWords(error)}` };
     }
   }
 
-  async original(id: string): Promise<OriginalReading> {
+  async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
     try {
-      return { original: String(this.#cap(this.#socket(id))) };
+      return { original: String(await (await this.#socket(id, signal)).limit(signal)) };
     } catch (error) {
       return { unreadable: `${id}: ${errorWords(error)}` };
     }
@@ -65,16 +113,19 @@ export class HsmpBackend implements PowerCapBackend {
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
     try {
-      const path = this.#socket(id);
-      const most = this.#most(path);
+      const socket = await this.#socket(id, signal);
+      const { min = STEP, max } = await this.#range(socket, signal);
+      const least = Math.min(min, wattsFromMicrowatts(await socket.limit(signal)));
       const microwatts = isPositive(limit) ? Math.floor(limit * 1000 + 1e-6) * 1000 : 0;
-      if (microwatts === 0 || !Number.isSafeInteger(microwatts) || (most !== undefined && limit > most)) {
-        const range = most === undefined ? `at least ${STEP} W` : `between ${STEP} W and ${shownWatts(most)}`;
+      const isOutside = limit < least || (max !== undefined && limit > max);
+      if (microwatts === 0 || !Number.isSafeInteger(microwatts) || isOutside) {
+        const range =
+          max === undefined ? `at least ${shownWatts(min)}` : `between ${shownWatts(min)} and ${shownWatts(max)}`;
         return { result: "error", message: `${id}: ${limit} W is not ${range}` };
       }
-      return await this.#write(id, path, microwatts, signal);
+      return await this.#write(id, socket, microwatts, signal);
     } catch (error) {
-      return refusal(error, id);
+      return hsmpRefusal(error, id);
     }
   }
 
@@ -82,22 +133,26 @@ export class HsmpBackend implements PowerCapBackend {
     const microwatts = wholeNumber(original);
     if (microwatts === undefined) return { result: "error", message: `${id}: no limit is in ${original.slice(0, 80)}` };
     try {
-      const path = this.#socket(id);
+      const socket = await this.#socket(id, signal);
       // Only the firmware's own ceiling counts: an original above the catalogue's is still what it was.
-      const ceiling = numberAt(this.#files, `${path}/power1_cap_max`);
+      const ceiling = await socket.ceiling(signal);
       const possible = isPositive(ceiling) ? Math.min(microwatts, ceiling) : microwatts;
-      const outcome = await this.#write(id, path, possible, signal);
+      const outcome = await this.#write(id, socket, possible, signal);
       return restored(wattsFromMicrowatts(microwatts), wattsFromMicrowatts(possible), outcome);
     } catch (error) {
-      return refusal(error, id);
+      return hsmpRefusal(error, id);
     }
   }
 
-  async #write(id: string, path: string, microwatts: number, signal?: AbortSignal): Promise<WriteOutcome> {
-    if (this.#cap(path) !== microwatts) this.#files.write(`${path}/power1_cap`, String(microwatts));
+  async close(): Promise<void> {
+    await this.#device?.close();
+  }
+
+  async #write(id: string, socket: HsmpSocket, microwatts: number, signal?: AbortSignal): Promise<WriteOutcome> {
+    if ((await socket.limit(signal)) !== microwatts) await socket.setLimit(microwatts, signal);
     const read = await readBack(
       this.#clock,
-      () => this.#cap(path),
+      async () => socket.limit(signal),
       (value) => value === microwatts,
       signal,
     );
@@ -106,76 +161,55 @@ export class HsmpBackend implements PowerCapBackend {
     return { result: "error", message: `${id}: ${asked} was written and the firmware settled at ${found}` };
   }
 
-  #board(id: string, path: string | undefined): CapBoard {
-    if (path === undefined) return { id, device: {}, lost: `${id} has no HSMP files any more` };
-    const max = this.#most(path);
-    const told = numberAt(this.#files, `${path}/power1_cap_max`);
-    const ceiling = told === undefined ? undefined : wattsFromMicrowatts(told);
-    const isMere = max !== undefined && ceiling !== undefined && ceiling > max;
-    const device = { ...(max === undefined ? {} : { max }), step: STEP };
+  async #board(id: string, socket: HsmpSocket | undefined, signal?: AbortSignal): Promise<CapBoard> {
+    if (socket === undefined) return { id, device: {}, lost: `${id} has no HSMP files any more` };
+    const { ceiling, ...device } = await this.#range(socket, signal);
+    const isMere = device.max !== undefined && ceiling !== undefined && ceiling > device.max;
     try {
-      this.#cap(path);
-      const warning = `the firmware says up to ${shownWatts(ceiling ?? 0)}, the catalogue up to ${shownWatts(max ?? 0)}`;
-      return { id, device, warnings: isMere ? [warning] : [] };
+      await socket.limit(signal);
     } catch (error) {
       return { id, device, lost: `${id}: ${errorWords(error)}` };
     }
-  }
-
-  #most(path: string): Watts | undefined {
-    const told = numberAt(this.#files, `${path}/power1_cap_max`);
-    const figures = [told === undefined ? undefined : wattsFromMicrowatts(told), this.#mostPower()].filter(isPositive);
-    return figures.length === 0 ? undefined : watts(Math.min(...figures));
-  }
-
-  #cap(path: string): number {
-    const text = this.#files.read(`${path}/power1_cap`);
-    const value = wholeNumber(text);
-    if (value === undefined) throw new Error(`power1_cap holds ${JSON.stringify(text.slice(0, 40))}`);
-    return value;
-  }
-
-  #socket(id: string): string {
-    const path = this.#sockets().get(id);
-    if (path === undefined) throw new Error("no such CPU package with HSMP files");
-    return path;
-  }
-
-  /**
-   * By the device each belongs to, not by the hwmon's number: that is another one after each boot. ACPI has a device for each
-   * socket, numbered as they are (`AMDI0097:01`). The older driver has one for all, with sensors in the order of sockets.
-   */
-  #sockets(): ReadonlyMap<string, string> {
-    const paths = hwmonsNamed(this.#files, "amd_hsmp_hwmon").filter((path) => this.#files.exists(`${path}/power1_cap`));
-    const unitOf = (path: string): string | undefined => /AMDI\d+:([\da-f]+)\//i.exec(path)?.[1];
-    const sockets = new Map<string, string>();
-    for (const path of paths) {
-      const unit = unitOf(path);
-      if (unit !== undefined) sockets.set(`package-${Number.parseInt(unit, 16)}`, path);
+    const warning = `the firmware says up to ${shownWatts(ceiling ?? 0)}, the catalogue up to ${shownWatts(device.max ?? 0)}`;
+    const warnings = isMere ? [warning] : [];
+    try {
+      await socket.checkWritable();
+      return { id, device, locked: this.#refused.get(id), warnings };
+    } catch (error) {
+      return { id, device, locked: hsmpRefusal(error, id).message, warnings };
     }
-    const unnumbered = paths.filter((path) => unitOf(path) === undefined);
-    for (const [rank, path] of this.#ranks(unnumbered)) sockets.set(`package-${rank}`, path);
-    return sockets;
   }
 
-  /**
-   * The older driver registers all its sensors at once: as long as none is missing their order is that of sockets, whatever
-   * numbers a reload gave them. Where one is missing the others keep their names, so that it does not give its own to the next.
-   */
-  #ranks(paths: readonly string[]): readonly (readonly [number, string])[] {
-    const inOrder = paths.toSorted((a, b) => hwmonNumber(a) - hwmonNumber(b));
-    if (inOrder.length >= this.#ranked.length) this.#ranked = inOrder;
-    // The driver was unloaded: how many there are stays known, what they are called does not.
-    if (inOrder.length === 0) this.#ranked = this.#ranked.map(() => "");
-    const vacant = [...this.#ranked.keys()].filter((rank) => !paths.includes(this.#ranked[rank] ?? ""));
-    return inOrder.map((path) => {
-      const rank = this.#ranked.indexOf(path);
-      return [rank === -1 ? (vacant.shift() ?? 0) : rank, path] as const;
-    });
+  async #range(
+    socket: HsmpSocket,
+    signal: AbortSignal | undefined,
+  ): Promise<CapDevice & { readonly ceiling?: Watts | undefined }> {
+    const told = await socket.ceiling(signal);
+    const ceiling = told === undefined ? undefined : wattsFromMicrowatts(told);
+    const figures = [ceiling, this.#mostPower()].filter(isPositive);
+    const max = figures.length === 0 ? {} : { max: watts(Math.min(...figures)) };
+    return { ...withLowestCap({ ...max, step: STEP }, this.#leastPower()), ...(isPositive(ceiling) && { ceiling }) };
+  }
+
+  async #socket(id: string, signal: AbortSignal | undefined): Promise<HsmpSocket> {
+    const socket = (await this.#sockets(signal)).get(id);
+    if (socket === undefined) throw new Error("no such CPU package with HSMP");
+    return socket;
+  }
+
+  async #sockets(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, HsmpSocket>> {
+    const sockets = await this.#hwmons.all();
+    if (sockets.size > 0 || this.#device === undefined) return sockets;
+    // HOST_SYS_ROOT may be another machine's tree: its own kernel has to have the driver, or /dev/hsmp is not its device.
+    return DRIVERS.some((path) => this.#files.exists(path)) ? this.#device.all(signal) : sockets;
   }
 }
 
-const ABSENT =
-  "there is no amd_hsmp_hwmon: an EPYC needs kernel 6.16 or newer with amd_hsmp or hsmp_acpi loaded, and HSMP on in the BIOS";
+function hsmpRefusal(error: unknown, what: string): WriteOutcome & { readonly message: string } {
+  const { result, message } = refusal(error, what, BLOCKED);
+  const why = PASSING[errorWords(error)];
+  return { result, message: why === undefined ? message : `${what}: ${why} (${errorWords(error)})` };
+}
 
-const hwmonNumber = (path: string): number => Number(/hwmon(\d+)$/.exec(path)?.[1] ?? 0);
+const ABSENT =
+  "there is neither amd_hsmp_hwmon (kernel 6.16 or newer) nor /dev/hsmp: an EPYC needs amd_hsmp or hsmp_acpi loaded, and HSMP on in the BIOS";

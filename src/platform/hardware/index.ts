@@ -5,6 +5,7 @@ export type { GpuBackend, GpuCapBoard, GpuVendor, GpuView } from "./gpu-board.ts
 export { type CpuFacts, type HostFacts, HostFactsReader, type HostRoots } from "./host-facts.ts";
 export { HostDirectory } from "./host-files.ts";
 export { HsmpBackend } from "./hsmp.ts";
+export { HsmpDevice, type HsmpDeviceOptions } from "./hsmp-device.ts";
 export { HttpCaps, type HttpDevices } from "./http-caps.ts";
 export { HttpControl, type HttpEndpoint } from "./http-control.ts";
 export { type HttpReading, readTelemetry } from "./http-readings.ts";

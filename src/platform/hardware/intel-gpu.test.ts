@@ -4,6 +4,7 @@ import { systemClock, VirtualClock } from "../clock/index.ts";
 import { type CapScene, powerCapCases } from "./contract.ts";
 import { errno, FakeHost, type HostTree, joinTrees } from "./fake-host.ts";
 import { IntelGpu } from "./intel-gpu.ts";
+import { refuseWrites } from "./testdata/fake-kernel.ts";
 
 const address = (card: number): string => `0000:0${card + 3}:00.0`;
 const id = (card: number): string => `pci-${address(card)}`;
@@ -57,6 +58,16 @@ describe("Intel's GPUs keep the contract of every backend", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
+});
+
+it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", async () => {
+  const host = new FakeHost(card(0));
+  const end = refuseWrites(host, /power1_max$/, "EROFS");
+  const backend = new IntelGpu({ files: host, clock: systemClock });
+  expect((await backend.look()).boards?.[0]?.locked).toContain("its limit: /host-sys is mounted read-only");
+  end();
+  expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+  expect(host.writes).toEqual([]);
 });
 
 describe("Intel's GPUs", () => {

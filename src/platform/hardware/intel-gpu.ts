@@ -24,7 +24,7 @@ import { errorWords } from "./host-error.ts";
 import { numberAt } from "./host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "./port.ts";
 import { readBack } from "./read-back.ts";
-import { refusal } from "./refusal.ts";
+import { refusal, whyUnwritable } from "./refusal.ts";
 import { shownWatts } from "./shown.ts";
 
 /** The sustained limit. `power1_cap`, where there is one, is the limit of short bursts: not ours to touch. */
@@ -144,13 +144,14 @@ export class IntelGpu implements GpuBackend {
   #describe(found: GpuHwmon): GpuCapBoard {
     const limit = microwattsAt(this.#files, `${found.hwmon}/${LIMIT}`);
     const rated = microwattsAt(this.#files, `${found.hwmon}/power1_rated_max`);
-    const locked = limit === undefined ? `it has no power limit to set: no ${LIMIT}` : SWITCHED_OFF;
+    const missing = limit === undefined ? `it has no power limit to set: no ${LIMIT}` : SWITCHED_OFF;
+    const locked = isPositive(limit) ? whyUnwritable(this.#files, `${found.hwmon}/${LIMIT}`, "its limit") : missing;
     return {
       id: `pci-${found.address}`,
       vendor: "intel",
       model: found.model,
       device: { max: isPositive(rated) ? rated : undefined, step: watts(1) },
-      ...(isPositive(limit) ? {} : { locked }),
+      ...(locked === undefined ? {} : { locked }),
     };
   }
 

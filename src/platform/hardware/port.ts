@@ -12,8 +12,13 @@ export interface PowerCapBackend {
   /** As status and metrics tell it: rapl, hsmp, nvml, nvidia-smi, amdgpu, rocm-smi, http. */
   readonly name: string;
   readonly kind: DeviceKind;
-  /** Looks at what is there now: drivers load late, boards fall off the bus. Never rejects. */
+  /** Looks at what is there now: drivers load late, boards fall off the bus. Never rejects, and never writes. */
   look(signal?: AbortSignal): Promise<BackendView>;
+  /**
+   * Proves that its boards can be capped by writing each limit back as it is, which changes nothing: firmware locks show in no
+   * other way. The next `look` says which are locked. Never rejects.
+   */
+  prove?(signal?: AbortSignal): Promise<void>;
   /** What the board says its limit is. */
   limit(id: string, signal?: AbortSignal): Promise<LimitReading>;
   /** Writes a limit and reads it back: `applied` = the board now says so. */
@@ -107,6 +112,8 @@ export interface HostFiles {
   /** Off the event loop, for files that take milliseconds each (scaling_cur_freq). */
   readLater(path: string): Promise<string>;
   write(path: string, text: string): void;
+  /** Throws what a write would be refused with (EROFS, EACCES), as far as that shows without writing or opening anything. */
+  checkWritable(path: string): void;
   /** Names in a directory; none where there is no such directory. */
   list(path: string): readonly string[];
   exists(path: string): boolean;

@@ -51,6 +51,7 @@ export class RaplPackage {
   device(ratedPower: Watts | undefined): CapDevice {
     const dies = this.#zones.length;
     return {
+      min: this.#sum(({ least }) => least),
       max: this.#sum(({ rated }) => rated) ?? ratedPower,
       registerMost: watts(raplRegisterMost * dies),
       step: watts(raplStep * dies),
@@ -106,6 +107,16 @@ export class RaplPackage {
     }
   }
 
+  /** Throws what the kernel would refuse a write with, as far as that shows without one. */
+  checkWritable(): void {
+    for (const zone of this.#zones) zone.checkWritable();
+  }
+
+  /** Proves that limits can be set by writing each zone's own back; throws what the kernel answers. */
+  writeBack(): void {
+    for (const zone of this.#zones) zone.writeBack();
+  }
+
   /**
    * Sets every zone or none: where one refuses, the others are put back and its answer is thrown. Undefined if all of them
    * read so afterwards, else what one reads.
@@ -148,15 +159,13 @@ export class RaplPackage {
       const read = await readBack(
         clock,
         () => zone.setting,
-        ({ limit, enabled }) => limit === wanted.limit && enabled === wanted.enabled,
+        ({ limit }) => limit === wanted.limit,
         signal,
       );
       const asked = shownWatts(wattsFromMicrowatts(wanted.limit));
       const found = shownWatts(wattsFromMicrowatts(read.limit));
       if (read.limit !== wanted.limit)
         return `${asked} was written and ${found} reads back: firmware or a rival set it`;
-      if (read.enabled !== wanted.enabled)
-        return `${asked} was written, and is switched ${read.enabled ? "on" : "off"}`;
     }
     return undefined;
   }

@@ -24,6 +24,18 @@ export class RaplZone {
     this.#enabledFile = `${path}/enabled`;
   }
 
+  /** The highest limit and maximum of all the zone's constraints; undefined where it has none. */
+  static highestLimit(files: HostFiles, zone: PackageZone): Watts | undefined {
+    let highest = 0;
+    for (let index = 0; index < MOST_CONSTRAINTS; index += 1) {
+      const constraint = `${zone.path}/constraint_${index}`;
+      if (textAt(files, `${constraint}_name`) === undefined) break;
+      for (const file of ["power_limit_uw", "max_power_uw"])
+        highest = Math.max(highest, numberAt(files, `${constraint}_${file}`) ?? 0);
+    }
+    return highest === 0 ? undefined : wattsFromMicrowatts(highest);
+  }
+
   /** Undefined where the zone has no limit called `long_term`. */
   static of(files: HostFiles, zone: PackageZone): RaplZone | undefined {
     for (let index = 0; index < MOST_CONSTRAINTS; index += 1) {
@@ -47,9 +59,21 @@ export class RaplZone {
     return this.enabled ? wattsFromMicrowatts(this.microwatts) : raplRegisterMost;
   }
 
+  /** The limit as it stands in the register, on or off; undefined where it cannot be read. */
+  get longTermLimit(): Watts | undefined {
+    const microwatts = numberAt(this.#files, this.#limitFile);
+    return microwatts === undefined ? undefined : wattsFromMicrowatts(microwatts);
+  }
+
   /** What the package is rated for: 0 or no data where the part does not say. */
   get rated(): Watts | undefined {
     const microwatts = numberAt(this.#files, `${this.#constraint}_max_power_uw`);
+    return microwatts === undefined || microwatts === 0 ? undefined : wattsFromMicrowatts(microwatts);
+  }
+
+  /** The lowest limit it takes: Intel's driver exposes none, others may. */
+  get least(): Watts | undefined {
+    const microwatts = numberAt(this.#files, `${this.#constraint}_min_power_uw`);
     return microwatts === undefined || microwatts === 0 ? undefined : wattsFromMicrowatts(microwatts);
   }
 
@@ -63,12 +87,21 @@ export class RaplZone {
   }
 
   /**
-   * Writes what differs, the limit first: what is then switched on is the new one. `enabled` is left alone where it is right,
-   * for writing it also switches the clamp and the short-term limit.
+   * Writes the limit where it differs. Never `enabled`: the kernel then also switches the clamp and the short-term limit, whose
+   * own bits can neither be read nor put back through sysfs.
    */
-  write({ limit, enabled }: RaplSetting): void {
+  write({ limit }: Pick<RaplSetting, "limit">): void {
     if (this.microwatts !== limit) this.#files.write(this.#limitFile, String(limit));
-    if (this.enabled !== enabled) this.#files.write(this.#enabledFile, enabled ? "1" : "0");
+  }
+
+  /** Throws what a write would be refused with, as far as that shows without one. */
+  checkWritable(): void {
+    this.#files.checkWritable(this.#limitFile);
+  }
+
+  /** Writes the limit that is in force: a locked register refuses it, any other is left as it was. */
+  writeBack(): void {
+    this.#files.write(this.#limitFile, String(this.microwatts));
   }
 }
 

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../core/units/index.ts";
 import { type CapScene, powerCapCases } from "./contract.ts";
-import { FakeHost, type HostTree } from "./fake-host.ts";
+import { FakeHost, type HostTree, joinTrees } from "./fake-host.ts";
 import { HostDirectory } from "./host-files.ts";
 import { RaplBackend } from "./rapl.ts";
 import { scratchTree } from "./scratch-tree.ts";
@@ -45,12 +45,6 @@ interface Machine {
 const MACHINES: Readonly<Record<string, Machine>> = {
   "two Xeons": {
     tree: sapphireRapids,
-    folders: { "package-0": ["intel-rapl:0"], "package-1": ["intel-rapl:2"] },
-    within: 200.125,
-    most: 350,
-  },
-  "two Xeons whose limits are switched off": {
-    tree: lockedByBios,
     folders: { "package-0": ["intel-rapl:0"], "package-1": ["intel-rapl:2"] },
     within: 200.125,
     most: 350,
@@ -149,7 +143,7 @@ describe("what RAPL finds", () => {
     for (const tree of [sapphireRapids, clientWithMmio]) {
       const { host, backend } = trial(tree);
       const ids = ((await backend.look()).boards ?? []).map(({ id }) => id);
-      for (const id of ids) await backend.cap(id, watts(50));
+      for (const id of ids) await backend.cap(id, watts(tree === sapphireRapids ? 100 : 50));
       expect(host.writes.length).toBe(ids.length);
       for (const { path } of host.writes) {
         expect(host.get(path.replace(/constraint_0_.*/, "name"))).toMatch(/^package-\d+$/);
@@ -165,7 +159,7 @@ describe("what RAPL finds", () => {
   it("says the range a cap has to be in, from the part's own figures", async () => {
     const { boards } = await trial(sapphireRapids).backend.look();
     expect(boards?.[0]).toMatchObject({
-      device: { max: 350, registerMost: 4095.875, step: 0.125 },
+      device: { min: 87.5, max: 350, registerMost: 4095.875, step: 0.125 },
       averagesOver: 999.424,
     });
   });
@@ -227,7 +221,7 @@ describe("what RAPL finds", () => {
 
 describe("RAPL's quirks", () => {
   it("a locked register is found by the first write, told as blocked, and not tried at every tick", async () => {
-    const { host, clock, backend } = trial(lockedByBios, { locked: true });
+    const { host, clock, backend } = trial(sapphireRapids, { locked: true });
     expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
     for (let tick = 0; tick < 40; tick += 1) {
       const { result, message } = await backend.cap("package-0", watts(200));
@@ -243,10 +237,10 @@ describe("RAPL's quirks", () => {
   });
 
   it("a lock that goes is seen as soon as the zone reads otherwise", async () => {
-    const { host, backend } = trial(lockedByBios, { locked: true });
+    const { host, backend } = trial(sapphireRapids, { locked: true });
     expect((await backend.cap("package-0", watts(200))).result).toBe("blocked");
     emulateRapl(host);
-    host.set(`${zonePath("intel-rapl:0")}/enabled`, "1");
+    host.set(limitOf("package-0"), "349000000");
     expect((await backend.cap("package-0", watts(200))).result).toBe("applied");
   });
 
@@ -294,35 +288,34 @@ describe("RAPL's quirks", () => {
     );
   });
 
-  it("a limit that is switched off is switched on, told, and switched off again on the way back", async () => {
-    const { host, backend } = trial(lockedByBios);
+  it("X-91 a limit that is switched off is not switched on: the short-term limit's own bit could not be put back", async () => {
+    const host = new FakeHost(lockedByBios);
+    const bits = emulateRapl(host);
+    const backend = new RaplBackend({ files: host, clock: hastyClock() });
     const before = host.snapshot();
-    expect((await backend.look()).boards?.[0]?.warnings?.join()).toMatch(/switched off/);
+    expect((await backend.look()).boards?.[0]?.locked).toMatch(/switched off.*BIOS/);
     const { original = "" } = await backend.original("package-0");
     const { result, message } = await backend.cap("package-0", watts(200));
-    expect(result).toBe("applied");
-    expect(message).toMatch(/switched on, with its clamp/);
-    expect(host.writes.map(({ path }) => path.split("/").at(-1))).toEqual(["constraint_0_power_limit_uw", "enabled"]);
-    expect((await backend.restore("package-0", original)).result).toBe("applied");
+    expect(result).toBe("blocked");
+    expect(message).toMatch(/switched off.*BIOS/);
+    await backend.prove();
+    await backend.restore("package-0", original);
     expect(host.snapshot()).toEqual(before);
+    for (const zone of ["intel-rapl:0", "intel-rapl:2"])
+      expect(bits.get(zonePath(zone))).toEqual({ clamp: true, shortTerm: true });
   });
 
-  it("a limit that stays switched off is never called applied", async () => {
-    const { host, backend } = trial(lockedByBios);
-    ignoreWrites(host, /intel-rapl:0\/enabled$/);
-    expect(await backend.cap("package-0", watts(200))).toEqual({
-      result: "error",
-      message: "package-0: 200 W was written, and is switched off",
-    });
+  it("X-91 a rival that switches a capped limit off is told; on the way back only the limit is written", async () => {
+    const { host, backend } = trial(sapphireRapids);
+    const { original = "" } = await backend.original("package-0");
+    await backend.cap("package-0", watts(200));
+    host.set(`${zonePath("intel-rapl:0")}/enabled`, "0");
+    expect((await backend.cap("package-0", watts(200))).result).toBe("blocked");
+    expect((await backend.restore("package-0", original)).result).toBe("applied");
+    expect(host.writes.map(({ text }) => text)).toEqual(["200000000", "350000000"]);
   });
 
-  it("where the limit may not be switched on, or one die refuses, nothing stays changed", async () => {
-    const off = trial(lockedByBios);
-    const before = off.host.snapshot();
-    refuseWrites(off.host, /intel-rapl:0\/enabled$/, "ENOSYS");
-    expect((await off.backend.cap("package-0", watts(200))).result).toBe("blocked");
-    expect(off.host.snapshot()).toEqual(before);
-
+  it("where one die refuses, nothing stays changed", async () => {
     const dies = trial(multiDie);
     const whole = dies.host.snapshot();
     refuseWrites(dies.host, /intel-rapl:1\/constraint_0/, "ENODATA");
@@ -339,9 +332,66 @@ describe("RAPL's quirks", () => {
     expect(host.writes.map(({ text }) => text)).toEqual(["200000000", "350000000"]);
   });
 
+  it("X-88 never writes less than the lowest cap: exposed, the catalogue's, or a quarter of the maximum", async () => {
+    const { host, backend } = trial(sapphireRapids);
+    expect(await backend.cap("package-0", watts(1.75))).toEqual({
+      result: "error",
+      message: "package-0: 1.75 W is not between 87.5 W and 350 W",
+    });
+    expect((await backend.cap("package-0", watts(87.5))).result).toBe("applied");
+    const known = new RaplBackend({ files: host, clock: hastyClock(), leastPower: () => watts(120) });
+    expect((await known.look()).boards?.[1]?.device).toMatchObject({
+      min: 120,
+      minIs: expect.stringMatching(/catalogue/),
+    });
+    host.set(`${zonePath("intel-rapl:2")}/constraint_0_min_power_uw`, "60000000");
+    const { min, minIs } = (await known.look()).boards?.[1]?.device ?? {};
+    expect([min, minIs]).toEqual([60, undefined]);
+  });
+
+  it("X-88 a maximum that no such part takes makes no floor", async () => {
+    const { host } = trial(sapphireRapids);
+    host.set(`${zonePath("intel-rapl:0")}/constraint_0_max_power_uw`, "4090000000");
+    const backend = new RaplBackend({ files: host, clock: hastyClock(), mostPower: () => watts(400) });
+    expect((await backend.look()).boards?.[0]?.device).toMatchObject({ min: 100, max: 4090 });
+  });
+
+  it("X-70 proves control by writing each limit back as it is: a lock shows before the first cap", async () => {
+    const locked = trial(sapphireRapids, { locked: true });
+    const before = locked.host.snapshot();
+    await locked.backend.prove();
+    expect(locked.host.snapshot()).toEqual(before);
+    expect((await locked.backend.look()).boards?.map((board) => board.locked)).toEqual([
+      expect.stringMatching(/locked by firmware/),
+      expect.stringMatching(/locked by firmware/),
+    ]);
+    await locked.backend.prove();
+    expect(locked.host.writes).toHaveLength(2);
+
+    const open = trial(sapphireRapids);
+    await open.backend.prove();
+    expect(open.host.writes.map(({ text }) => text)).toEqual(["350000000", "350000000"]);
+    expect((await open.backend.look()).boards?.map((board) => board.locked)).toEqual([undefined, undefined]);
+  });
+
+  it.each(["EROFS", "EACCES"])(
+    "X-70 %s shows in a look, without a write, and goes as soon as it is put right",
+    async (code) => {
+      const { host, backend } = trial(sapphireRapids);
+      const end = refuseWrites(host, /constraint_0_power_limit_uw$/, code);
+      expect((await backend.look()).boards?.[0]?.locked).toContain(code);
+      await backend.prove();
+      expect(host.writes).toEqual([]);
+      expect((await backend.cap("package-0", watts(200))).result).toBe("blocked");
+      end();
+      expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+      expect((await backend.cap("package-0", watts(200))).result).toBe("applied");
+    },
+  );
+
   it.each([
     ["EACCES", "blocked", /run as root/],
-    ["EROFS", "blocked", /mount the host's \/sys writable/],
+    ["EROFS", "blocked", /is mounted read-only: mount the host's \/sys writable/],
     ["EIO", "error", /EIO/],
     ["EINVAL", "error", /EINVAL/],
   ])("X-70 %s is %s, with words", async (code, expected, words) => {
@@ -374,6 +424,22 @@ describe("RAPL's quirks", () => {
     host.set(limitOf("package-0"), "<unknown>");
     expect((await backend.look()).boards?.[0]?.lost).toMatch(/no number/);
     expect((await backend.limit("package-0")).unreadable).toMatch(/no number/);
+  });
+
+  it("a package without a CPU online leaves at once, and there is nothing to put back on it", async () => {
+    const cpus = Object.fromEntries(
+      [0, 1].map((id) => [`devices/system/cpu/cpu${id}/topology/physical_package_id`, `${id}`]),
+    );
+    const tree = joinTrees(sapphireRapids, { files: { "devices/system/cpu/online": "0-1", ...cpus } });
+    const { host, backend } = trial(tree);
+    await backend.look();
+    const { original = "" } = await backend.original("package-1");
+    host.remove(zonePath("intel-rapl:2"));
+    expect((await backend.look()).boards?.[1]?.lost).toMatch(/gone/);
+    expect((await backend.restore("package-1", original)).result).toBe("error");
+    host.set("devices/system/cpu/online", "0");
+    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
+    expect(await backend.restore("package-1", original)).toEqual({ result: "applied" });
   });
 
   it("a read that is aborted is an error and no rejection", async () => {

@@ -11,15 +11,15 @@ const PAUSE = milliseconds(10);
  */
 export async function readBack<Value>(
   clock: Clock,
-  read: () => Value,
+  read: () => Value | Promise<Value>,
   isThere: (value: Value) => boolean,
   signal?: AbortSignal,
 ): Promise<Value> {
   const until = clock.monotonic() + PATIENCE;
-  let value = read();
+  let value = await read();
   while (!isThere(value) && clock.monotonic() < until) {
     await clock.sleep(PAUSE, signal);
-    value = read();
+    value = await read();
   }
   return value;
 }

@@ -10,7 +10,6 @@ export interface WrittenFile {
  */
 export const writtenFiles: readonly WrittenFile[] = [
   { path: "**/intel-rapl:*/constraint_*_power_limit_uw", why: "the power limit of a CPU package (RAPL)" },
-  { path: "**/intel-rapl:*/enabled", why: "switches that limit on where the firmware left it off" },
   { path: "**/hwmon*/power1_cap", why: "the power limit of an EPYC socket (HSMP) or of an AMD GPU" },
   { path: "**/hwmon*/power1_max", why: "the power limit of an Intel GPU" },
   { path: "**/cpufreq/policy*/scaling_max_freq", why: "throttles CPUs where their power cannot be limited" },

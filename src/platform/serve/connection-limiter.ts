@@ -13,7 +13,7 @@ const CLIENT_SHARE = 1 / 2;
  * bounds how often they can.
  */
 const ROUND = milliseconds(100);
-/** Beyond so many times the limit it does not wait for the next round. */
+/** Beyond so many times the limit it does not wait for the next round, and closes connections of the address that has most. */
 const MOST_EXCESS = 2;
 
 class Connection implements ConnectionFacts {
@@ -108,11 +108,7 @@ export class ConnectionLimiter {
       if (this.#handshakes.get(key) === connection) this.#handshakes.delete(key);
       this.#forget(connection);
     });
-    if (this.#all.size > this.#total * MOST_EXCESS) {
-      const { expendable, reserved } = this.#orderOf(this.#all, this.#total);
-      // Several at a time, so that the cost of ordering them is shared.
-      this.#close([...expendable, ...reserved].slice(0, Math.ceil(this.#total / 4)));
-    }
+    if (this.#all.size > this.#total * MOST_EXCESS) this.#closeOfBusiest();
     if (this.#all.size > this.#total || ofClient.size > this.#ofOneClient) this.#reduceSoon();
   }
 
@@ -141,6 +137,13 @@ export class ConnectionLimiter {
     if (excess <= 0) return;
     this.#close(this.#orderOf(connections, limit).expendable.filter(isSettled).slice(0, excess));
     this.#reduceSoon();
+  }
+
+  /** Several at a time, so that the cost of ordering them is shared. */
+  #closeOfBusiest(): void {
+    const busiest = [...this.#clients.values()].reduce((most, other) => (other.size > most.size ? other : most));
+    const { expendable, reserved } = this.#orderOf(busiest, this.#ofOneClient);
+    this.#close([...expendable, ...reserved].slice(0, Math.ceil(busiest.size / 4)));
   }
 
   #orderOf(connections: ReadonlySet<Connection>, limit: number): EvictionOrder<Connection> {

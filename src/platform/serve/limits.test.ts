@@ -40,11 +40,13 @@ describe("limits", () => {
       await once(kept, "data");
     };
     await get();
-    const silent = Array.from({ length: 12 }, () => connect(served.address.port, "127.0.0.1"));
-    const closed = silent.map(async (socket) => once(socket.on("error", () => undefined).resume(), "close"));
+    // The oldest of all, and yet not closed for what another address does.
     const elsewhere = Array.from({ length: 4 }, () =>
       connect({ port: served.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).on("error", () => undefined),
     );
+    await Promise.all(elsewhere.map(async (socket) => once(socket, "connect")));
+    const silent = Array.from({ length: 12 }, () => connect(served.address.port, "127.0.0.1"));
+    const closed = silent.map(async (socket) => once(socket.on("error", () => undefined).resume(), "close"));
     expect((await ask(served, "/livez")).status).toBe(200);
     // One address keeps half of them: three silent ones and the connection that has asked.
     await Promise.race([Promise.all(closed.slice(0, 9)), systemClock.sleep(ms(10_000))]);

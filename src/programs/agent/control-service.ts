@@ -28,7 +28,7 @@ export class ControlService {
   readonly authorizations = new Set<string | undefined>();
   /** Nodes that never answer. */
   readonly silent = new Set<string>();
-  /** What an action is answered with in place of being done. */
+  /** What an action, or an action on one node (`node-1 dvfs.set_throttle_pct`), is answered with in place of being done. */
   readonly answers = new Map<
     string,
     { readonly status?: number; readonly body: unknown; readonly location?: string }
@@ -113,7 +113,7 @@ export class ControlService {
     } else {
       const command = { path, ...(JSON.parse(text) as Omit<Command, "path">) };
       this.commands.push(command);
-      const own = this.answers.get(command.action);
+      const own = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
       if (own !== undefined) {
         reply(own.body, own.status, own.location === undefined ? {} : { location: own.location });
         return;

@@ -1,15 +1,24 @@
 import type { ControlResult } from "../../core/api/index.ts";
 import {
-  type CapDevice,
-  type CapResolution,
   type CpuBackend,
+  type CpuPackage,
   type CpuPlan,
+  capPerPackage,
   type DvfsSettings,
   dvfsBand,
-  pooledTarget,
-  resolveCap,
+  type PackageCaps,
+  resolvePackageCaps,
+  totalCap,
+  withLowestCap,
 } from "../../core/control/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, type Percent, type Watts } from "../../core/units/index.ts";
+import {
+  elapsed,
+  type MonotonicInstant,
+  milliseconds,
+  type Percent,
+  type Watts,
+  watts,
+} from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Journal, JournalKey } from "../../platform/journal/index.ts";
 import { CapKeeper, type Seat } from "./cap-keeper.ts";
@@ -22,7 +31,7 @@ import { type Rivalry, ThrottleKeeper } from "./throttle-keeper.ts";
 
 export interface CpuReport extends DeviceReport {
   readonly mode: CpuBackend;
-  /** What is asked of one package, in watts, where that is known. */
+  /** What is asked of one package, in watts, where that is known; the mean where packages differ. */
   readonly cap?: Watts | undefined;
   readonly throttlePct: Percent;
 }
@@ -68,10 +77,8 @@ export class CpuDevice {
     const usable = seats.some(({ board }) => board.locked === undefined && board.lost === undefined);
     const noThrottle = await this.#noThrottle(tick);
     for (const seat of seats) this.#keeper.observe(seat, powerOf(seat, power), power.since);
-    const device = await this.#device(seats, tick);
-    const packages = found.backend?.name === "http" || seats.length === 0 ? tick.view.cpu.sockets : seats.length;
-    const run = new CpuRun(tick, seats, packages, this.#keeper, this.#throttle);
-    const cap = resolveCap(tick.intent, device);
+    const run = new CpuRun(tick, seats, this.#keeper, this.#throttle);
+    const cap = resolvePackageCaps(tick.intent, await this.#packages(seats, tick));
     const plan = await run.carryOut(cap, usable, noThrottle === undefined);
     const reasons = whyNot(plan, tick, { shut: usable ? [] : [...found.absent, ...shutOf(seats)], noThrottle });
     const report = this.#judge(plan, run, cap, reasons);
@@ -97,36 +104,47 @@ export class CpuDevice {
     return absent;
   }
 
-  /** The range that fits all packages, with the limit of each before us; a maximum that the machine does not tell is the catalogue's. */
-  async #device(seats: readonly Seat[], { view, signal }: CpuTick): Promise<CapDevice> {
-    const devices = await Promise.all(seats.map(async (seat) => this.#keeper.device(seat, signal)));
-    const { maxWattsPerSocket: known, from, plausibleWattsPerSocket: plausible } = view.cpu;
-    const least = (pick: (device: CapDevice) => Watts | undefined) => extreme(devices.map(pick), Math.min);
-    const told = least(({ max }) => max);
-    // A power file may hold a mere ceiling of the firmware, which the catalogue knows better.
-    const bounded = told !== undefined && plausible !== undefined && told > plausible ? plausible : told;
-    const max = bounded ?? (from.maxWatts === "fallback" ? undefined : known);
-    return {
-      min: extreme(
-        devices.map((device) => device.min),
-        Math.max,
-      ),
-      max,
-      original: least(({ original }) => original),
-      registerMost: least(({ registerMost }) => registerMost),
-      step: extreme(
-        devices.map(({ step }) => step),
-        Math.max,
-      ),
-    };
+  /**
+   * The packages to cap, each with its own range and its own limit before us; a maximum that the machine does not tell is the
+   * catalogue's. One that is lost takes no part.
+   */
+  async #packages(seats: readonly Seat[], { view, power, signal }: CpuTick): Promise<readonly CpuPackage[]> {
+    const {
+      maxWattsPerSocket,
+      minWattsPerSocket,
+      from,
+      plausibleWattsPerSocket: plausible = Infinity,
+      sockets,
+    } = view.cpu;
+    const known = from.maxWatts === "fallback" ? undefined : maxWattsPerSocket;
+    const answering = seats.filter(({ board }) => board.lost === undefined);
+    // The packages whose power is in the sum that the DVFS loop regulates, as soon as that is known: one may go offline.
+    const counted = power.boards.size > 0 ? power.boards.size : sockets;
+    if (answering.length === 0)
+      return [{ id: "packages", device: withLowestCap({ max: known }, minWattsPerSocket), count: counted }];
+    const devices = await Promise.all(answering.map(async (seat) => this.#keeper.device(seat, signal)));
+    const others = extreme(
+      devices.map(({ max }) => max),
+      Math.min,
+    );
+    return answering.map(({ backend, board }, index) => {
+      const told = devices[index]?.max ?? others;
+      // A power file may hold a mere ceiling of the firmware, which the catalogue knows better.
+      const max = told === undefined ? known : watts(Math.min(told, plausible));
+      const device = { ...devices[index], max };
+      // A service decides for itself how low it goes.
+      return backend.name === "http"
+        ? { id: board.id, device, count: sockets }
+        : { id: board.id, device: withLowestCap(device), count: 1 };
+    });
   }
 
-  #judge(plan: CpuPlan, run: CpuRun, cap: CapResolution, reasons: string): CpuReport {
+  #judge(plan: CpuPlan, run: CpuRun, cap: PackageCaps, reasons: string): CpuReport {
     const { result = "error", message = "planned again and again and came to no end" } = plan.report ?? {};
     const base = {
       mode: plan.backend,
       backend: run.nameOf(plan.backend),
-      cap: cap.kind === "watts" ? cap.watts : undefined,
+      cap: cap.kind === "watts" ? capPerPackage(cap.caps) : undefined,
       throttlePct: this.#throttle.dvfs.throttlePct,
     };
     if (run.simulated !== undefined)
@@ -143,8 +161,7 @@ export class CpuDevice {
     if (run.contested !== undefined) {
       // A throttle may stand in for it, and is judged as one.
       const judged =
-        fought ??
-        (plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap, run.packages) : { result });
+        fought ?? (plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap) : { result });
       const alarm = { reason: "CapContested", note: run.contested } as const;
       return tell({ ...judged, alarm }, run.contested, rival);
     }
@@ -153,7 +170,7 @@ export class CpuDevice {
     // A throttle could not be kept either: that none was needed so far makes no success of it.
     if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);
     if (plan.backend === "dvfs") {
-      const judged = this.#judgeThrottle(cap, run.packages);
+      const judged = this.#judgeThrottle(cap);
       return tell(judged, judged.alarm?.note);
     }
     const undone = words(...run.undone);
@@ -168,9 +185,9 @@ export class CpuDevice {
     return tell({ result, unproven: untested }, untested ? "not yet tested by load" : undefined);
   }
 
-  #judgeThrottle(cap: CapResolution, packages: number): Pick<DeviceReport, "result" | "alarm" | "unproven"> {
+  #judgeThrottle(cap: PackageCaps): Pick<DeviceReport, "result" | "alarm" | "unproven"> {
     const { ema, above, throttlePct } = this.#throttle.dvfs;
-    const target = cap.kind === "watts" ? pooledTarget(cap.watts, packages) : undefined;
+    const target = cap.kind === "watts" ? totalCap(cap.caps) : undefined;
     if (target === undefined || ema === undefined) return { result: "applied", unproven: true };
     const over = ema > dvfsBand(target, this.#settings).upper;
     if (!over || throttlePct < 100 || above < TICKS_TO_FAIL)

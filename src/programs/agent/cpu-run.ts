@@ -1,18 +1,19 @@
 import {
   type CapIntent,
-  type CapResolution,
   type ControlMode,
   type CpuAction,
   type CpuBackend,
   type CpuPlan,
+  describeCaps,
+  type PackageCap,
+  type PackageCaps,
   planCpu,
-  pooledTarget,
   type WriteOutcome,
 } from "../../core/control/index.ts";
 import type { HardwareView } from "../../core/inventory/index.ts";
 import { type Watts, watts } from "../../core/units/index.ts";
 import type { PowerCapBackend, ThrottleBackend } from "../../platform/hardware/index.ts";
-import type { CapKeeper, MissingBoard, Seat } from "./cap-keeper.ts";
+import type { CapKeeper, Check, MissingBoard, Seat } from "./cap-keeper.ts";
 import { together, words } from "./outcomes.ts";
 import type { Reading } from "./power.ts";
 import type { ThrottleKeeper } from "./throttle-keeper.ts";
@@ -39,7 +40,6 @@ const MOST_PLANS = 8;
 /** One tick's plans and what became of them. */
 export class CpuRun {
   readonly seats: readonly Seat[];
-  readonly packages: number;
   readonly undone: string[] = [];
   contested: string | undefined;
   /** What would have been done. */
@@ -49,29 +49,27 @@ export class CpuRun {
   readonly #throttle: ThrottleKeeper;
   readonly #missing: readonly MissingBoard[];
 
-  constructor(tick: CpuTick, seats: readonly Seat[], packages: number, keeper: CapKeeper, throttle: ThrottleKeeper) {
+  constructor(tick: CpuTick, seats: readonly Seat[], keeper: CapKeeper, throttle: ThrottleKeeper) {
     this.#tick = tick;
     this.seats = seats;
-    this.packages = packages;
     this.#keeper = keeper;
     this.#throttle = throttle;
     this.#missing = keeper.missing(tick.caps, seats);
   }
 
   /** Plans, acts, and plans again with what came of it, until nothing is left to do. */
-  async carryOut(cap: CapResolution, raplAvailable: boolean, dvfsAvailable: boolean): Promise<CpuPlan> {
+  async carryOut(cap: PackageCaps, raplAvailable: boolean, dvfsAvailable: boolean): Promise<CpuPlan> {
     const { mode, power, simulate, signal } = this.#tick;
-    let raplCap = await this.#inForce();
+    let raplCaps = await this.#inForce();
     let raplWrite: WriteOutcome | undefined;
     let throttleWrite: WriteOutcome | undefined;
     let regulated = false;
     const would: string[] = [];
     for (let plans = 0; plans < MOST_PLANS; plans++) {
-      const inForce = { raplCap, throttlePct: this.#throttle.dvfs.throttlePct };
+      const inForce = { raplCaps, throttlePct: this.#throttle.dvfs.throttlePct };
       const plan = planCpu({
         mode,
         cap,
-        packages: this.packages,
         raplAvailable,
         dvfsAvailable,
         powerKnown: power.total !== undefined,
@@ -93,10 +91,10 @@ export class CpuRun {
           else throttleWrite = { result: "applied" };
           continue;
         }
-        const acted = await this.#act(action, signal);
+        const acted = await this.#act(action, raplCaps, signal);
         raplWrite = acted.raplWrite ?? raplWrite;
         throttleWrite = acted.throttleWrite ?? throttleWrite;
-        if ("raplCap" in acted) raplCap = acted.raplCap;
+        raplCaps = acted.raplCaps ?? raplCaps;
       }
     }
     return { backend: "none", actions: [] };
@@ -107,15 +105,18 @@ export class CpuRun {
     return backend === "dvfs" ? (this.#tick.throttle?.name ?? backend) : backend;
   }
 
-  async #inForce(): Promise<Watts | undefined> {
-    const held = await Promise.all(this.seats.map(async (seat) => this.#keeper.inForce(seat, this.#tick.signal)));
-    const unseen = this.#missing.map(({ ours }) => ours);
-    return extreme(held, Math.min) ?? extreme(unseen, Math.min);
+  async #inForce(): Promise<ReadonlyMap<string, Watts>> {
+    const held = new Map<string, Watts>();
+    for (const seat of this.seats) {
+      const cap = await this.#keeper.inForce(seat, this.#tick.signal);
+      if (cap !== undefined) held.set(seat.board.id, cap);
+    }
+    return held.size > 0 ? held : new Map(this.#missing.map(({ id, ours }) => [id, ours]));
   }
 
-  async #act(action: CpuAction, signal: AbortSignal): Promise<Acted> {
-    if (action.kind === "setRaplCap") return this.#set(action.wattsPerPackage, signal);
-    if (action.kind === "checkRaplCap") return this.#check(action.wattsPerPackage, signal);
+  async #act(action: CpuAction, inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
+    if (action.kind === "setRaplCap") return this.#set(action.caps, inForce, signal);
+    if (action.kind === "checkRaplCap") return this.#check(action.caps, inForce, signal);
     if (action.kind === "liftRaplCap") return this.#lift(signal);
     const { throttle, power, onThrottle } = this.#tick;
     if (throttle === undefined) return {};
@@ -133,25 +134,31 @@ export class CpuRun {
       return { result: "blocked", message };
     });
     const raplWrite = together([...lifted, ...stuck]);
-    return raplWrite.result === "applied" ? { raplWrite, raplCap: undefined } : { raplWrite };
+    return raplWrite.result === "applied" ? { raplWrite, raplCaps: new Map() } : { raplWrite };
   }
 
-  async #set(cap: Watts, signal: AbortSignal): Promise<Acted> {
+  async #set(caps: readonly PackageCap[], inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
+    const raplCaps = new Map(inForce);
     const outcomes = await Promise.all(
-      this.seats.map(async (seat) => this.#keeper.set(seat, cap, this.#watched(seat, cap), signal)),
+      this.seats.map(async (seat) => {
+        const cap = capOf(caps, seat);
+        if (cap === undefined) return lost(seat);
+        const outcome = await this.#keeper.set(seat, cap.watts, watched(seat, cap), signal);
+        if (outcome.result === "applied") raplCaps.set(cap.id, cap.watts);
+        return outcome;
+      }),
     );
-    const any = outcomes.some(({ result }) => result === "applied");
-    return { raplWrite: together(outcomes), ...(any && { raplCap: cap }) };
+    return { raplWrite: together(outcomes), raplCaps };
   }
 
-  /** The power that has to stay below the cap: the one board of a service stands for all packages. */
-  #watched({ backend }: Seat, cap: Watts): Watts {
-    return backend.name === "http" ? (pooledTarget(cap, this.packages) ?? cap) : cap;
-  }
-
-  async #check(cap: Watts, signal: AbortSignal): Promise<Acted> {
+  async #check(caps: readonly PackageCap[], inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
     const checks = await Promise.all(
-      this.seats.map(async (seat) => this.#keeper.check(seat, cap, this.#watched(seat, cap), signal)),
+      this.seats.map(async (seat): Promise<Check & { readonly id: string }> => {
+        const { id } = seat.board;
+        const cap = capOf(caps, seat);
+        if (cap === undefined) return { id, kind: "unreadable", message: lost(seat).message };
+        return { id, ...(await this.#keeper.check(seat, cap.watts, watched(seat, cap), signal)) };
+      }),
     );
     const contested = checks.find((check) => check.kind === "contested");
     if (contested?.kind === "contested") {
@@ -163,12 +170,7 @@ export class CpuRun {
     const undone = checks.flatMap((check) => (check.kind === "undone" ? [check] : []));
     this.undone.push(...undone.map(({ message }) => message));
     if (undone.length > 0)
-      return {
-        raplCap: extreme(
-          undone.map(({ found }) => found),
-          Math.min,
-        ),
-      };
+      return { raplCaps: new Map([...inForce, ...undone.map(({ id, found }) => [id, found] as const)]) };
     const messages = words(...checks.map((check) => (check.kind === "holds" ? check.message : undefined)));
     return { raplWrite: { result: "applied", ...(messages !== "" && { message: messages }) } };
   }
@@ -177,8 +179,17 @@ export class CpuRun {
 interface Acted {
   readonly raplWrite?: WriteOutcome | undefined;
   readonly throttleWrite?: WriteOutcome | undefined;
-  readonly raplCap?: Watts | undefined;
+  readonly raplCaps?: ReadonlyMap<string, Watts> | undefined;
 }
+
+const capOf = (caps: readonly PackageCap[], { board }: Seat): PackageCap | undefined =>
+  caps.find(({ id }) => id === board.id);
+
+const lost = ({ board }: Seat) => ({ result: "error", message: `${board.id}: ${board.lost}` }) as const;
+
+/** The power that has to stay below the cap: the one board of a service stands for all packages. */
+const watched = ({ backend }: Seat, cap: PackageCap): Watts =>
+  backend.name === "http" && cap.count > 0 ? watts(cap.watts * cap.count) : cap.watts;
 
 /** Of what is there; undefined where nothing is. */
 export function extreme(
@@ -192,8 +203,8 @@ export function extreme(
 const described = (action: CpuAction): string => told[action.kind](action as never);
 
 const told: { readonly [Kind in CpuAction["kind"]]: (action: Extract<CpuAction, { kind: Kind }>) => string } = {
-  setRaplCap: ({ wattsPerPackage }) => `set ${wattsPerPackage} W per package`,
-  checkRaplCap: ({ wattsPerPackage }) => `set ${wattsPerPackage} W per package`,
+  setRaplCap: ({ caps }) => `set ${describeCaps(caps)}`,
+  checkRaplCap: ({ caps }) => `set ${describeCaps(caps)}`,
   liftRaplCap: () => "lift the cap",
   regulate: ({ target }) => `throttle towards ${target} W`,
   setThrottle: ({ throttlePct }) => `throttle by ${throttlePct} %`,

@@ -49,14 +49,17 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const sys = new FakeHost(sysTree);
   const clock = hastyClock();
   emulateRapl(sys);
+  const facts = new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") });
+  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).most;
   const sources = {
-    facts: new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") }),
-    cpuCaps: [new RaplBackend({ files: sys, clock }), new HsmpBackend({ files: sys, clock })],
+    facts,
+    cpuCaps: [new RaplBackend({ files: sys, clock, mostPower }), new HsmpBackend({ files: sys, clock, mostPower })],
     throttle: new CpufreqBackend({ files: sys, clock, lowest: kilohertz(1_500_000) }),
     energy: new RaplEnergy({ files: sys, clock }),
     gpuCaps: gpus,
   };
-  const discover = async (node: Node = BARE) => discoverHardware(sources, node, builtinCatalogue);
+  const discover = async (node: Node = BARE, mayWrite = false) =>
+    discoverHardware(sources, node, builtinCatalogue, { mayWrite });
   return { sys, sources, discover };
 }
 
@@ -104,7 +107,7 @@ describe("what a node is made of", () => {
         coresPerSocket: 2,
         totalCores: 4,
         driverFamily: "intel_rapl",
-        capRange: { type: "package", maxWattsPerSocket: 350 },
+        capRange: { type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 350 },
         landmarks: { minFreqMHz: 800, nominalFreqMHz: 2000, maxBoostMHz: 3800 },
         controlAvailable: true,
         telemetryAvailable: true,
@@ -182,12 +185,15 @@ describe("what a node is made of", () => {
     expect(status.cpu?.warnings?.join()).toMatch(/only root may read/);
   });
 
-  it("a lock that was met is told, and DVFS is what is left", async () => {
-    const { sys, sources, discover } = machine(joinTrees(lockedByBios, intelPstate), xeonCpuinfo);
-    expect((await discover()).cpu?.warnings?.join()).toMatch(/switched off/);
+  it("a limit that is switched off, and a lock, are told, and DVFS is what is left", async () => {
+    const off = (await machine(joinTrees(lockedByBios, intelPstate), xeonCpuinfo).discover()).cpu;
+    expect(off).toMatchObject({ driverFamily: "intel_pstate", controlAvailable: true });
+    expect(off?.warnings?.join()).toMatch(/package-0: its long-term limit is switched off/);
+    const { sys, discover } = machine(joinTrees(sapphireRapids, intelPstate), xeonCpuinfo);
     emulateRapl(sys, { locked: true });
-    for (const id of ["package-0", "package-1"]) await sources.cpuCaps[0]?.cap(id, watts(200));
-    const { cpu } = await discover();
+    expect((await discover()).cpu).toMatchObject({ driverFamily: "intel_rapl" });
+    expect(sys.writes).toEqual([]);
+    const { cpu } = await discover(BARE, true);
     expect(cpu).toMatchObject({ driverFamily: "intel_pstate", controlAvailable: true });
     expect(cpu?.warnings?.join()).toMatch(/package-0: locked by firmware/);
   });
@@ -307,7 +313,7 @@ describe("what a node is made of", () => {
       files: Object.fromEntries(zones.map((zone) => [`${zonePath(zone)}/constraint_0_max_power_uw`, "4090000000"])),
     };
     const { cpu } = await machine(joinTrees(sapphireRapids, intelPstate, ceiling), xeonCpuinfo).discover();
-    expect(cpu?.capRange).toEqual({ type: "package", maxWattsPerSocket: 525 });
+    expect(cpu?.capRange).toEqual({ type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 525 });
     expect(cpu?.warnings).toEqual([
       "the firmware says up to 4090 W a socket, which intel-xeon-platinum-8480plus cannot take: published as 525 W",
     ]);
@@ -325,7 +331,11 @@ describe("what a node is made of", () => {
   });
 
   it("says what the catalogue lets a package be set to, for parts that do not", () => {
-    expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({ rated: 360, most: 400 });
+    expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({
+      rated: 360,
+      least: 320,
+      most: 400,
+    });
     expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, most: 350 });
     expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, most: 375 });
     expect(catalogueLimits(undefined, builtinCatalogue)).toEqual({});

@@ -17,13 +17,20 @@ export interface DiscoverySources {
   readonly gpuCaps: readonly PowerCapBackend[];
 }
 
-/** Looks at a machine and says what it is made of and what works on it. Writes nothing to it. */
+export interface DiscoveryOptions {
+  /** Whether limits may be written back as they are, to prove that they can be set. Otherwise nothing is written at all. */
+  readonly mayWrite: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Looks at a machine and says what it is made of and what works on it. */
 export async function discoverHardware(
   sources: DiscoverySources,
   node: Node,
   catalogue: Catalogue,
-  signal?: AbortSignal,
+  { mayWrite, signal }: DiscoveryOptions = { mayWrite: false },
 ): Promise<NodeHardwareStatus> {
+  if (mayWrite) for (const backend of sources.cpuCaps) await backend.prove?.(signal);
   return hardwareStatus(await look(sources, signal), node, catalogue);
 }
 
@@ -125,14 +132,14 @@ const worst = (parts: readonly (HardwareQuality | undefined)[]): HardwareQuality
 /** What stands in for a part may be its smaller brother: how far beyond its rating the firmware is still believed. */
 const MOST_OVER_STAND_IN = 1.5;
 
-/** What the catalogue says a package is rated for and can be set to at most, for parts that do not say so themselves. */
+/** What the catalogue says a package is rated for and can be set to, for parts that do not say so themselves. */
 export function catalogueLimits(
   model: string | undefined,
   catalogue: Catalogue,
-): { readonly rated?: Watts; readonly most?: Watts } {
+): { readonly rated?: Watts; readonly least?: Watts | undefined; readonly most?: Watts } {
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdp.value;
   const most = match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MOST_OVER_STAND_IN;
-  return { rated, most: watts(most) };
+  return { rated, least: entry.configurable?.min.value, most: watts(most) };
 }

@@ -12,6 +12,8 @@ const TELLING = milliseconds(5000);
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 2000;
 const SPREAD = 0.2;
+/** Nodes named in a log line beside the first. */
+const NAMED = 9;
 
 interface Nodes {
   each(work: (runner: NodeRunner) => Promise<void>): Promise<void>;
@@ -28,9 +30,7 @@ export interface FarewellOptions {
 export async function farewell(nodes: Nodes, options: FarewellOptions): Promise<void> {
   const { restore, clock, log } = options;
   const stuck = restore ? await restoreAll(nodes, options) : NOTHING_STUCK;
-  for (const [node, problems] of stuck)
-    for (const problem of problems)
-      log.error({ node, problem }, "a limit was not restored; `joulie agent restore` does it by hand");
+  reportStuck(stuck, log);
   // Of all that is left to do, to say so is the least: nobody waits for an API that is away.
   let over = false;
   const told = nodes.each(async (runner) => {
@@ -41,6 +41,15 @@ export async function farewell(nodes: Nodes, options: FarewellOptions): Promise<
 
 type Stuck = ReadonlyMap<string, readonly string[]>;
 const NOTHING_STUCK: Stuck = new Map();
+
+/** One line however many nodes there are: a pool whose service is away has hundreds. */
+function reportStuck(stuck: Stuck, log: Logger): void {
+  const all = [...stuck].map(([node, problems]) => ({ node, problem: problems.join("; ") }));
+  const [first, ...others] = all;
+  if (first === undefined) return;
+  const more = others.length === 0 ? {} : { nodes: all.length, others: others.slice(0, NAMED).map(({ node }) => node) };
+  log.error({ ...first, ...more }, "limits were not restored; `joulie agent restore` does it by hand");
+}
 
 /** Tries again what fails, until the time is over. Gives the nodes on which something of ours is still in force, and why. */
 async function restoreAll(nodes: Nodes, { clock, random }: FarewellOptions): Promise<Stuck> {

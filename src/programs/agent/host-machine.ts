@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { NodeHardwareStatus } from "../../core/api/index.ts";
 import { kilohertz } from "../../core/control/index.ts";
 import type { Catalogue } from "../../core/inventory/index.ts";
@@ -9,6 +11,8 @@ import {
   HostFactsReader,
   type HostFiles,
   HsmpBackend,
+  HsmpDevice,
+  type HsmpDeviceOptions,
   type PowerCapBackend,
   RaplBackend,
   RaplEnergy,
@@ -25,9 +29,31 @@ const NO_FLOOR = 1;
 
 /** The files of the host this runs on. */
 export const hostRoots = (config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } => ({
-  sys: new HostDirectory(config.HOST_SYS_ROOT, { knownAs: "/sys" }),
+  sys: new HostDirectory(config.HOST_SYS_ROOT, {
+    knownAs: "/sys",
+    mountTable: () => mountTableIn(config.HOST_PROC_ROOT),
+  }),
   proc: new HostDirectory(config.HOST_PROC_ROOT, { knownAs: "/proc" }),
 });
+
+/** Read when a mount refuses a write, so that the message can name it. */
+function mountTableIn(proc: string): string | undefined {
+  for (const name of ["self/mountinfo", "self/mounts", "mounts"]) {
+    try {
+      return readFileSync(join(proc, name), "utf8");
+    } catch {
+      // The next one may be there.
+    }
+  }
+  return undefined;
+}
+
+export interface OpenHostOptions {
+  /** Whether STATE_DIR may be written: `joulie agent probe` leaves no trace. */
+  readonly mayWrite?: boolean;
+  /** Where the HSMP driver's device is, and what calls it: others in tests. */
+  readonly hsmp?: Omit<HsmpDeviceOptions, "clock">;
+}
 
 /** The host by its files, its libraries and its tools. */
 export function openHost(
@@ -35,41 +61,42 @@ export function openHost(
   { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },
   clock: Clock,
   catalogue: Catalogue,
-  /** Whether STATE_DIR may be written: `joulie agent probe` leaves no trace. */
-  mayWrite = true,
+  { mayWrite: mayWriteState = true, hsmp = {} }: OpenHostOptions = {},
 ): HostMachine {
   const facts = new HostFactsReader({ sys, proc });
   // Identity stays: the limits of the part are looked up once.
   let limits: ReturnType<typeof catalogueLimits> | undefined;
   const known = () => (limits ??= catalogueLimits(facts.read().cpu.model, catalogue));
   const ratedPower = () => known().rated;
+  const leastPower = () => known().least;
+  const mostPower = () => known().most;
   const cpuCaps: readonly PowerCapBackend[] = [
-    new RaplBackend({ files: sys, clock, ratedPower }),
-    new HsmpBackend({ files: sys, clock, mostPower: () => known().most }),
+    new RaplBackend({ files: sys, clock, ratedPower, leastPower, mostPower }),
+    new HsmpBackend({ files: sys, clock, device: new HsmpDevice({ clock, ...hsmp }), leastPower, mostPower }),
   ];
   const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ ?? NO_FLOOR) });
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });
   const { NVML_LIBRARY: nvmlLibrary, STATE_DIR: stateDir } = config;
-  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite });
+  const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite: mayWriteState });
   return {
     boot: bootOf(proc),
     cpuCaps,
     throttle,
     energy,
     gpu,
-    discover: async (node, signal, { gpus = true } = {}): Promise<NodeHardwareStatus> =>
+    discover: async (node, signal, { gpus = true, mayWrite = false } = {}): Promise<NodeHardwareStatus> =>
       discoverHardware(
         { facts, cpuCaps, throttle, energy, gpuCaps: gpus ? [gpu] : [] },
         node ?? { metadata: { name: "" } },
         catalogue,
-        signal,
+        { mayWrite, signal },
       ),
     async frequencies(withCurrent): Promise<readonly Frequency[]> {
       const policies = await throttle.frequencies(withCurrent);
       return policies.map(({ cpu, current, max }) => ({ cpu: String(cpu), current, maximum: max }));
     },
     async close(): Promise<void> {
-      await gpu.close?.();
+      await Promise.all([...cpuCaps, gpu].map(async (backend) => backend.close?.()));
       sys.close();
       proc.close();
     },

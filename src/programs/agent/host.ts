@@ -21,13 +21,18 @@ export interface Host {
 }
 
 export interface DiscoverOptions {
+  /** Whether limits may be written back as they are, to prove that they can be set; no by default. */
+  readonly mayWrite?: boolean;
   /** False leaves out the GPUs, whose driver may take half a minute to answer. */
   readonly gpus?: boolean;
 }
 
 /** The same with what it is made of. */
 export interface HostMachine extends Host {
-  /** What the machine is made of and what works on it; the node's labels are hints. */
+  /**
+   * What the machine is made of and what works on it; the node's labels are hints. Where it may write, it proves control by
+   * writing limits back as they are.
+   */
   discover(node: Node | undefined, signal: AbortSignal, options?: DiscoverOptions): Promise<NodeHardwareStatus>;
   /** Off the event loop: one may take 20 ms. `current` is worth that only while a throttle is in use. */
   frequencies(withCurrent: boolean): Promise<readonly Frequency[]>;

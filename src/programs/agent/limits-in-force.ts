@@ -2,7 +2,7 @@ import type { PowerCapBackend } from "../../platform/hardware/index.ts";
 import type { HostMachine } from "./host.ts";
 
 /** The limits of this machine as they read now, one line each. */
-export async function limitsInForce(host: HostMachine): Promise<string> {
+export async function limitsInForce(host: HostMachine): Promise<readonly string[]> {
   const caps = await Promise.all([...host.cpuCaps, host.gpu].map(limitsOf));
   const byMaximum = Map.groupBy(await host.frequencies(false), ({ maximum }) => maximum);
   const policies = Array.from(
@@ -10,8 +10,7 @@ export async function limitsInForce(host: HostMachine): Promise<string> {
     ([maximum, own]) =>
       `${own.length} at most ${maximum === undefined ? "? MHz" : `${Math.round(maximum / 1000)} MHz`}`,
   );
-  const lines = [...caps.flat(), ...(policies.length === 0 ? [] : [`cpufreq policies: ${policies.join(", ")}`])];
-  return lines.map((line) => `  ${line}\n`).join("");
+  return [...caps.flat(), ...(policies.length === 0 ? [] : [`cpufreq policies: ${policies.join(", ")}`])];
 }
 
 async function limitsOf(backend: PowerCapBackend): Promise<readonly string[]> {

@@ -70,8 +70,10 @@ describe("a node's CPUs", () => {
     await trial.target("a", { cpu: { packagePowerCapWatts: 5000 } });
     trial.start();
     await trial.pass(2);
-    expect(trial.machine.rapl.writes).toEqual(["cap package-0 200", "cap package-1 200"]);
-    expect((await trial.told())?.cpu?.message).toContain("5000 W asked for, clamped to 200 W: the original limit");
+    expect(trial.machine.rapl.writes).toEqual(["cap package-0 350", "cap package-1 200"]);
+    expect((await trial.told())?.cpu?.message).toContain(
+      "package-1: 5000 W asked for, clamped to 200 W: the original limit",
+    );
   });
 
   it("AGT-17 AGT-20 AGT-21 AGT-22 AGT-38 AGT-39 AGT-40 without RAPL the energy counters drive the throttle, and RAPL's return ends it", async () => {
@@ -199,6 +201,43 @@ describe("a node's GPUs", () => {
     expect(Object.fromEntries(trial.machine.gpu.limits)).toEqual({ "GPU-0": 700, "GPU-1": 700, "GPU-small": 72 });
     expect((await trial.told())?.gpu).toMatchObject({ result: "none" });
     expect(trial.disk.boards).toEqual([]);
+  });
+
+  it("AGT-44 the TelemetryProfile says what became of the GPUs: applied, blocked, error or none", async () => {
+    withGpus(1);
+    const host = { type: "host" };
+    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { gpu: host, cpu: host } });
+    const capped = { gpu: { powerCap: { capWattsPerGpu: 300 } } };
+    trial.start();
+    const seen: unknown[] = [];
+    const steps: readonly (() => Promise<void>)[] = [
+      async () => trial.target("a", capped),
+      async () => {
+        trial.machine.gpu.absent = "libnvidia-ml.so.1 is not installed";
+      },
+      async () => {
+        trial.machine.gpu.absent = undefined;
+        trial.machine.gpu.refusal = { result: "error", message: "EIO" };
+        await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 250 } } });
+      },
+      async () => {
+        trial.machine.gpu.refusal = undefined;
+        await trial.untarget("a");
+        await trial.target("a", eco);
+      },
+    ];
+    for (const step of steps) {
+      await step();
+      await trial.pass(25);
+      const { cpu, gpu } = (await trial.profile("own")).status?.control ?? {};
+      seen.push([gpu?.result, gpu?.backend, cpu?.result]);
+    }
+    expect(seen).toEqual([
+      ["applied", "nvml", "none"],
+      ["blocked", "none", "none"],
+      ["error", "nvml", "none"],
+      ["none", "nvml", "applied"],
+    ]);
   });
 
   it("AGT-47 AGT-48 X-65 without a way to cap GPUs it is blocked with what is missing; the CPUs are capped all the same", async () => {

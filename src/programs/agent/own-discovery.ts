@@ -12,6 +12,14 @@ import type { Discover } from "./node-runner.ts";
 /** Identity does not change; what works may, as drivers come and go. */
 const LOOK_AGAIN = milliseconds(600_000);
 
+export interface OwnDiscoveryOptions {
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly simulateOnly: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** A driver that works answers sooner; one that must wake its boards, or hangs, may take half a minute. */
 const GPU_PATIENCE = milliseconds(1000);
 
@@ -20,6 +28,8 @@ interface FoundHardware {
   readonly status: NodeHardwareStatus;
   readonly at: MonotonicInstant;
   readonly works: string;
+  /** Whether control was proven by writing limits back. */
+  readonly mayWrite: boolean;
   /** Whether the GPUs have not answered yet: enough to cap CPUs by, and not to be published. */
   readonly withoutGpus?: boolean;
 }
@@ -28,28 +38,31 @@ interface FoundHardware {
 export function ownDiscovery(
   name: string,
   machine: HostMachine,
-  { catalogue, clock, log, signal }: { catalogue: Catalogue; clock: Clock; log: Logger; signal: AbortSignal },
+  { catalogue, clock, log, simulateOnly, signal }: OwnDiscoveryOptions,
 ): Discover {
   let found: FoundHardware | undefined;
   let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
   const gpusAnswer = gpuAnswers(machine, clock, signal);
-  const look = async (node: OwnNode | undefined, works: string): Promise<FoundHardware | undefined> => {
-    if (await gpusAnswer()) return { status: await machine.discover(node, signal), at: clock.monotonic(), works };
+  const look = async (node: OwnNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
+    if (await gpusAnswer())
+      return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works, mayWrite };
     // The CPUs' cap does not wait for the GPUs.
-    if (found !== undefined) return found;
-    const status = await machine.discover(node, signal, { gpus: false });
-    return { status, at: clock.monotonic(), works, withoutGpus: true };
+    if (found !== undefined && found.mayWrite === mayWrite) return found;
+    const status = await machine.discover(node, signal, { gpus: false, mayWrite });
+    return { status, at: clock.monotonic(), works, mayWrite, withoutGpus: true };
   };
-  return async ({ node }, _routing, last) => {
-    const works = worksOf(last);
+  return async ({ node }, { route }, last) => {
+    // Nobody's limit is written where nothing may be touched, not even back to what it is.
+    const mayWrite = !simulateOnly && node !== undefined && route.cpuControl.type === "host";
+    const works = `${worksOf(last)} ${mayWrite}`;
     const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
     if (old || (found?.works !== works && last !== undefined)) {
       try {
-        found = await look(node, works);
+        found = await look(node, works, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ err }, "the hardware could not be looked at; it is tried again");
-        found = { status: found?.status ?? {}, at: clock.monotonic(), works };
+        found = { status: found?.status ?? {}, at: clock.monotonic(), works, mayWrite };
       }
     }
     const status = found?.status;

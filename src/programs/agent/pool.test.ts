@@ -67,6 +67,32 @@ describe("pool mode", () => {
     await trial.until(() => trial.disk.boards.length === 2);
   });
 
+  it("AGT-10 POOL_NODE_SELECTOR says which nodes are the pool's", async () => {
+    await add(names(4));
+    for (const name of ["node-1", "node-3"]) await trial.label(name, { pool: "blue" });
+    pool({ POOL_NODE_SELECTOR: `pool=blue,${labels.managed}=true` });
+    await trial.until(() => ["node-1", "node-3"].every(isCapped));
+    await trial.passSlowly(25);
+    expect([...new Set(service.commands.map(({ node }) => node))].toSorted()).toEqual(["node-1", "node-3"]);
+  });
+
+  it("AGT-48 a node whose service fails says so itself, every node beside it is capped, and it is tried again", async () => {
+    await add(names(3));
+    for (const action of ["rapl.set_power_cap_watts", "dvfs.set_throttle_pct"])
+      service.answers.set(`node-1 ${action}`, { body: { result: "error", message: "driver gone" } });
+    await trial.route("node-1", {
+      target: { scope: "node", nodeName: "node-1" },
+      controls: { cpu: { type: "http", http: { endpoint: service.control, timeoutSeconds: 2, mode: "rapl" } } },
+    });
+    pool({ RECONCILE_INTERVAL: "5s" });
+    await trial.until(async () => (await trial.told("node-1"))?.cpu?.message?.includes("driver gone") === true);
+    expect((await trial.told("node-1"))?.cpu?.result).toBe("error");
+    await trial.until(() => ["node-0", "node-2"].every(isCapped));
+    service.answers.clear();
+    await trial.until(() => names(3).every(isCapped));
+    for (const name of names(3)) await trial.until(async () => (await trial.told(name))?.cpu?.result === "applied");
+  });
+
   it("X-56 AGT-48 endpoints that never answer cost only themselves", async () => {
     const all = names(60);
     await add(all);
@@ -208,5 +234,20 @@ describe("pool mode", () => {
     await agent.stop();
     expect(names(30).filter(isCapped)).toEqual([]);
     expect(trial.disk.boards).toEqual([]);
+  });
+
+  it("X-91 X-61 stops with one line about all the nodes that could not be restored", async () => {
+    await add(names(30));
+    const agent = pool();
+    await trial.until(() => names(30).every(isCapped));
+    await trial.passSlowly(1);
+    for (const name of names(30)) service.silent.add(name);
+    agent.logs.length = 1;
+    await agent.stop();
+    const [line, ...others] = agent.logs.slice(1).filter(({ level }) => level !== "info");
+    expect(others).toEqual([]);
+    expect(line).toMatchObject({ level: "error", nodes: 30, problem: expect.stringMatching(/no answer within 2s/) });
+    expect(line?.["others"]).toHaveLength(9);
+    expect(trial.disk.boards).toHaveLength(30);
   });
 });

@@ -21,7 +21,7 @@ export async function probe(
 ): Promise<number> {
   const log = createLogger({ level: "warn", format: "pretty", program: "agent", destination: process.stderr });
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
-  const machine = openHost(config, hostRoots(config), systemClock, catalogue, false);
+  const machine = openHost(config, hostRoots(config), systemClock, catalogue, { mayWrite: false });
   try {
     const status = await machine.discover(undefined, new AbortController().signal);
     const view = hardwareView({ metadata: { name: "" } }, status, { catalogue });

@@ -71,8 +71,7 @@ describe("when the agent stops", () => {
     trial.machine.rapl.refusal = { result: "error", message: "EIO" };
     await agent.stop();
     expect(agent.logs.filter(({ level }) => level === "error").map(({ problem }) => problem)).toEqual([
-      "what was set on package-0 by rapl could not be restored; EIO",
-      "what was set on package-1 by rapl could not be restored; EIO",
+      "what was set on package-0 by rapl could not be restored; EIO; what was set on package-1 by rapl could not be restored; EIO",
     ]);
     expect(trial.disk.boards).toEqual(["package-0", "package-1"]);
     trial.machine.rapl.refusal = undefined;
@@ -242,7 +241,7 @@ describe("after a crash", () => {
     await trial.target("a", { cpu: { packagePowerCapWatts: 280 } });
     const agent = trial.start();
     await trial.pass(2);
-    expect(limits()).toEqual({ "package-0": 250, "package-1": 250 });
+    expect(limits()).toEqual({ "package-0": 280, "package-1": 250 });
     await agent.stop();
     expect(limits()).toEqual(firmware);
     expect(trial.disk.boards).toEqual([]);

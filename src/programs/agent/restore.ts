@@ -63,7 +63,8 @@ export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Pr
   const failed = entries.length === 0 ? 0 : await restoreEach(config, entries, journal, { clock, host, out });
   if (journal.problem !== undefined) {
     out(`error: ${journal.problem}\n`);
-    out(`limits in force now; compare them with what this machine should have:\n${await limitsInForce(host)}`);
+    out("limits in force now; compare them with what this machine should have:\n");
+    for (const line of await limitsInForce(host)) out(`  ${line}\n`);
   }
   return failed === 0 && journal.problem === undefined ? 0 : 1;
 }

@@ -124,6 +124,26 @@ describe("what an agent needs", () => {
     expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
   });
 
+  it("AGT-48 a tick that throws is counted and logged, and the next ones go on to enforce a new target", async () => {
+    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = trial.start();
+    await trial.pass(3);
+    const { rapl } = trial.machine;
+    const look = rapl.look.bind(rapl);
+    rapl.look = async () => {
+      throw new Error("a fault of ours");
+    };
+    await trial.target("a", { cpu: { packagePowerCapWatts: 150 } });
+    await trial.pass(25);
+    expect(rapl.limits.get("package-0")).toBe(200);
+    expect(agent.logs.filter(({ level }) => level === "error").length).toBeGreaterThan(0);
+    expect((await agent.series("joulie_reconcile_errors_total"))[0]).toMatch(/ [1-9]/);
+    rapl.look = look;
+    await trial.pass(20);
+    expect(rapl.limits.get("package-0")).toBe(150);
+    expect((await trial.told())?.cpu?.result).toBe("applied");
+  });
+
   it("AGT-48 a GPU driver that hangs keeps nobody from capping the CPUs", async () => {
     const { gpu, rapl } = trial.machine;
     gpu.absent = undefined;

@@ -210,7 +210,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     : undefined;
   const view = shard ?? new OwnNodeWatch(node, watching);
   const breakOff = afterGrace(signal, ioClock);
-  const looking = { catalogue, clock, log, signal: breakOff };
+  const looking = { catalogue, clock, log, simulateOnly: settings.simulateOnly, signal: breakOff };
   const ownRunner = machine && runnerOf(node, ownDiscovery(node, machine, looking));
   const own: OwnLoop | undefined =
     ownRunner &&

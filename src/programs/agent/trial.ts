@@ -1,5 +1,6 @@
 // A whole agent on an API and a machine in memory and on virtual time, for tests.
 import { crdOf, kinds, labels, type NodeTwin, type TelemetryProfile } from "../../core/api/index.ts";
+import type { Catalogue } from "../../core/inventory/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
@@ -18,6 +19,8 @@ import { createLogger } from "../../platform/log/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { agentConfig } from "./config.ts";
 import { FakeMachine } from "./fake-machine.ts";
+import type { FixtureHost } from "./fixture-host.ts";
+import { openHost } from "./host-machine.ts";
 import { runAgent } from "./start.ts";
 
 export interface Write {
@@ -85,6 +88,8 @@ export class Trial {
   readonly operator = this.client("joulie-operator");
   readonly machine = new FakeMachine(this.clock);
   readonly disk = new TrialDisk();
+  /** A tree of files to run on in place of the machine, through the backends of the product. */
+  fixture: FixtureHost | undefined;
   readonly #agents: Agent[] = [];
 
   client(fieldManager: string): KubeClient {
@@ -221,7 +226,10 @@ export class Agent {
       ioClock: clock,
       random: seededRandom(10),
       log,
-      openHost: async () => trial.machine,
+      openHost: async (catalogue: Catalogue) =>
+        trial.fixture === undefined
+          ? trial.machine
+          : openHost(parsed.value.values, trial.fixture, clock, catalogue, { hsmp: { path: "/nonexistent/hsmp" } }),
       journalFiles: trial.disk,
     };
     this.done = runAgent(parsed.value.values, world, this.#stop.signal);

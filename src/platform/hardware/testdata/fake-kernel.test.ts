@@ -40,13 +40,23 @@ describe("the fake kernel does what the real one does", () => {
     const host = new FakeHost(sapphireRapids);
     emulateRapl(host);
     for (const text of ["12.5", "-1", "", "abc", "0x10"]) expect(codeOf(() => host.write(LIMIT, text))).toBe("EINVAL");
-    host.write(ENABLED, "0");
+    host.writeAsAnother(ENABLED, "0");
     expect(host.read(ENABLED)).toBe("0");
     emulateRapl(host, { locked: true });
     expect(codeOf(() => host.write(LIMIT, "350000000"))).toBe("ENODATA");
-    expect(codeOf(() => host.write(ENABLED, "1"))).toBe("ENOSYS");
+    expect(codeOf(() => host.writeAsAnother(ENABLED, "1"))).toBe("ENOSYS");
     expect(host.read(LIMIT)).toBe("350000000");
     expect(codeOf(() => host.read(`${zonePath("intel-rapl:1")}/constraint_0_max_power_uw`))).toBe("ENODATA");
+  });
+
+  it("RAPL switches the clamp and the short-term limit together with `enabled`", () => {
+    const host = new FakeHost(sapphireRapids);
+    const bits = emulateRapl(host).get(zonePath("intel-rapl:0"));
+    expect(bits).toEqual({ clamp: true, shortTerm: true });
+    host.writeAsAnother(ENABLED, "0");
+    expect(bits).toEqual({ clamp: false, shortTerm: false });
+    host.writeAsAnother(ENABLED, "1");
+    expect(bits).toEqual({ clamp: true, shortTerm: true });
   });
 
   it("HSMP keeps whole milliwatts, or what its firmware likes", () => {

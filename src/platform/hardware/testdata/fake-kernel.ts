@@ -1,6 +1,7 @@
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { errno, type FakeHost } from "../fake-host.ts";
+import { HostFileError } from "../host-error.ts";
 
 // What the kernel does with what is written to its files, as its drivers do it.
 
@@ -15,8 +16,19 @@ interface RaplKernel {
   readonly locked?: boolean;
 }
 
-/** intel_rapl: limits go into 15 bits of 1/8 W, whatever does not fit. */
-export function emulateRapl(host: FakeHost, { locked = false }: RaplKernel = {}): void {
+/** The bits of a zone's register that no file shows. */
+interface HiddenBits {
+  clamp: boolean;
+  /** The short-term limit's own enable bit. */
+  shortTerm: boolean;
+}
+
+/**
+ * intel_rapl: limits go into 15 bits of 1/8 W, whatever does not fit. Writing `enabled` also sets or clears the clamp and the
+ * short-term limit (set_floor_freq_default). Returns those bits by the zone's folder; firmware has set both.
+ */
+export function emulateRapl(host: FakeHost, { locked = false }: RaplKernel = {}): ReadonlyMap<string, HiddenBits> {
+  const bits = new Map<string, HiddenBits>();
   for (const path of host.find(/:[\da-f]+\/constraint_\d_power_limit_uw$/)) {
     host.on(path, {
       write: (text) => {
@@ -27,14 +39,18 @@ export function emulateRapl(host: FakeHost, { locked = false }: RaplKernel = {})
     });
   }
   for (const path of host.find(/:[\da-f]+\/enabled$/)) {
+    const hidden: HiddenBits = { clamp: true, shortTerm: true };
+    bits.set(path.replace("/enabled", ""), hidden);
     host.on(path, {
       write: (text) => {
         const value = parsed(text);
         if (locked) throw errno("ENOSYS");
+        hidden.clamp = hidden.shortTerm = value !== 0;
         return value === 0 ? "0" : "1";
       },
     });
   }
+  return bits;
 }
 
 /** hsmp: limits are whole milliwatts, and the firmware may settle elsewhere. */
@@ -44,15 +60,21 @@ export function emulateHsmp(host: FakeHost, settle: (milliwatts: number) => numb
   }
 }
 
-/** Every write to files that match fails so: EACCES for all but root, EROFS where sysfs is mounted read-only. */
-export function refuseWrites(host: FakeHost, pattern: RegExp, code: string): void {
-  for (const path of host.find(pattern)) {
-    host.on(path, {
-      write: () => {
-        throw errno(code);
-      },
-    });
-  }
+/** What the kernel refuses when a file is opened, whatever would be written: `access` finds it. */
+const REFUSED_AT_OPEN: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
+
+/** Every write to files that match fails so: EACCES for all but root, EROFS where sysfs is mounted read-only. Returns how to end it. */
+export function refuseWrites(host: FakeHost, pattern: RegExp, code: string): () => void {
+  const ends = host.find(pattern).map((path) => {
+    const refuse = (): never => {
+      // The host's files name the mount.
+      throw code === "EROFS" ? new HostFileError(code, `${host.root}/${path}`, "write", host.root) : errno(code);
+    };
+    return host.on(path, { write: refuse, ...(REFUSED_AT_OPEN.has(code) && { access: refuse }) });
+  });
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 /** Taken, and forgotten at once: a rival, or firmware that knows better. */
