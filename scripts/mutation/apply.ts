@@ -16,8 +16,9 @@ if (text !== "") {
   registerHooks({
     load: (url, context, next) => {
       const loaded = next(url, context);
-      if (!url.startsWith("file:") || fileURLToPath(url) !== file || loaded.source == null) return loaded;
-      const source = Buffer.from(loaded.source as Uint8Array).toString();
+      if (!url.startsWith("file:") || fileURLToPath(url) !== file || !(loaded.source instanceof Uint8Array))
+        return loaded;
+      const source = Buffer.from(loaded.source).toString();
       return { ...loaded, source: source.slice(0, start) + replacement + source.slice(end) };
     },
   });

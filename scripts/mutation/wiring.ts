@@ -22,8 +22,9 @@ export async function mutateWiring(named: readonly string[]): Promise<number> {
   const chosen = programs.filter(({ name }) => only.length === 0 || only.includes(name));
   const mutants: NumberedMutant[] = [];
   let [killed, survived] = [0, 0];
-  for (const { name: program, config, actions = [] } of chosen) {
-    const configs = await Promise.all([config(), ...actions.map(async (action) => action.config())]);
+  for (const one of chosen) {
+    const program = one.name;
+    const configs = await Promise.all([one, ...(one.actions ?? [])].map(async (each) => each.config()));
     const reads = mutantsOf(program, configs);
     for (const variable of new Set(configs.flatMap(variableNames))) {
       if (variables.length > 0 && !variables.includes(variable)) continue;
@@ -76,10 +77,13 @@ class WiringTests {
     process.env["NODE_OPTIONS"] = `--import=${join(import.meta.dirname, "apply.ts")}`;
     const byFile = Map.groupBy(mutants, ({ file }) => file);
     const transform = (text: string, id: string): string | undefined => {
-      const own = byFile
-        .get(id)
-        ?.map((mutant) => ({ ...mutant, condition: `globalThis.joulieMutant === ${mutant.id}` }));
-      return own && withMutants(text, own);
+      // What all programs share has a mutant for each of them at one place.
+      const places = Map.groupBy(byFile.get(id) ?? [], ({ start }) => start);
+      const own = Array.from(places.values(), (here) => ({
+        ...(here[0] as Mutant),
+        condition: `[${here.map((mutant) => mutant.id).join(", ")}].includes(globalThis.joulieMutant)`,
+      }));
+      return own.length === 0 ? undefined : withMutants(text, own);
     };
     const vitest = await createVitest(
       {
@@ -105,16 +109,19 @@ class WiringTests {
     else this.#vitest.setGlobalTestNamePattern(new RegExp(`\\b${mutant.variable} has an effect$`));
     const all = await this.#vitest.globTestSpecifications();
     const own = all.filter(({ moduleId }) => new RegExp(`/${program}(?:-\\w+)?\\.test\\.ts$`).test(moduleId));
-    const { testModules: remembered, unhandledErrors } = await this.#vitest.runTestSpecifications(own);
+    const { testModules: remembered } = await this.#vitest.runTestSpecifications(own);
     // It remembers those of earlier runs, too.
     const testModules = remembered.filter(({ moduleId }) => own.some((one) => one.moduleId === moduleId));
     const ran = testModules
       .flatMap(({ children }) => [...children.allTests()])
-      .filter((test) => test.ok() === false || test.result().state === "passed");
-    const failures = [...testModules.flatMap(failuresOf), ...unhandledErrors.map(String)];
-    if (ran.length === 0)
-      throw new Error(`test/wiring/${program} ran no test of ${mutant?.variable}: ${failures.join("; ")}`);
-    return failures;
+      .filter((test) => ["passed", "failed"].includes(test.result().state));
+    if (ran.length === 0) {
+      const why = testModules.flatMap((module) => module.errors().map(({ message }) => message)).join("; ");
+      throw new Error(
+        `test/wiring/${program} ran no test${mutant === undefined ? "" : ` of ${mutant.variable}`}: ${why}`,
+      );
+    }
+    return testModules.flatMap(failuresOf);
   }
 
   async close(): Promise<void> {

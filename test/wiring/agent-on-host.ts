@@ -144,7 +144,7 @@ export const onHost = async (variables: Texts): Promise<unknown> =>
   );
 
 /** What is said of NVML. */
-export function nvmlOf(text: string, here: string, there: string): string {
+function nvmlOf(text: string, here: string, there: string): string {
   const [said = "nothing"] = /NVML is not used|NVML's library \S+/.exec(text) ?? [];
   return said.replace(here, HERE).replace(there, THERE);
 }
@@ -166,7 +166,7 @@ export const probed = async (variables: Texts): Promise<unknown> =>
       stdout += text;
     });
     const nvml = nvmlOf(stdout, here, there);
-    if (!stdout.startsWith("{")) return { heading: /.*would set$/m.exec(stdout)?.[0].replaceAll(/\u001b\[\d+m/g, "") };
+    if (!stdout.startsWith("{")) return { heading: /Power caps, .*would set/.exec(stdout)?.[0] };
     const { cpu, backends, throttle } = JSON.parse(stdout) as Probe;
     const wouldSet = backends.flatMap(({ name, boards }) => boards.map((board) => `${name} ${board.wouldSet}`));
     return { cpu: `${cpu.model}, ${cpu.catalogue}`, wouldSet, lowest: throttle.lowestKHz, nvml };

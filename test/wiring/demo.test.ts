@@ -25,7 +25,7 @@ async function played({ LOG_LEVEL, ...variables }: Texts): Promise<unknown> {
     const users = [{ name, user: { token: "s3cret" } }];
     await writeFile(join(folder, "kubeconfig"), JSON.stringify({ "current-context": name, clusters, users, contexts }));
     const flags = { NODES: "3", DURATION: "1s", JSON: "true", ...variables };
-    const args = Object.entries(flags).map(([flag, text = ""]) => `${flagOf(flag)}=${text.replace(FOLDER, folder)}`);
+    const args = Object.entries(flags).map(([flag, text]) => `${flagOf(flag)}=${text.replace(FOLDER, folder)}`);
     const { stdout, stderr } = await runJoulie(["demo", ...args], { TMPDIR: folder, LOG_LEVEL });
     const json = stdout.startsWith("{") ? (JSON.parse(stdout) as Summary) : undefined;
     const people = flags.JSON === "true" ? stderr : stdout;

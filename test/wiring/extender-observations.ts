@@ -1,7 +1,8 @@
 // What an extender answers, as the table of its variables looks at it: each starts a whole extender on an API in memory.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";

@@ -12,10 +12,10 @@ export async function servePrometheus(
   queries: (query: string) => readonly Sample[],
   pages: (path: string) => unknown = () => undefined,
 ) {
-  let busy = 0;
+  const requests = { open: 0 };
   const server = createServer((request, response) => {
-    busy++;
-    response.on("close", () => busy--);
+    requests.open++;
+    response.on("close", () => requests.open--);
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
@@ -37,7 +37,7 @@ export async function servePrometheus(
     /** Until every request that is on its way was answered: virtual time does not wait for sockets. */
     idle: async (): Promise<void> => {
       do await systemClock.sleep(milliseconds(1));
-      while (busy > 0);
+      while (requests.open > 0);
     },
     close: async (): Promise<void> => {
       server.closeAllConnections();

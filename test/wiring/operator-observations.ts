@@ -67,7 +67,9 @@ export const classes = async (variables: Texts): Promise<string> =>
       await performancePods(trial, 12);
     },
     async ({ trial }) => {
-      const profiles = await Promise.all([..."abcdefghij"].map(async (name) => (await trial.twin(name)).spec.profile));
+      const profiles = await Promise.all(
+        Array.from("abcdefghij", async (name) => (await trial.twin(name)).spec.profile),
+      );
       const performance = profiles.filter((profile) => profile === "performance").length;
       return `${performance} performance, ${profiles.length - performance} eco`;
     },

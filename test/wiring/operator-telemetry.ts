@@ -28,9 +28,9 @@ interface Scene {
   /** Everything the server was asked. */
   readonly asked: string[];
   /** In steps, since figures come over real sockets. */
-  pass(seconds: number, step?: number): Promise<void>;
+  readonly pass: (seconds: number, step?: number) => Promise<void>;
   /** From now on no endpoint of a node answers. */
-  silence(): void;
+  readonly silence: () => void;
 }
 
 /** Node a in zone north and rack r1, and beside it node b, which no meter knows. */

@@ -20,7 +20,7 @@ async function printed(variables: Texts): Promise<unknown> {
   try {
     await writeFile(join(folder, "jobs.csv"), JOBS);
     const texts = { NODES: "5", HOURS: "0.5", JSON: "true", ...variables };
-    const own = Object.entries(texts).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
+    const own = Object.entries(texts).map(([name, text]) => [name, text.replace(FOLDER, folder)]);
     let out = "";
     const config = configured(simulateConfig, Object.fromEntries(own) as Texts);
     await simulate(config, {

@@ -33,11 +33,11 @@ export async function runJoulie(
   const env = { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), ...variables };
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
-  let told = false;
+  const stop = { asked: false };
   // Once: a second signal ends a program at once.
   const look = (): void => {
-    if (told || !until(stdout + stderr)) return;
-    told = true;
+    if (stop.asked || !until(stdout + stderr)) return;
+    stop.asked = true;
     child.kill("SIGTERM");
   };
   child.stdout.on("data", (chunk: Buffer) => {
@@ -51,11 +51,11 @@ export async function runJoulie(
   const ended = new AbortController();
   // Not every condition comes with a line of output.
   void (async () => {
-    for (let waited = 0; waited < LONGEST && !told; waited += 100) {
+    for (let waited = 0; waited < LONGEST && !stop.asked; waited += 100) {
       await systemClock.sleep(milliseconds(100), ended.signal);
       look();
     }
-    if (told) await systemClock.sleep(ENDING, ended.signal);
+    if (stop.asked) await systemClock.sleep(ENDING, ended.signal);
     child.kill("SIGKILL");
   })().catch(() => undefined);
   return new Promise((resolve, reject) => {

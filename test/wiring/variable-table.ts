@@ -4,7 +4,7 @@ import type * as z from "zod";
 import { type ConfigSchema, parseConfig, type Texts, variableNames } from "../../src/platform/config/index.ts";
 
 /** Starts the program with these variables, and gives what it then does, in few words. */
-export type Observation = (variables: Texts) => Promise<unknown>;
+type Observation = (variables: Texts) => Promise<unknown>;
 
 export interface Row {
   readonly value: string;
@@ -47,30 +47,23 @@ export function describeVariables(program: string, config: ConfigSchema, table: 
           observed(observe, beside),
           observed(observe, { ...beside, [name]: value }),
         ]);
-        if (process.env["SHOW"]) {
-          console.log(name, JSON.stringify(without), JSON.stringify(obeyed));
-          continue;
-        }
-        if (process.env["SHOW"]) {
-          console.log(name, JSON.stringify(without), JSON.stringify(obeyed));
-          continue;
-        }
-        matches(without, byDefault, `without ${name}`);
-        matches(obeyed, changed, `${name}=${value}`);
+        expect({ [`without ${name}`]: without }).toEqual({ [`without ${name}`]: expected(byDefault) });
+        expect({ [`${name}=${value}`]: obeyed }).toEqual({ [`${name}=${value}`]: expected(changed) });
       }
     });
   });
 }
 
+const containing = (members: object): unknown => expect.objectContaining(members);
+
 /** Of an object that is observed a row names the members that matter to it. */
-function matches(seen: unknown, expected: unknown, when: string): void {
-  const isObject = typeof expected === "object" && expected !== null && !Array.isArray(expected);
-  if (isObject) expect(seen, when).toMatchObject(expected);
-  else expect(seen, when).toEqual(expected);
+function expected(value: unknown): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? containing(value) : value;
 }
 
 /** Whatever is given by the environment or as a flag. */
-export function parsedTexts<Config extends ConfigSchema>(config: Config, texts: Texts) {
+function parsedTexts<Config extends ConfigSchema>(config: Config, texts: Texts) {
   const flags = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
   return parseConfig(config, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
 }

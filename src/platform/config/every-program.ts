@@ -18,7 +18,8 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Send a kubeconfig's token or password over http:// as well; loopback needs no permission.",
   }),
   POD_NAME: objectName({
-    about: "The name of the pod this runs in, from the downward API; it names the leader and the shard, and marks log lines.",
+    about:
+      "The name of the pod this runs in, from the downward API; it names the leader and the shard, and marks log lines.",
   }),
   POD_NAMESPACE: objectName({
     default: "joulie-system",
