@@ -120,6 +120,24 @@ describe("a cap is a promise", () => {
     expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
   });
 
+  it("a rival of one package is left the field though another package cannot be capped", async () => {
+    const { rapl, throttle } = trial.machine;
+    throttle.absent = "no cpufreq";
+    rapl.change("package-1", { locked: "locked by firmware" });
+    trial.start();
+    await trial.pass(2);
+    for (let round = 0; round < 10; round++) {
+      rapl.limits.set("package-0", 350);
+      await trial.pass(20);
+    }
+    expect(rapl.writes.filter((what) => what === "cap package-0 200")).toHaveLength(6);
+    expect(rapl.limits.get("package-0")).toBe(350);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("blocked");
+    expect(told?.message).toContain("another program keeps raising the limit of package-0");
+    expect(told?.message).toContain("package-1: locked by firmware");
+  });
+
   it("a rival of the throttle is named and overruled, and in the end left the field", async () => {
     const { throttle } = trial.machine;
     trial.machine.rapl.absent = "no RAPL";
