@@ -80,6 +80,24 @@ it("X-62 connections that completed requests before have room of their own", asy
   expect(budget.enterNow(proven(25))).toBeDefined();
 });
 
+it("X-62 connections that completed requests before do not wait behind those that did not", async () => {
+  const budget = new ByteBudget(1600, 10);
+  await whole(budget, 1600);
+  const strangers = [budget.enter(fresh(1000), signal), budget.enter(fresh(1000), signal)];
+  const known = budget.enterNow(proven(800));
+  expect(known).toBeDefined();
+  known?.hold(800);
+  // Among themselves they keep their order, and get what one of them gives back.
+  const order: string[] = [];
+  const large = budget.enter(proven(800), signal).then(() => order.push("large"));
+  const less = budget.enter(proven(100), signal).then(() => order.push("less"));
+  expect(budget.waiting).toBe(4);
+  known?.leave();
+  await Promise.all([large, less]);
+  expect(order).toEqual(["large", "less"]);
+  expect(budget.waiting).toBe(strangers.length);
+});
+
 it("turns away who finds the line full, and what never fits", async () => {
   const budget = new ByteBudget(100, 1);
   const room = await whole(budget, 100);

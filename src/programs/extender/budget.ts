@@ -63,7 +63,7 @@ export class ByteBudget {
   enterNow(entrant: Entrant): Room | undefined {
     const { bytes } = entrant;
     if (bytes > this.#total) throw new RangeError(`${bytes} bytes are more than the whole budget of ${this.#total}`);
-    return (this.#line.length === 0 || this.#isSmall(bytes)) && this.#fits(entrant) ? this.#open(entrant) : undefined;
+    return this.#hasNobodyAhead(entrant) && this.#fits(entrant) ? this.#open(entrant) : undefined;
   }
 
   /** Resolves once the request may send its body. An abort leaves the line. */
@@ -93,6 +93,11 @@ export class ByteBudget {
 
   #isSmall(bytes: number): boolean {
     return bytes <= this.#total * SMALL_SHARE;
+  }
+
+  /** A small one waits for nobody, and one of a proven connection only for its like: both have a reserve of their own. */
+  #hasNobodyAhead({ bytes, isProven }: Entrant): boolean {
+    return this.#isSmall(bytes) || !this.#line.some((waiting) => waiting.isProven || !isProven);
   }
 
   /** Up to where a request of that size may fill the memory. */
@@ -140,10 +145,11 @@ export class ByteBudget {
 
   /** In their order; a small one goes past larger ones that still have to wait. */
   #admit(): void {
-    let larger = false;
+    const isHeldUp = { proven: false, other: false };
     for (const waiting of this.#line.slice()) {
-      if ((larger && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
-        larger = true;
+      const standing = waiting.isProven ? "proven" : "other";
+      if ((isHeldUp[standing] && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
+        isHeldUp[standing] = true;
         continue;
       }
       this.#line.splice(this.#line.indexOf(waiting), 1);
