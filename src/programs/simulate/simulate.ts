@@ -72,11 +72,12 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
 
 /** Seed by seed, so that an arm's run and the one it is held against follow each other. */
 function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly Run[] {
+  const { SEED: first, SEEDS: seeds } = config;
   const contenders = contendersIn(config) ?? [];
   const runs: Run[] = [];
-  const all = contenders.length * config.SEEDS;
-  for (let index = 0; index < config.SEEDS; index++) {
-    const seed = config.SEED + index;
+  const all = contenders.length * seeds;
+  for (let index = 0; index < seeds; index++) {
+    const seed = first + index;
     const trace = experiment.traceOf(seed);
     for (const contender of contenders) {
       const what = `${nameOf(contender)}, seed ${seed}`;
