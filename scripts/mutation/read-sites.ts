@@ -45,7 +45,7 @@ function hardCodedDefaults(config: ConfigSchema): Map<string, string> {
   if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
   const { values } = parsed.value;
   const code = (value: unknown): string => {
-    if (typeof value === "string" && value.startsWith("/")) return '"/nonexistent/joulie-mutant"';
+    if (typeof value === "string" && value.startsWith("/")) return '"/dev/null/joulie-mutant"';
     if (typeof value === "object" && value !== null && "port" in value) return '{ host: "127.0.0.1", port: 0 }';
     return JSON.stringify(value) ?? "undefined";
   };

@@ -7,10 +7,9 @@ import { describeVariables, type VariableTable } from "./variable-table.ts";
 const { FOLDER, FREE, SECURE, SERVICE } = seen;
 const everyProgram = everyProgramRows("agent", {
   NODE_NAME: "a",
-  STATE_DIR: "/nonexistent/joulie",
   // Never the machine that the test runs on.
-  HOST_SYS_ROOT: "/nonexistent/sys",
-  HOST_PROC_ROOT: "/nonexistent/proc",
+  HOST_SYS_ROOT: "/dev/null/sys",
+  HOST_PROC_ROOT: "/dev/null/proc",
 });
 const pool = { AGENT_MODE: "pool" };
 const cpuOverHttp = {

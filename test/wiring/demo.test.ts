@@ -149,8 +149,8 @@ const table: VariableTable = {
   ],
   KUBECONFIG: {
     ...play,
-    value: "/nonexistent/kubeconfig",
-    changed: { starting: "starting 3 simulated nodes by /nonexistent/kubeconfig" },
+    value: "/dev/null/kubeconfig",
+    changed: { starting: "starting 3 simulated nodes by /dev/null/kubeconfig" },
   },
   KUBE_ALLOW_INSECURE_TOKEN: {
     ...play,

@@ -101,10 +101,13 @@ export function everyProgramRows(program: string, variables: Texts = {}) {
     known.set(key, run);
     return (await run).trim().split("\n")[0] ?? "";
   };
-  const untilAsked = async ({ api, kubeconfig }: Plane, own: Texts): Promise<Ended & { asked: boolean }> => {
+  const untilAsked = async ({ api, kubeconfig, folder }: Plane, own: Texts): Promise<Ended & { asked: boolean }> => {
     let asked = false;
     api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
-    return { ...(await runJoulie([program], { KUBECONFIG: kubeconfig, ...own }, () => asked)), asked };
+    return {
+      ...(await runJoulie([program], { KUBECONFIG: kubeconfig, STATE_DIR: folder, ...own }, () => asked)),
+      asked,
+    };
   };
   const isJson = async (more: Texts): Promise<boolean> => (await firstWords(more)).startsWith("{");
   const isSaid = async (more: Texts): Promise<boolean> => (await firstWords(more)) !== "";
@@ -121,7 +124,11 @@ export function everyProgramRows(program: string, variables: Texts = {}) {
       const file = join(folder, "insecure");
       await writeFile(file, JSON.stringify({ "current-context": name, clusters, users, contexts }));
       const isServing = (output: string) => output.includes('"url":');
-      const { stdout, stderr } = await runJoulie([program], { ...env, ...more, KUBECONFIG: file }, isServing);
+      const { stdout, stderr } = await runJoulie(
+        [program],
+        { ...env, STATE_DIR: folder, ...more, KUBECONFIG: file },
+        isServing,
+      );
       const said = stdout + stderr;
       return isServing(said) ? "starts" : /KUBE_ALLOW_INSECURE_TOKEN/.test(said) ? "refused" : said;
     });
