@@ -91,7 +91,7 @@ describe("joulie simulate in drop mode", () => {
 
   it("SCH-58 lasts as long as the published table where nothing else is asked for, and the guide gives the command", () => {
     expect(dropExperiment({}).conditions).toEqual({ nodes: 2500, hours: 8 });
-    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/simulator.md"), "utf8");
+    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/experiments.md"), "utf8");
     expect(guide).toContain("joulie simulate --mode drop --compare most,least,shipped --seeds 8\n");
   });
 
