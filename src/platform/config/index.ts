@@ -1,5 +1,5 @@
 export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
-export { debugEndpoints, everyProgram } from "./every-program.ts";
+export { debugEndpoints, everyProgram, loggerOf } from "./every-program.ts";
 export * from "./kinds.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
