@@ -60,8 +60,11 @@ function tables(): string {
   ];
   const clocks = ["Static share s", "Slowest clock", "Voltage floor", "Floor reached at", "Load curve"];
   const parts = [
+    "### CPUs",
     table(["CPUs", ...clocks], CPU_CLASSES.map(classRow)),
+    "### GPUs",
     table(["GPUs", ...clocks], GPU_CLASSES.map(classRow)),
+    "### Work",
     table(
       ["Work", "CPU load", "CPU share", "GPU load", "GPU share"],
       Object.values(WORK_KINDS).map((kind) => [
@@ -72,6 +75,7 @@ function tables(): string {
         cell(kind.gpuShare),
       ]),
     ),
+    "### Heat of a node",
     table(
       ["Heat", "Value"],
       Object.entries(THERMAL_FIGURES).map(([name, figure]) => [
@@ -79,6 +83,7 @@ function tables(): string {
         cell(figure),
       ]),
     ),
+    "### Facility figures",
     table(
       ["Facility", "Value"],
       Object.entries(FACILITY_FIGURES).map(([name, figure]) => [
@@ -88,7 +93,7 @@ function tables(): string {
     ),
   ];
   const list = sources.map(({ title, where }, index) => `${index + 1}. ${title} (${where})`).join("\n");
-  return [...parts, list].join("\n\n");
+  return [...parts, "### Sources", list].join("\n\n");
 }
 
 describe("docs/guides/model.md", () => {
