@@ -93,6 +93,8 @@ class WiringTests {
         setupFiles: [join(import.meta.dirname, "activate.ts")],
         watch: false,
         isolate: false,
+        // On disk it would outlive this run, mutants and all.
+        fsModuleCache: false,
         maxWorkers: 1,
         reporters: [{}],
         testTimeout: 30_000,
