@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { twins, world } from "./test-world.ts";
+import { twins, world } from "./testing/api-harness.ts";
 
 const nodes = "/api/v1/nodes";
 const merge = { "content-type": "application/merge-patch+json" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { crdOf, nodeTwinKind } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { crdPath, pod, pods, twin, twins, world } from "./test-world.ts";
+import { crdPath, pod, pods, twin, twins, world } from "./testing/api-harness.ts";
 
 const HOUR = milliseconds(3_600_000);
 

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
+import { cleanUp, cleanups, nodeOf, scheduledCondition, world } from "../testing/scheduler-harness.ts";
 import { Extender, type ExtenderConfig } from "./extender.ts";
-import { cleanUp, cleanups, nodeOf, scheduledCondition, world } from "./test-world.ts";
 
 afterEach(cleanUp);
 

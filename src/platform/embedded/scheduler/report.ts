@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock/index.ts";
 import { type EventRecorder, type KubeClient, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
-import { timestamp } from "../kube-object.ts";
+import { timestamp } from "../storage/kube-object.ts";
 import type { PodView } from "./cluster-view.ts";
 
 const MANAGER = "embedded-scheduler";

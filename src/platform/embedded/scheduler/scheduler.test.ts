@@ -4,10 +4,10 @@ import { systemClock, VirtualClock } from "../../clock/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
+import { cleanUp, eventually, log, nodeOf, scheduledCondition, world } from "../testing/scheduler-harness.ts";
 import type { NodeView } from "./cluster-view.ts";
 import { Extender, type FilterResult } from "./extender.ts";
 import { Scheduler } from "./scheduler.ts";
-import { cleanUp, eventually, log, nodeOf, scheduledCondition, world } from "./test-world.ts";
 
 afterEach(cleanUp);
 

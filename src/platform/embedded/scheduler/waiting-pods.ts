@@ -1,6 +1,6 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
-import { equal } from "../json.ts";
+import { equal } from "../storage/json.ts";
 import type { PodView } from "./cluster-view.ts";
 
 const FIRST_BACKOFF = 1000;

@@ -1,0 +1,97 @@
+import { parse as parseYaml } from "yaml";
+import type { ApiRequest } from "../../kube/index.ts";
+import { DEEPEST, everyNumberIsFinite, type Fields, isDeeperThan, isFields, mayOverflow } from "../storage/json.ts";
+import type { WriteOptions } from "../write/admission.ts";
+import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
+
+/** Kubernetes' own limit of a request's body. */
+export const LARGEST_BODY = 3 * 1024 * 1024;
+
+/** A request taken apart. */
+export interface Asked {
+  readonly method: ApiRequest["method"];
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export function askedOf({ method, path, headers = {}, body = "" }: ApiRequest): Asked {
+  const mark = path.indexOf("?");
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  if (Buffer.byteLength(body) > LARGEST_BODY) throw tooLarge(LARGEST_BODY);
+  return {
+    method,
+    path: mark === -1 ? path : path.slice(0, mark),
+    query: new URLSearchParams(mark === -1 ? "" : path.slice(mark + 1)),
+    headers: lower,
+    body,
+  };
+}
+
+export const mediaTypeOf = ({ headers }: Asked): string =>
+  (headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
+
+/** Once through JSON: a loop of aliases and a number that is none come no further, and nothing is shared. */
+const parsedYaml = (text: string): unknown =>
+  JSON.parse(
+    JSON.stringify(parseYaml(text), (_key, value: unknown) => {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError("a number is out of range");
+      return value;
+    }),
+  );
+
+function parsed(text: string, yaml: boolean): unknown {
+  let value: unknown;
+  try {
+    value = yaml && !text.trimStart().startsWith("{") ? parsedYaml(text) : JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`couldn't read the body: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (isDeeperThan(DEEPEST, value)) throw badRequest(`couldn't read the body: exceeded max depth of ${DEEPEST}`);
+  if (mayOverflow(text) && !everyNumberIsFinite(value))
+    throw badRequest("couldn't read the body: a number is out of range");
+  return value;
+}
+
+/** The body of a patch: whatever its media type allows. */
+export const patchBody = (asked: Asked): unknown => parsed(asked.body, mediaTypeOf(asked).endsWith("+yaml"));
+
+/** The body as an object. */
+export function objectBody(asked: Asked): Fields {
+  const mediaType = mediaTypeOf(asked);
+  if (!["application/json", "application/yaml"].includes(mediaType)) {
+    throw unsupportedMediaType(["application/json", "application/yaml"]);
+  }
+  const value = parsed(asked.body, mediaType === "application/yaml");
+  if (!isFields(value)) throw badRequest("the body of the request is no object");
+  return value;
+}
+
+/** A body that may be left out. */
+export const optionalBody = (asked: Asked): Fields => (asked.body.trim() === "" ? {} : objectBody(asked));
+
+export function isDryRun(query: URLSearchParams): boolean {
+  const values = query.getAll("dryRun").filter((value) => value !== "");
+  const odd = values.find((value) => value !== "All");
+  if (odd !== undefined) throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(odd)}: supported values: "All"`);
+  return values.length > 0;
+}
+
+const levels = ["Strict", "Warn", "Ignore"] as const;
+
+/** Who writes: the field manager named, else the program in the User-Agent. An apply has to name one. */
+export function writeOptionsOf(
+  { query, headers }: Asked,
+  subresource: string | undefined,
+  apply: boolean,
+): WriteOptions {
+  const agent = (headers["user-agent"] ?? "").split("/")[0] || "unknown";
+  const level = query.get("fieldValidation") ?? "Warn";
+  return {
+    manager: query.get("fieldManager") ?? (apply ? "" : agent),
+    dryRun: isDryRun(query),
+    fieldValidation: levels.find((one) => one === level) ?? "Warn",
+    ...(subresource === "status" ? { subresource } : {}),
+  };
+}

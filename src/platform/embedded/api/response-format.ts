@@ -1,0 +1,69 @@
+import type { Instant } from "../../../core/units/index.ts";
+import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import type { Fields } from "../storage/json.ts";
+import type { Stored } from "../storage/stored-object.ts";
+import { tableOf } from "./table.ts";
+
+/** The form a client wants objects in. */
+export interface Form {
+  readonly table: boolean;
+  readonly includeObject: string;
+}
+
+/** Which of the forms a client accepts comes first; kubectl asks for a Table and takes plain JSON too. */
+export function formOf(accept: string | undefined, query: URLSearchParams): Form {
+  const includeObject = query.get("includeObject") ?? "Metadata";
+  for (const type of (accept ?? "").split(",")) {
+    const parameters = type.split(";").map((part) => part.trim());
+    if (parameters.includes("as=Table")) return { table: parameters.includes("v=v1"), includeObject };
+    if (parameters.length === 1 && parameters[0] === "application/json") break;
+  }
+  return { table: false, includeObject };
+}
+
+const shownObject = ({ view }: ServedResource, { object }: Stored) => view?.shown(object) ?? object;
+
+/** One object as text, from its cached JSON where it has no other face. */
+export const objectText = (resource: ServedResource, stored: Stored): string =>
+  resource.view === undefined ? stored.json() : JSON.stringify(resource.view.shown(stored.object));
+
+/** An item of a list. As in Kubernetes, built-in kinds leave out what the list says already. */
+function itemText(resource: ServedResource, stored: Stored): string {
+  const text = objectText(resource, stored);
+  if (resource.custom) return text;
+  const prefix = `{"kind":${JSON.stringify(resource.kind)},"apiVersion":${JSON.stringify(apiVersionOf(resource))},`;
+  return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
+}
+
+export interface ListMetadata {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+const ITEMS_PER_PART = 500;
+
+/** A list's text in parts, so that thousands of objects never become one string. */
+export function* listText(
+  resource: ServedResource,
+  items: readonly Stored[],
+  metadata: ListMetadata,
+): Generator<string> {
+  const head = { kind: resource.listKind, apiVersion: apiVersionOf(resource), metadata };
+  yield `${JSON.stringify(head).slice(0, -1)},"items":[`;
+  for (let start = 0; start < items.length; start += ITEMS_PER_PART) {
+    const part = items.slice(start, start + ITEMS_PER_PART).map((item) => itemText(resource, item));
+    yield (start === 0 ? "" : ",") + part.join(",");
+  }
+  yield "]}\n";
+}
+
+export function tableText(
+  resource: ServedResource,
+  items: readonly Stored[],
+  now: Instant,
+  options: { readonly listMetadata: Fields; readonly includeObject: string; readonly withColumns: boolean },
+): string {
+  const objects = items.map((item) => shownObject(resource, item));
+  return JSON.stringify(tableOf(objects, resource.columns, now, options));
+}

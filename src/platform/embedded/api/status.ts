@@ -1,0 +1,144 @@
+import type { Fields } from "../storage/json.ts";
+
+/** One thing wrong with one field, in the words of Kubernetes' field errors. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly reason:
+    | "FieldValueRequired"
+    | "FieldValueInvalid"
+    | "FieldValueNotSupported"
+    | "FieldValueDuplicate"
+    | "FieldValueForbidden"
+    | "FieldValueTooLong"
+    | "FieldValueTooMany"
+    | "FieldManagerConflict";
+  readonly message: string;
+}
+
+interface Details {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly FieldProblem[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** What an error is about: the resource's group and plural, as Kubernetes names it in its messages. */
+export interface Subject {
+  readonly group: string;
+  readonly plural: string;
+}
+
+const qualified = ({ group, plural }: Subject): string => (group === "" ? plural : `${plural}.${group}`);
+
+/** A Kubernetes `Status` that says no. */
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly details: Details | undefined;
+
+  constructor(code: number, reason: string, message: string, details?: Details) {
+    super(message);
+    this.name = "StatusError";
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  get status(): Fields {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: this.message,
+      reason: this.reason,
+      ...(this.details === undefined ? {} : { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+const detailsOf = (subject: Subject, name: string): Details => ({
+  name,
+  ...(subject.group === "" ? {} : { group: subject.group }),
+  kind: subject.plural,
+});
+
+export const success = (subject: Subject, name: string, uid: string): Fields => ({
+  kind: "Status",
+  apiVersion: "v1",
+  metadata: {},
+  status: "Success",
+  details: { ...detailsOf(subject, name), uid },
+});
+
+export const notFound = (subject: Subject, name: string) =>
+  new StatusError(404, "NotFound", `${qualified(subject)} "${name}" not found`, detailsOf(subject, name));
+
+export const noSuchPath = () => new StatusError(404, "NotFound", "the server could not find the requested resource");
+
+export const alreadyExists = (subject: Subject, name: string) =>
+  new StatusError(409, "AlreadyExists", `${qualified(subject)} "${name}" already exists`, detailsOf(subject, name));
+
+export const conflict = (subject: Subject, name: string, why: string) =>
+  new StatusError(
+    409,
+    "Conflict",
+    `Operation cannot be fulfilled on ${qualified(subject)} "${name}": ${why}`,
+    detailsOf(subject, name),
+  );
+
+export const modified = (subject: Subject, name: string) =>
+  conflict(
+    subject,
+    name,
+    "the object has been modified; please apply your changes to the latest version and try again",
+  );
+
+export const forbidden = (subject: Subject, name: string, why: string) =>
+  new StatusError(403, "Forbidden", `${qualified(subject)} "${name}" is forbidden: ${why}`, detailsOf(subject, name));
+
+export const badRequest = (message: string) => new StatusError(400, "BadRequest", message);
+
+export const methodNotAllowed = () =>
+  new StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+
+export const unsupportedMediaType = (known: readonly string[]) =>
+  new StatusError(
+    415,
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${known.join(", ")}`,
+  );
+
+export const expired = (message: string) => new StatusError(410, "Expired", message);
+
+export const unauthorized = () => new StatusError(401, "Unauthorized", "Unauthorized");
+
+export const tooLarge = (limit: number) =>
+  new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
+
+export function invalid(
+  of: { readonly group: string; readonly kind: string },
+  name: string,
+  problems: readonly FieldProblem[],
+): StatusError {
+  const lines = problems.map(({ field, message }) => `${field}: ${message}`);
+  const all = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
+  const kind = of.group === "" ? of.kind : `${of.kind}.${of.group}`;
+  return new StatusError(422, "Invalid", `${kind} "${name}" is invalid: ${all}`, {
+    name,
+    ...(of.group === "" ? {} : { group: of.group }),
+    kind: of.kind,
+    causes: problems,
+  });
+}
+
+export function applyConflict(causes: readonly FieldProblem[]): StatusError {
+  const shown = causes.map(({ field, message }) => `${message}: ${field}`);
+  const word = causes.length === 1 ? "conflict" : "conflicts";
+  return new StatusError(409, "Conflict", `Apply failed with ${causes.length} ${word}: ${shown.join("; ")}`, {
+    causes,
+  });
+}

@@ -1,0 +1,184 @@
+import { milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../clock/index.ts";
+import { type Collection } from "../storage/collection.ts";
+import type { Fields } from "../storage/json.ts";
+import type { KubeObject } from "../storage/kube-object.ts";
+import { type Change, Stored } from "../storage/stored-object.ts";
+import type { Matches } from "./selectors.ts";
+
+/** Kubernetes' own pace, so that quiet watchers learn of newer resourceVersions. */
+const BOOKMARK_EVERY = milliseconds(60_000);
+/** A reader this far behind would only cost memory: its watch ends, and it starts anew. */
+const MOST_WAITING = 100_000;
+/** So that a hundred thousand events never become one string. */
+const EVENTS_PER_CHUNK = 500;
+
+/** What a watch shows of its changes. */
+export interface WatchView {
+  readonly matches: Matches | undefined;
+  /** An event's object as text. */
+  readonly shown: (stored: Stored) => string;
+  readonly bookmarks: boolean;
+  /** The object of a bookmark. */
+  readonly bookmark: (version: number, initialEventsEnd: boolean) => Fields;
+}
+
+/** An event that waits for its reader; text where it is not about an object. */
+interface Waiting {
+  readonly type: string;
+  readonly object: Stored | string;
+}
+
+/** The lines of one watch: a queue that changes fill and one reader empties. */
+export class WatchStream implements AsyncIterable<Uint8Array> {
+  readonly #view: WatchView;
+  readonly #version: () => number;
+  readonly #timers: Timer[] = [];
+  readonly #unfollow: () => void;
+  #queue: Waiting[] = [];
+  /** How many of those that wait came after the start. The state at the start is as long as it is. */
+  #behind = 0;
+  #wake: (() => void) | undefined;
+  #over = false;
+  #failure: Error | undefined;
+  #onEnd: () => void = () => undefined;
+
+  /** Without `seconds`, or with 0 as in Kubernetes, it ends when its reader leaves. */
+  constructor(
+    collection: Collection,
+    view: WatchView,
+    clock: Clock,
+    version: () => number,
+    seconds: number | undefined,
+  ) {
+    this.#view = view;
+    this.#version = version;
+    this.#unfollow = collection.follow((change) => this.#hear(change));
+    if (view.bookmarks) this.#keepMarking(clock);
+    if (seconds !== undefined && seconds > 0) {
+      const end = () => {
+        if (view.bookmarks) this.mark(false);
+        this.end();
+      };
+      this.#timers.push(clock.after(milliseconds(seconds * 1000), end, { background: true }));
+    }
+  }
+
+  onEnd(callback: () => void): void {
+    if (this.#over) callback();
+    else this.#onEnd = callback;
+  }
+
+  /** A change as this watch sees it: one that enters its selector is an addition, one that leaves it a deletion. */
+  #take({ type, current, previous, version }: Change): void {
+    const { matches } = this.#view;
+    if (matches === undefined) {
+      this.#push(type, current);
+      return;
+    }
+    const before = previous !== undefined && matches(previous.object);
+    const after = type !== "DELETED" && matches(current.object);
+    if (after) this.#push(before ? "MODIFIED" : "ADDED", current);
+    else if (before && previous !== undefined) this.#push("DELETED", at(previous, version));
+  }
+
+  /** What happened before the watch was asked for. */
+  replay(changes: readonly Change[]): void {
+    for (const change of changes) this.#take(change);
+    this.#behind = 0;
+  }
+
+  /** The state the watch starts from, however large, and a mark at its end where asked for. */
+  begin(state: readonly Stored[], marked: boolean): void {
+    for (const stored of state) this.#push("ADDED", stored);
+    if (marked) this.mark(true);
+    this.#behind = 0;
+  }
+
+  mark(initialEventsEnd: boolean): void {
+    this.#push("BOOKMARK", JSON.stringify(this.#view.bookmark(this.#version(), initialEventsEnd)));
+  }
+
+  /** An event that says why the watch is over. */
+  fail(status: Fields): void {
+    this.#push("ERROR", JSON.stringify(status));
+    this.end();
+  }
+
+  /** No more events; what waits is still read, unless the connection itself breaks. */
+  end(failure?: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#failure = failure;
+    if (failure !== undefined) this.#queue = [];
+    this.#unfollow();
+    for (const timer of this.#timers) timer.cancel();
+    this.#onEnd();
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for (;;) {
+        if (this.#failure !== undefined) throw this.#failure;
+        if (this.#queue.length > 0) yield* this.#chunks();
+        else if (this.#over) return;
+        else
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+      }
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Everything that waits now. The text is made here: an object that cannot be shown ends this watch and no other. */
+  *#chunks(): Generator<Uint8Array, void, undefined> {
+    const events = this.#queue;
+    this.#queue = [];
+    this.#behind = 0;
+    for (let start = 0; start < events.length; start += EVENTS_PER_CHUNK) {
+      if (this.#failure !== undefined) return;
+      const lines = events.slice(start, start + EVENTS_PER_CHUNK).map((event) => this.#line(event));
+      yield Buffer.from(lines.join(""));
+    }
+  }
+
+  #line({ type, object }: Waiting): string {
+    return `{"type":"${type}","object":${typeof object === "string" ? object : this.#view.shown(object)}}\n`;
+  }
+
+  /** A selector that fails ends its own watch: the write goes on, and so do the other watches. */
+  #hear(change: Change): void {
+    try {
+      this.#take(change);
+    } catch (error) {
+      this.end(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    if (this.#behind > MOST_WAITING) this.end(new Error(`a watch fell ${MOST_WAITING} events behind`));
+  }
+
+  #push(type: string, object: Stored | string): void {
+    if (this.#over) return;
+    this.#queue.push({ type, object });
+    this.#behind++;
+    this.#wake?.();
+  }
+
+  #keepMarking(clock: Clock): void {
+    const mark = () => {
+      this.mark(false);
+      this.#timers[0] = clock.after(BOOKMARK_EVERY, mark, { background: true });
+    };
+    this.#timers.push(clock.after(BOOKMARK_EVERY, mark, { background: true }));
+  }
+}
+
+/** An object as it was, at the resourceVersion of the change that took it out of the selection. */
+function at(stored: Stored, version: number): Stored {
+  const { object } = stored;
+  const moved: KubeObject = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+  return new Stored(stored.key, moved, version);
+}

@@ -1,0 +1,103 @@
+import { ageOf } from "../api/table.ts";
+import { at, type Fields, textAt } from "../storage/json.ts";
+import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import { plainSchema } from "./builtin-schemas.ts";
+import type { Column, ServedResource, View } from "./served-resource.ts";
+
+/** Fields of events.k8s.io/v1, and what the core group calls them. Everything else has one name in both. */
+const coreNames: Readonly<Record<string, string>> = {
+  regarding: "involvedObject",
+  note: "message",
+  deprecatedSource: "source",
+  deprecatedFirstTimestamp: "firstTimestamp",
+  deprecatedLastTimestamp: "lastTimestamp",
+  deprecatedCount: "count",
+  reportingController: "reportingComponent",
+};
+const newNames = Object.fromEntries(Object.entries(coreNames).map(([fresh, core]) => [core, fresh]));
+
+const renamed = (object: Fields, names: Readonly<Record<string, string>>): Fields =>
+  Object.fromEntries(
+    Object.entries(object).map(([key, value]) => [(Object.hasOwn(names, key) ? names[key] : undefined) ?? key, value]),
+  );
+
+/** Clients of the core group sort by these, as in `kubectl get events --sort-by=.lastTimestamp`; an event of events.k8s.io has none. */
+const coreTimes = (event: KubeObject): Fields => ({
+  firstTimestamp: seconds(
+    at(event, "deprecatedFirstTimestamp") ?? at(event, "eventTime") ?? event.metadata.creationTimestamp,
+  ),
+  lastTimestamp: seconds(lastSeen(event)),
+});
+
+/** The core group counts in whole seconds. */
+function seconds(time: unknown): unknown {
+  const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(at) ? time : timestamp(at);
+}
+
+const coreView: View = {
+  shown: (event) => ({ ...renamed(event, coreNames), ...coreTimes(event), apiVersion: "v1" }) as KubeObject,
+  stored: (event) => ({ ...renamed(event, newNames), apiVersion: "events.k8s.io/v1" }),
+};
+
+/** Reads a field under either of its names. */
+const either = (event: Fields, name: string): unknown => at(event, name) ?? at(event, coreNames[name] ?? name);
+
+const lastSeen = (event: KubeObject): unknown =>
+  at(event, "series", "lastObservedTime") ??
+  either(event, "deprecatedLastTimestamp") ??
+  at(event, "eventTime") ??
+  event.metadata.creationTimestamp;
+
+const regarded = (event: Fields, field: string): string => textAt(either(event, "regarding"), field);
+
+const columns: readonly Column[] = [
+  { name: "Last Seen", type: "string", cell: (event, now) => ageOf(lastSeen(event), now) },
+  { name: "Type", type: "string", cell: (event) => textAt(event, "type") },
+  { name: "Reason", type: "string", cell: (event) => textAt(event, "reason") },
+  {
+    name: "Object",
+    type: "string",
+    cell: (event) => `${regarded(event, "kind").toLowerCase()}/${regarded(event, "name")}`,
+  },
+  { name: "Message", type: "string", cell: (event) => either(event, "note") ?? "" },
+];
+
+const regardedFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+const selectableAs = (parent: string) =>
+  Object.fromEntries(
+    regardedFields.map((field) => [`${parent}.${field}`, (event: KubeObject) => regarded(event, field)]),
+  );
+const alsoSelectable = {
+  reason: (event: KubeObject) => textAt(event, "reason"),
+  type: (event: KubeObject) => textAt(event, "type"),
+  reportingController: (event: KubeObject) => textAt(event, "reportingController"),
+};
+
+export const events: ServedResource = {
+  group: "events.k8s.io",
+  version: "v1",
+  plural: "events",
+  singular: "event",
+  kind: "Event",
+  listKind: "EventList",
+  shortNames: ["ev"],
+  categories: [],
+  namespaced: true,
+  hasStatus: false,
+  custom: false,
+  storedAs: "/events",
+  schema: plainSchema,
+  counted: false,
+  overwritable: true,
+  selectable: { ...selectableAs("regarding"), ...alsoSelectable },
+  columns,
+};
+
+/** What `kubectl describe` and older clients read. */
+export const coreEvents: ServedResource = {
+  ...events,
+  group: "",
+  view: coreView,
+  selectable: { ...selectableAs("involvedObject"), ...alsoSelectable },
+};

@@ -1,0 +1,142 @@
+import { applyConflict } from "../api/status.ts";
+import type { Schema } from "../kinds/schema.ts";
+import type { Fields } from "../storage/json.ts";
+import type { ManagedFields } from "../storage/kube-object.ts";
+import { difference, type FieldTree, intersection, isEmpty, pathsOf, sameTree, union } from "./field-tree.ts";
+import { branch, compare, fieldTreeOf, mergeApplied, prunedOf, withoutBranch } from "./ownership.ts";
+
+/** Who writes, and through which door. */
+export interface Writer {
+  readonly manager: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource?: "status";
+  readonly time: string;
+}
+
+/** Fields the server keeps: nobody owns them. */
+const serverOwned: readonly (readonly string[])[] = [
+  ["f:apiVersion"],
+  ["f:kind"],
+  ["f:metadata", "f:name"],
+  ["f:metadata", "f:namespace"],
+  ["f:metadata", "f:uid"],
+  ["f:metadata", "f:resourceVersion"],
+  ["f:metadata", "f:generation"],
+  ["f:metadata", "f:creationTimestamp"],
+  ["f:metadata", "f:deletionTimestamp"],
+  ["f:metadata", "f:deletionGracePeriodSeconds"],
+  ["f:metadata", "f:selfLink"],
+  ["f:metadata", "f:managedFields"],
+];
+
+/** What of a set this door may own: status through its own, the rest through the main one. */
+function ownable(tree: FieldTree, { subresource }: Writer, hasStatus: boolean): FieldTree {
+  if (subresource === "status") return branch(tree, "f:status");
+  const free = serverOwned.reduce((rest, path) => withoutBranch(rest, ...path), tree);
+  return hasStatus ? withoutBranch(free, "f:status") : free;
+}
+
+const isEntryOf = (entry: ManagedFields, writer: Writer): boolean =>
+  entry.manager === writer.manager &&
+  entry.operation === writer.operation &&
+  entry.apiVersion === writer.apiVersion &&
+  entry.subresource === writer.subresource;
+
+/** The entries with this writer's set replaced; its time moves only when its set does. */
+function withEntry(entries: readonly ManagedFields[], writer: Writer, fields: FieldTree): ManagedFields[] {
+  const before = entries.find((entry) => isEntryOf(entry, writer));
+  const others = entries.filter((entry) => entry !== before && !isEmpty(entry.fieldsV1));
+  if (isEmpty(fields)) return others;
+  if (before !== undefined && sameTree(before.fieldsV1, fields)) {
+    return entries.filter((entry) => !isEmpty(entry.fieldsV1));
+  }
+  const { manager, operation, apiVersion, subresource, time } = writer;
+  const fresh = { manager, operation, apiVersion, time, fieldsType: "FieldsV1", fieldsV1: fields } as const;
+  return [...others, subresource === undefined ? fresh : { ...fresh, subresource }];
+}
+
+/** Owners after a plain write: who changed a field has it alone, and what is gone belongs to nobody. */
+export function ownersAfterUpdate(
+  before: Fields,
+  after: Fields,
+  entries: readonly ManagedFields[],
+  writer: Writer,
+  schema: Schema | undefined,
+  hasStatus: boolean,
+): readonly ManagedFields[] {
+  const { changed, removed } = compare(before, after, schema);
+  if (isEmpty(changed) && isEmpty(removed)) return entries;
+  const own = entries.find((entry) => isEntryOf(entry, writer))?.fieldsV1 ?? {};
+  const others = entries.map((entry) => {
+    const lost = union(changed, removed);
+    return isEntryOf(entry, writer) ? entry : { ...entry, fieldsV1: difference(entry.fieldsV1, lost) };
+  });
+  const taken = ownable(changed, writer, hasStatus);
+  return withEntry(others, writer, difference(union(own, taken), removed));
+}
+
+export interface Applied {
+  readonly object: Fields;
+  readonly owners: readonly ManagedFields[];
+}
+
+/**
+ * Server-side apply: `config` is all this manager wants to say. What it says wins, or is refused where another manager holds a
+ * different value (`force` takes the field over); what it said before and no longer says goes, unless someone else says it too.
+ */
+export function applied(
+  live: Fields,
+  config: Fields,
+  entries: readonly ManagedFields[],
+  writer: Writer,
+  schema: Schema | undefined,
+  options: { readonly force: boolean; readonly hasStatus: boolean },
+): Applied {
+  const wanted = ownable(fieldTreeOf(config, schema), writer, options.hasStatus);
+  const own = entries.find((entry) => isEntryOf(entry, writer));
+  const others = entries.filter((entry) => entry !== own);
+  const kept = others.reduce((all, entry) => union(all, entry.fieldsV1), wanted);
+  const merged = mergeApplied(live, config, schema);
+  const object = prunedOf(merged, own?.fieldsV1 ?? {}, kept, schema) as Fields;
+
+  const { changed, removed } = compare(live, object, schema);
+  const contested = ownable(changed, writer, options.hasStatus);
+  const conflicts = others.map((entry) => intersection(entry.fieldsV1, contested));
+  if (!options.force && conflicts.some((tree) => !isEmpty(tree))) throw applyConflict(causesOf(others, conflicts));
+  const left = others.map((entry, index) => ({
+    ...entry,
+    fieldsV1: difference(difference(entry.fieldsV1, conflicts[index] ?? {}), removed),
+  }));
+  return { object, owners: withEntry(own === undefined ? left : [...left, own], writer, wanted) };
+}
+
+function causesOf(entries: readonly ManagedFields[], conflicts: readonly FieldTree[]) {
+  return entries.flatMap((entry, index) => {
+    const { manager, operation, apiVersion, subresource, time } = entry;
+    const by = [
+      `conflict with ${JSON.stringify(manager)}`,
+      ...(subresource === undefined ? [] : [`with subresource ${JSON.stringify(subresource)}`]),
+      ...(operation === "Update" ? [`using ${apiVersion} at ${time}`] : []),
+    ].join(" ");
+    return pathsOf(conflicts[index] ?? {}).map((field) => ({
+      reason: "FieldManagerConflict" as const,
+      message: by,
+      field,
+    }));
+  });
+}
+
+/** Whether two lists of owners say the same, whenever they were written. */
+export const sameOwners = (a: readonly ManagedFields[], b: readonly ManagedFields[]): boolean =>
+  a.length === b.length &&
+  a.every((entry) => {
+    const other = b.find(
+      (one) =>
+        one.manager === entry.manager &&
+        one.operation === entry.operation &&
+        one.apiVersion === entry.apiVersion &&
+        one.subresource === entry.subresource,
+    );
+    return other !== undefined && sameTree(entry.fieldsV1, other.fieldsV1);
+  });

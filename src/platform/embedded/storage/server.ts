@@ -1,0 +1,12 @@
+import type { RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { Registry } from "../kinds/registry.ts";
+import type { Store } from "./store.ts";
+
+/** What every part of the API works on. */
+export interface Server {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+}

@@ -1,0 +1,38 @@
+import { expired } from "../api/status.ts";
+import type { Change } from "./stored-object.ts";
+
+/** The latest changes of a collection: what a watch can go back to. Older ones are compacted, as etcd does. */
+export class WatchHistory {
+  readonly #limit: number;
+  #changes: Change[] = [];
+  /** Changes up to this resourceVersion are no longer known. */
+  #floor: number;
+
+  constructor(limit: number, floor: number) {
+    this.#limit = limit;
+    this.#floor = floor;
+  }
+
+  add(change: Change): void {
+    this.#changes.push(change);
+    // Cut in halves: dropping one at a time would move the whole list for each change.
+    if (this.#changes.length <= this.#limit) return;
+    const kept = Math.floor(this.#limit / 2);
+    this.#floor = this.#changes[this.#changes.length - kept - 1]?.version ?? this.#floor;
+    this.#changes = kept === 0 ? [] : this.#changes.slice(-kept);
+  }
+
+  /** Forgets everything up to `version`. */
+  compact(version: number): void {
+    this.#floor = Math.max(this.#floor, version);
+    this.#changes = this.#changes.filter((change) => change.version > version);
+  }
+
+  /** The changes after `version`, or 410 where some of them are forgotten. */
+  since(version: number): readonly Change[] {
+    if (version < this.#floor) throw expired(`too old resource version: ${version} (${this.#floor})`);
+    let start = this.#changes.length;
+    while (start > 0 && (this.#changes[start - 1]?.version ?? 0) > version) start--;
+    return this.#changes.slice(start);
+  }
+}
