@@ -1,0 +1,114 @@
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../clock/index.ts";
+import { ApiError } from "./errors.ts";
+
+export interface LimitOptions {
+  readonly clock: Clock;
+  /** Calls per second in the long run. */
+  readonly perSecond: number;
+  /** Calls that may go at once after a quiet time. */
+  readonly burst: number;
+  /** Calls that may wait; the next one is refused at once instead of piling up. */
+  readonly queue: number;
+}
+
+interface Waiter {
+  readonly go: () => void;
+}
+
+/** A token bucket: keeps one program polite towards an API server that it shares with a whole cluster. First come, first served. */
+export class CallLimit {
+  readonly #options: LimitOptions;
+  readonly #waiters = new Set<Waiter>();
+  #tokens: number;
+  #countedAt: MonotonicInstant;
+  #timer: Timer | undefined;
+
+  constructor(options: LimitOptions) {
+    const { perSecond, burst, queue } = options;
+    if (!(perSecond > 0) || !(burst >= 1) || !(queue >= 0)) {
+      throw new RangeError(
+        `a call limit needs perSecond > 0, burst >= 1, queue >= 0; got ${perSecond}, ${burst}, ${queue}`,
+      );
+    }
+    this.#options = options;
+    this.#tokens = burst;
+    this.#countedAt = options.clock.monotonic();
+  }
+
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Undefined when the call may go at once, which is the usual case and costs no turn of the event loop. */
+  take(signal?: AbortSignal, longest?: Milliseconds): Promise<void> | undefined {
+    return this.tryTake() ? undefined : this.#wait(signal, longest);
+  }
+
+  /** For what is dropped rather than waited for. */
+  tryTake(): boolean {
+    this.#count();
+    if (this.#waiters.size > 0 || this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+
+  async #wait(signal: AbortSignal | undefined, longest: Milliseconds | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#waiters.size >= this.#options.queue) {
+      throw busy(`${this.#waiters.size} calls already wait for the client's own limit`);
+    }
+    let stop: (() => void) | undefined;
+    let deadline: Timer | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiter: Waiter = { go: resolve };
+        const leave = (reason: unknown) => {
+          this.#waiters.delete(waiter);
+          reject(reason);
+        };
+        stop = () => leave(signal?.reason);
+        if (longest !== undefined) {
+          const late = () => leave(busy(`not its turn within ${longest} ms at the client's own limit`));
+          deadline = this.#options.clock.after(longest, late);
+        }
+        signal?.addEventListener("abort", stop, { once: true });
+        this.#waiters.add(waiter);
+        this.#arm();
+      });
+    } finally {
+      deadline?.cancel();
+      if (stop !== undefined) signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.#waiters.size === 0) return;
+    const missing = Math.max(0, 1 - this.#tokens);
+    this.#timer = this.#options.clock.after(milliseconds((missing / this.#options.perSecond) * 1000), () => {
+      this.#timer = undefined;
+      this.#count();
+      this.#admit();
+      this.#arm();
+    });
+  }
+
+  #admit(): void {
+    for (const waiter of this.#waiters) {
+      // Rounding must not cost a timer: a token that is all but whole is whole.
+      if (this.#tokens < 1 - 1e-9) break;
+      this.#tokens--;
+      this.#waiters.delete(waiter);
+      waiter.go();
+    }
+  }
+
+  #count(): void {
+    const now = this.#options.clock.monotonic();
+    const gained = ((now - this.#countedAt) / 1000) * this.#options.perSecond;
+    this.#tokens = Math.min(this.#options.burst, this.#tokens + gained);
+    this.#countedAt = now;
+  }
+}
+
+const busy = (message: string): ApiError => new ApiError("busy", message, { notDone: true });

@@ -1,0 +1,176 @@
+import { type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { isRecord } from "./object.ts";
+import type { ApiRequest, ApiResponse } from "./transport.ts";
+
+/**
+ * Why a call gave no result, as far as a caller may want to act on it. The last four come from this side of the wire:
+ * no answer in time, no connection, an answer that is no Kubernetes, and too many calls of our own.
+ */
+export type ApiErrorKind =
+  | "badRequest"
+  | "unauthorized"
+  | "forbidden"
+  | "notFound"
+  | "alreadyExists"
+  | "conflict"
+  | "gone"
+  | "tooLarge"
+  | "invalid"
+  | "tooMany"
+  | "internal"
+  | "unavailable"
+  | "timeout"
+  | "network"
+  | "garbled"
+  | "busy";
+
+const kindOfStatus: Readonly<Record<number, ApiErrorKind>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "notFound",
+  409: "conflict",
+  410: "gone",
+  413: "tooLarge",
+  422: "invalid",
+  429: "tooMany",
+  502: "unavailable",
+  503: "unavailable",
+  504: "timeout",
+};
+
+interface ApiErrorFacts {
+  /** The HTTP status, or the code of the Status a watch ended with. */
+  readonly status?: number;
+  /** The server's word for it, such as `Expired` or `AlreadyExists`. */
+  readonly reason?: string;
+  /** How long the server asked us to wait. */
+  readonly retryAfter?: Milliseconds;
+  /** The server surely did nothing: repeating the call cannot do it twice. */
+  readonly notDone?: boolean;
+  readonly cause?: unknown;
+}
+
+/** A call that failed: `message` names the call and carries what the server said. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly kind: ApiErrorKind;
+  readonly status: number | undefined;
+  readonly reason: string | undefined;
+  readonly retryAfter: Milliseconds | undefined;
+  readonly notDone: boolean;
+
+  constructor(kind: ApiErrorKind, message: string, facts: ApiErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.kind = kind;
+    this.status = facts.status;
+    this.reason = facts.reason;
+    this.retryAfter = facts.retryAfter;
+    this.notDone = facts.notDone ?? false;
+  }
+}
+
+export function isApiError(error: unknown, ...kinds: readonly ApiErrorKind[]): error is ApiError {
+  return error instanceof ApiError && (kinds.length === 0 || kinds.includes(error.kind));
+}
+
+type Call = Pick<ApiRequest, "method" | "path">;
+/** A call as a person reads it: without selectors and page tokens, which can be long. */
+export const nameOf = ({ method, path }: Call): string => `${method} ${path.split("?", 1)[0] ?? path}`;
+
+/** Of an answer that is no success. `text` is its body: a Status where the API server itself answered. */
+export function errorOfAnswer(call: Call, answer: Pick<ApiResponse, "status" | "headers">, text: string, now: Instant) {
+  const status = parseStatus(text);
+  const said = status?.message ?? (text.trim().slice(0, 500) || "no explanation");
+  const asked = retryAfterOf(answer.headers["retry-after"], now) ?? status?.retryAfter;
+  return new ApiError(
+    kindOf(answer.status, status?.reason),
+    `${nameOf(call)}: ${answer.status} ${said}`,
+    facts({
+      status: answer.status,
+      reason: status?.reason,
+      retryAfter: asked,
+      // Refused at the door, before anything was done.
+      notDone: answer.status === 429 || answer.status === 401,
+    }),
+  );
+}
+
+/** Of the Status object in an ERROR event of a watch. */
+export function errorOfStatus(call: Call, object: unknown): ApiError {
+  const status = statusOf(object);
+  const code = status?.code ?? 500;
+  return new ApiError(
+    kindOf(code, status?.reason),
+    `${nameOf(call)}: the watch ended with ${code} ${status?.message ?? "no explanation"}`,
+    facts({ status: code, reason: status?.reason, retryAfter: status?.retryAfter }),
+  );
+}
+
+/** Of a transport that got no answer. */
+export function errorOfNetwork(call: Call, cause: unknown): ApiError {
+  const said = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return new ApiError("network", `${nameOf(call)}: no answer: ${said}`, { cause, notDone: neverSent(cause) });
+}
+
+/** Codes that Node and undici use before a connection exists, so that no byte of the request was sent. */
+const NO_CONNECTION = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+function neverSent(cause: unknown): boolean {
+  if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(neverSent);
+  if (!isRecord(cause) && !(cause instanceof Error)) return false;
+  const { code, cause: deeper } = cause as { code?: unknown; cause?: unknown };
+  return (typeof code === "string" && NO_CONNECTION.has(code)) || (deeper !== undefined && neverSent(deeper));
+}
+
+function kindOf(status: number, reason: string | undefined): ApiErrorKind {
+  if (reason === "AlreadyExists") return "alreadyExists";
+  return kindOfStatus[status] ?? (status >= 500 ? "internal" : "badRequest");
+}
+
+interface ServerStatus {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly retryAfter?: Milliseconds;
+}
+
+function parseStatus(text: string): ServerStatus | undefined {
+  try {
+    return statusOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function statusOf(value: unknown): ServerStatus | undefined {
+  if (!isRecord(value) || value.kind !== "Status") return undefined;
+  const { code, reason, message, details } = value;
+  const wait = isRecord(details) ? details.retryAfterSeconds : undefined;
+  return {
+    ...(typeof code === "number" && { code }),
+    ...(typeof reason === "string" && { reason }),
+    ...(typeof message === "string" && { message }),
+    ...(typeof wait === "number" && wait > 0 && { retryAfter: milliseconds(wait * 1000) }),
+  };
+}
+
+/** `Retry-After` comes as seconds or as a date; anything else says nothing. */
+export function retryAfterOf(header: string | undefined, now: Instant): Milliseconds | undefined {
+  const text = header?.trim() ?? "";
+  if (text === "") return undefined;
+  if (/^\d+$/.test(text)) return milliseconds(Number(text) * 1000);
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : milliseconds(Math.max(0, date - now));
+}
+
+/** Drops what is undefined: the optional fields of an error are there or not. */
+function facts(given: { [Fact in keyof ApiErrorFacts]: ApiErrorFacts[Fact] | undefined }): ApiErrorFacts {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

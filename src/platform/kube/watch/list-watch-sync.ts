@@ -1,0 +1,137 @@
+import { type KubeObject, keyOf } from "../client/object.ts";
+import type { Change, ChangeListener, IndexWords, Store, Version } from "./object-store.ts";
+import { comesAfter } from "./resource-version.ts";
+import type { WatchEvent } from "./watch-events.ts";
+
+export interface MirrorOptions<Value, Index extends string> {
+  readonly store: Store<Value, Index>;
+  /** Keeps of an object only what is used. Undefined: it is not of interest. What throws, here or in an index, is reported and passed over. */
+  readonly project: (object: KubeObject) => Value | undefined;
+  readonly onChange: ChangeListener<Value>;
+  /** Told once for an object that cannot be read, until it can or is gone. */
+  readonly onUnreadable: (key: string, error: unknown) => void;
+}
+
+interface Read<Value> {
+  readonly version: Version;
+  readonly value: Value;
+  readonly words: IndexWords;
+}
+type Listed<Value> = Read<Value> | "as it is" | "not of interest";
+
+/**
+ * Makes a store say what lists and watches say, and turns what they say into changes: each once, in order, whatever is
+ * repeated or skipped on the wire. Between two lists it works out itself what must have happened.
+ */
+export class Mirror<Value, Index extends string> {
+  readonly #options: MirrorOptions<Value, Index>;
+  readonly #unreadable = new Map<string, string>();
+  #listed = new Map<string, Listed<Value>>();
+  #resourceVersion = "";
+
+  constructor(options: MirrorOptions<Value, Index>) {
+    this.#options = options;
+  }
+
+  /** How far it has come: where a watch goes on from. */
+  get resourceVersion(): string {
+    return this.#resourceVersion;
+  }
+
+  beginList(): void {
+    this.#listed = new Map();
+  }
+
+  /** Projects a page at once, so that its objects can go; nothing shows in the store before the list is whole. */
+  addPage(items: readonly KubeObject[]): void {
+    for (const item of items) {
+      const key = keyOf(item.metadata);
+      const version = versionOf(item);
+      const stored = this.#options.store.version(key);
+      const unchanged = stored?.uid === version.uid && stored.resourceVersion === version.resourceVersion;
+      this.#listed.set(key, unchanged ? "as it is" : this.#read(key, version, item, stored));
+    }
+  }
+
+  endList(resourceVersion: string): void {
+    const { store } = this.#options;
+    const changes: Change<Value>[] = [];
+    for (const key of store.keys()) {
+      const listed = this.#listed.get(key);
+      if (listed === undefined || listed === "not of interest") push(changes, store.delete(key));
+    }
+    for (const [key, listed] of this.#listed) {
+      if (typeof listed === "object") push(changes, store.set(key, listed.version, listed.value, listed.words));
+    }
+    for (const key of this.#unreadable.keys()) if (!this.#listed.has(key)) this.#unreadable.delete(key);
+    this.#listed = new Map();
+    this.#resourceVersion = resourceVersion;
+    this.#tell(changes);
+  }
+
+  apply(events: readonly WatchEvent[]): void {
+    const changes: Change<Value>[] = [];
+    try {
+      for (const { type, object } of events) {
+        const { resourceVersion = "" } = object.metadata;
+        if (type === "DELETED") this.#delete(object, changes);
+        // A watch only moves on: what is not after where we are was told before.
+        else if (comesAfter(resourceVersion, this.#resourceVersion) === false) continue;
+        else if (type !== "BOOKMARK") this.#put(object, changes);
+        if (comesAfter(resourceVersion, this.#resourceVersion) !== false) this.#resourceVersion = resourceVersion;
+      }
+    } finally {
+      // What the store shows by now was told, whatever ended the rest.
+      this.#tell(changes);
+    }
+  }
+
+  #put(object: KubeObject, changes: Change<Value>[]): void {
+    const { store } = this.#options;
+    const key = keyOf(object.metadata);
+    const version = versionOf(object);
+    const stored = store.version(key);
+    if (stored?.uid === version.uid && stored.resourceVersion === version.resourceVersion) return;
+    const read = this.#read(key, version, object, stored);
+    if (read === "as it is") return;
+    push(changes, read === "not of interest" ? store.delete(key) : store.set(key, version, read.value, read.words));
+  }
+
+  /** By uid: a delete that is told late must not take away what was created under the same name since. */
+  #delete(object: KubeObject, changes: Change<Value>[]): void {
+    const { store } = this.#options;
+    const key = keyOf(object.metadata);
+    const version = versionOf(object);
+    const stored = store.version(key);
+    if (this.#unreadable.get(key) === version.uid) this.#unreadable.delete(key);
+    if (stored?.uid !== version.uid) return;
+    // With a selector an object may leave and come back: an old leaving does not undo the coming back.
+    if (comesAfter(stored.resourceVersion, version.resourceVersion) === true) return;
+    push(changes, store.delete(key));
+  }
+
+  #read(key: string, version: Version, object: KubeObject, stored: Version | undefined): Listed<Value> {
+    const { store } = this.#options;
+    try {
+      const value = this.#options.project(object);
+      const read = value === undefined ? "not of interest" : { version, value, words: store.wordsOf(value) };
+      this.#unreadable.delete(key);
+      return read;
+    } catch (error) {
+      if (this.#unreadable.get(key) !== version.uid) this.#options.onUnreadable(key, error);
+      this.#unreadable.set(key, version.uid);
+      // The last state that could be read stands, unless it was another object's.
+      return stored?.uid === version.uid ? "as it is" : "not of interest";
+    }
+  }
+
+  #tell(changes: readonly Change<Value>[]): void {
+    if (changes.length > 0) this.#options.onChange(changes);
+  }
+}
+
+const versionOf = ({ metadata: { uid = "", resourceVersion = "" } }: KubeObject): Version => ({ uid, resourceVersion });
+
+function push<Value>(changes: Change<Value>[], more: readonly Change<Value>[]): void {
+  for (const change of more) changes.push(change);
+}

@@ -1,0 +1,136 @@
+import { keyOf, type ObjectName } from "../client/object.ts";
+
+/** What happened to one object. Deleted and created anew under its name, it is two changes: a delete and an add. */
+export type Change<Value> =
+  | { readonly type: "added"; readonly key: string; readonly new: Value }
+  | { readonly type: "updated"; readonly key: string; readonly old: Value; readonly new: Value }
+  | { readonly type: "deleted"; readonly key: string; readonly old: Value };
+
+export type ChangeListener<Value> = (changes: readonly Change<Value>[]) => void;
+
+/** Under which word an index finds a value; undefined leaves it out of the index. */
+export type IndexFunctions<Value, Index extends string> = Readonly<Record<Index, (value: Value) => string | undefined>>;
+
+/** What readers of a store may do with it. */
+export interface StoreView<Value, Index extends string = never> {
+  readonly size: number;
+  get(at: ObjectName): Value | undefined;
+  getByKey(key: string): Value | undefined;
+  values(): IterableIterator<Value>;
+  entries(): IterableIterator<[key: string, value: Value]>;
+  /** All values under a word of an index, for example the pods of a node. */
+  by(index: Index, word: string): Iterable<Value>;
+}
+
+/** The version of an object a value was made from. */
+export interface Version {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** The words of a value, one for each index, in the indexes' order. */
+export type IndexWords = readonly (string | undefined)[];
+
+interface Stored<Value> extends Version {
+  readonly value: Value;
+  /** Kept, so that what once went in always comes out again, whatever an index function says by then. */
+  readonly words: IndexWords;
+}
+
+/** Objects by key, with indexes that are kept up to date change by change. It knows nothing of where they come from. */
+export class Store<Value, Index extends string = never> implements StoreView<Value, Index> {
+  readonly #records = new Map<string, Stored<Value>>();
+  readonly #wordsOf: readonly ((value: Value) => string | undefined)[];
+  readonly #indexes = new Map<string, Map<string, Map<string, Value>>>();
+
+  constructor(indexes: IndexFunctions<Value, Index>) {
+    this.#wordsOf = Object.values(indexes);
+    for (const index of Object.keys(indexes)) this.#indexes.set(index, new Map());
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  get(at: ObjectName): Value | undefined {
+    return this.#records.get(keyOf(at))?.value;
+  }
+
+  getByKey(key: string): Value | undefined {
+    return this.#records.get(key)?.value;
+  }
+
+  *values(): IterableIterator<Value> {
+    for (const { value } of this.#records.values()) yield value;
+  }
+
+  *entries(): IterableIterator<[string, Value]> {
+    for (const [key, { value }] of this.#records) yield [key, value];
+  }
+
+  by(index: Index, word: string): Iterable<Value> {
+    return this.#indexes.get(index)?.get(word)?.values() ?? [];
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#records.keys();
+  }
+
+  version(key: string): Version | undefined {
+    return this.#records.get(key);
+  }
+
+  /** Throws what an index function throws. */
+  wordsOf(value: Value): IndexWords {
+    return this.#wordsOf.length === 0 ? NO_WORDS : this.#wordsOf.map((wordOf) => wordOf(value));
+  }
+
+  /** Puts a value in place of what was there, and tells what that changed: another uid is another object. */
+  set(
+    key: string,
+    { uid, resourceVersion }: Version,
+    value: Value,
+    words: IndexWords = this.wordsOf(value),
+  ): Change<Value>[] {
+    const old = this.#records.get(key);
+    const stored = { uid, resourceVersion, value, words };
+    this.#records.set(key, stored);
+    this.#reindex(key, old, stored);
+    if (old === undefined) return [{ type: "added", key, new: value }];
+    if (old.uid === uid) return [{ type: "updated", key, old: old.value, new: value }];
+    return [
+      { type: "deleted", key, old: old.value },
+      { type: "added", key, new: value },
+    ];
+  }
+
+  delete(key: string): Change<Value>[] {
+    const old = this.#records.get(key);
+    if (old === undefined) return [];
+    this.#records.delete(key);
+    this.#reindex(key, old, undefined);
+    return [{ type: "deleted", key, old: old.value }];
+  }
+
+  #reindex(key: string, old: Stored<Value> | undefined, stored: Stored<Value> | undefined): void {
+    let index = 0;
+    for (const words of this.#indexes.values()) {
+      const before = old?.words[index];
+      const word = stored?.words[index];
+      index++;
+      if (before !== undefined && before !== word) {
+        const members = words.get(before);
+        members?.delete(key);
+        // A word without members is forgotten: nodes come and go by the thousand.
+        if (members?.size === 0) words.delete(before);
+      }
+      if (word !== undefined && stored !== undefined) {
+        let members = words.get(word);
+        if (members === undefined) words.set(word, (members = new Map()));
+        members.set(key, stored.value);
+      }
+    }
+  }
+}
+
+const NO_WORDS: IndexWords = [];

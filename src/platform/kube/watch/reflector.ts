@@ -1,0 +1,279 @@
+import { apiGroup } from "../../../core/api/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { Logger } from "../../log/index.ts";
+import type { RandomSource } from "../../random/index.ts";
+import type { Selection } from "../client/call-types.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isApiError } from "../client/errors.ts";
+import type { KubeObject } from "../client/object.ts";
+import { readPages } from "../client/pages.ts";
+import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
+import { type Backoff, waitAfterError } from "../client/retry.ts";
+import { type Finding, IdleWatchdog } from "./idle-watchdog.ts";
+import { Mirror } from "./list-watch-sync.ts";
+import { type ChangeListener, type IndexFunctions, Store, type StoreView } from "./object-store.ts";
+import { probe } from "./watch-probe.ts";
+
+export interface ReflectorOptions<Value, Index extends string> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly resource: Resource;
+  readonly selection?: Selection;
+  /**
+   * Keeps of an object only what is used; its `managedFields` are already gone. Undefined: it is not of interest. What throws
+   * is reported once and passed over.
+   */
+  readonly project: (object: KubeObject) => Value | undefined;
+  readonly indexes?: IndexFunctions<Value, Index>;
+  /** What changed, in order, as many changes at a time as arrived together; the store already shows them. */
+  readonly onChange?: ChangeListener<Value>;
+  /** The longest a watch may be silent before it is doubted. */
+  readonly idleLimit?: Milliseconds;
+  readonly pageSize?: number;
+}
+
+/** Servers send a bookmark each minute: a watch that brought none for longer is worth a doubt. */
+const LONGEST_SILENCE = milliseconds(75_000);
+const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
+const LONGEST_RETRY_AFTER = milliseconds(120_000);
+/** A watch that lasted this long was a good one, and may be followed by the next at once. */
+const A_GOOD_WHILE = milliseconds(1000);
+/** After so many watches that failed at the same place, the place itself is in doubt. */
+const FAILURES_UNTIL_LIST = 5;
+const LONGEST_PROBE = 10_000;
+/** One call at a time bounds itself; behind a queue of writes it would notice a dead watch minutes late. */
+const CALL = { lean: true, urgent: true } as const;
+/** As client-go: the server ends watches after 5 to 10 minutes, so that they spread over its replicas again. */
+const SERVER_TIMEOUT = milliseconds(300_000);
+
+/**
+ * Keeps a store equal to the server's objects, for as long as the program runs: lists, watches, and begins again wherever
+ * it must. It never gives up and never goes quiet: a silent connection is tested.
+ */
+export class Reflector<Value, Index extends string = never> {
+  readonly #options: ReflectorOptions<Value, Index>;
+  readonly #store: Store<Value, Index>;
+  readonly #mirror: Mirror<Value, Index>;
+  readonly #idleLimit: Milliseconds;
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+  #hasSynced = false;
+  #lastContact: MonotonicInstant | undefined;
+  #openedAt: MonotonicInstant | undefined;
+  #missingDefinition: string | undefined;
+
+  constructor(options: ReflectorOptions<Value, Index>) {
+    const { idleLimit = LONGEST_SILENCE, resource, log, onChange } = options;
+    if (!(idleLimit > 0)) throw new RangeError(`an idle limit is longer than 0 ms, got ${idleLimit}`);
+    this.#options = options;
+    this.#idleLimit = idleLimit;
+    this.#store = new Store(options.indexes ?? ({} as IndexFunctions<Value, Index>));
+    this.#mirror = new Mirror({
+      store: this.#store,
+      project: options.project,
+      onUnreadable: (key, err) => log.warn({ kind: resource.kind, object: key, err }, "an object cannot be read"),
+      onChange: (changes) => {
+        try {
+          onChange?.(changes);
+        } catch (err) {
+          log.error({ kind: resource.kind, err }, "a listener failed on a change");
+        }
+      },
+    });
+  }
+
+  get store(): StoreView<Value, Index> {
+    return this.#store;
+  }
+
+  /** Whether the store has shown the whole state of the server at least once. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Why the server cannot list the kind: `the CustomResourceDefinition … is not installed`; undefined where it can. */
+  get missingDefinition(): string | undefined {
+    return this.#missingDefinition;
+  }
+
+  /** Since when nothing was heard of the server; undefined before the first time. */
+  get silence(): Milliseconds | undefined {
+    const last = this.#lastContact;
+    return last === undefined ? undefined : elapsed(last, this.#options.clock.monotonic());
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Resolves when the store is whole for the first time; never, if the server is never there: give it a signal. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    let stop: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      stop = () => reject(signal?.reason);
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+    await Promise.race([this.#synced.promise, aborted]);
+    if (stop !== undefined) signal?.removeEventListener("abort", stop);
+  }
+
+  /** Ends it; nothing is told after that. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the reflector was stopped"));
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    let placeKnown = false;
+    for (let failures = 0; ; ) {
+      // Only what a watch brings is progress: a list is always newer than the last one on a busy cluster.
+      let from = this.#mirror.resourceVersion;
+      this.#openedAt = undefined;
+      let error: unknown;
+      try {
+        if (!placeKnown) await this.#list(signal);
+        placeKnown = true;
+        from = this.#mirror.resourceVersion;
+        await this.#watch(signal);
+      } catch (caught) {
+        error = caught;
+      }
+      if (signal.aborted) return;
+      const lasted = this.#openedAt === undefined ? 0 : elapsed(this.#openedAt, clock.monotonic());
+      if (this.#mirror.resourceVersion !== from || lasted >= A_GOOD_WHILE) failures = 0;
+      if (error === undefined && lasted >= A_GOOD_WHILE) continue;
+      failures++;
+      if (isPlaceLost(error) || failures % FAILURES_UNTIL_LIST === 0) placeKnown = false;
+      this.#report(error, failures);
+      try {
+        await clock.sleep(waitAfterError(error, failures, BACKOFF, LONGEST_RETRY_AFTER, random), signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, resource, selection, pageSize = 500 } = this.#options;
+    const resourceVersion = await readPages({
+      pageSize,
+      fetch: async (page) => {
+        const answer = await client.list(resource, { ...selection, ...page }, { signal, ...CALL });
+        this.#heard();
+        return answer;
+      },
+      begin: () => this.#mirror.beginList(),
+      page: (items) => this.#mirror.addPage(items),
+    });
+    signal.throwIfAborted();
+    this.#mirror.endList(resourceVersion);
+    this.#defined();
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  /** Returns when the server ends the watch, or when it was silent for too long to be trusted. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, resource, selection } = this.#options;
+    const abort = new AbortController();
+    const stop = () => abort.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    const given: { up?: { error: Error | undefined } } = {};
+    const watchdog = new IdleWatchdog({
+      clock,
+      limit: this.#idleLimit,
+      probe: async () => this.#probe(abort.signal),
+      giveUp: (error) => {
+        given.up = { error };
+        abort.abort(error ?? new Error("the watch was silent for too long"));
+      },
+    });
+    try {
+      const resourceVersion = this.#mirror.resourceVersion;
+      const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
+      const query = { ...selection, resourceVersion, serverTimeout };
+      const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
+      this.#openedAt = clock.monotonic();
+      this.#heard();
+      watchdog.heard();
+      for await (const batch of events) {
+        if (abort.signal.aborted) break;
+        this.#heard();
+        watchdog.heard();
+        this.#mirror.apply(batch);
+      }
+    } catch (error) {
+      if (given.up === undefined) throw error;
+    } finally {
+      watchdog.stop();
+      signal.removeEventListener("abort", stop);
+      abort.abort();
+    }
+    if (given.up?.error !== undefined) throw given.up.error;
+  }
+
+  async #probe(signal: AbortSignal): Promise<Finding> {
+    const { client, resource, selection } = this.#options;
+    const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
+    return probe({
+      ask: async () => {
+        const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
+        this.#heard();
+        return page;
+      },
+      at: () => this.#mirror.resourceVersion,
+    });
+  }
+
+  /** Once per absence: it is tried again for as long as it takes, and nothing more can be said about it. */
+  #undefined(): void {
+    if (this.#missingDefinition !== undefined) return;
+    const { log, resource } = this.#options;
+    this.#missingDefinition = missingDefinition(resource);
+    log.error({ kind: resource.kind }, `${this.#missingDefinition}; ${remedyOfMissingDefinition}`);
+  }
+
+  #defined(): void {
+    if (this.#missingDefinition === undefined) return;
+    const { log, resource } = this.#options;
+    this.#missingDefinition = undefined;
+    log.info({ kind: resource.kind }, `${definitionOf(resource)} is installed`);
+  }
+
+  #heard(): void {
+    this.#lastContact = this.#options.clock.monotonic();
+  }
+
+  #report(error: unknown, failures: number): void {
+    const { log, resource } = this.#options;
+    if (resource.group === apiGroup && isApiError(error, "notFound")) {
+      this.#undefined();
+      return;
+    }
+    const facts = { kind: resource.kind, failures, err: error };
+    // One line when it starts and one now and then: an outage of an hour is not a thousand lines.
+    if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
+      log.debug(facts, "the watch begins again");
+    } else log.warn(facts, "the watch broke off; trying again");
+  }
+}
+
+/** What is not read yet, by name, with the reason where a CustomResourceDefinition is not installed: for /readyz. */
+export const unreadOf = (
+  reflectors: Readonly<Record<string, Pick<Reflector<unknown>, "hasSynced" | "missingDefinition">>>,
+): readonly string[] =>
+  Object.entries(reflectors)
+    .filter(([, { hasSynced }]) => !hasSynced)
+    .map(([name, { missingDefinition: why }]) => (why === undefined ? name : `${name} (${why})`));
+
+/** The server no longer knows, or does not yet know, the moment we would go on from. */
+function isPlaceLost(error: unknown): boolean {
+  if (isApiError(error, "gone")) return true;
+  return isApiError(error, "timeout") && /too large resource version/i.test(error.message);
+}
