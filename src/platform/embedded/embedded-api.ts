@@ -2,18 +2,18 @@ import { randomBytes } from "node:crypto";
 import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { ApiRequest, Transport } from "../kube/index.ts";
-import { Faults } from "./api/faults.ts";
-import { Handler } from "./api/handler.ts";
-import { type Listening, type ListenOptions, listen } from "./api/http.ts";
+import { FaultInjector } from "./api/faults.ts";
+import { RequestHandler } from "./api/handler.ts";
+import { type ListeningServer, type ListenOptions, listen } from "./api/http.ts";
 import { expired } from "./api/status.ts";
 import type { WatchStream } from "./api/watch-stream.ts";
 import { crds } from "./kinds/crds.ts";
 import { namespaces } from "./kinds/namespaces-and-leases.ts";
 import { Registry } from "./kinds/registry.ts";
-import type { Fields } from "./storage/json.ts";
+import type { JsonObject } from "./storage/json.ts";
 import type { Server } from "./storage/server.ts";
-import { Store } from "./storage/store.ts";
-import type { WriteOptions } from "./write/admission.ts";
+import { EmbeddedStore } from "./storage/store.ts";
+import type { ApiWriteOptions } from "./write/admission.ts";
 import { create } from "./write/create.ts";
 import { expireEvents } from "./write/event-expiry.ts";
 import { GarbageCollector } from "./write/garbage-collector.ts";
@@ -29,20 +29,20 @@ export interface EmbeddedOptions {
 }
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
-const itself: WriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
+const itself: ApiWriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
 
 /** A Kubernetes API in this process: everything in memory, nothing survives it. */
 export class EmbeddedApi {
-  readonly faults: Faults;
-  readonly #handler: Handler;
-  readonly #open = new Set<Listening>();
+  readonly faults: FaultInjector;
+  readonly #handler: RequestHandler;
+  readonly #open = new Set<ListeningServer>();
 
   constructor(options: EmbeddedOptions) {
     const { clock, random } = options;
-    const store = new Store(options.historyLimit ?? 10_000);
+    const store = new EmbeddedStore(options.historyLimit ?? 10_000);
     const server: Server = { store, registry: new Registry(), clock, random };
-    this.#handler = new Handler(server);
-    this.faults = new Faults(clock, {
+    this.#handler = new RequestHandler(server);
+    this.faults = new FaultInjector(clock, {
       dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: the watch broke off"))),
       expire: () => {
         store.compact();
@@ -55,7 +55,7 @@ export class EmbeddedApi {
     // After the CRDs: what a CRD's deletion takes along is collected like everything else.
     void new GarbageCollector(server);
     for (const name of firstNamespaces) create(server, namespaces, undefined, { metadata: { name } }, itself);
-    for (const crd of options.crds ?? []) create(server, crds, undefined, crd as Fields, itself);
+    for (const crd of options.crds ?? []) create(server, crds, undefined, crd as JsonObject, itself);
   }
 
   /** Straight into the API, without a socket. Whoever holds the object needs no token. */
@@ -72,7 +72,7 @@ export class EmbeddedApi {
   }
 
   /** The same over loopback HTTP, behind a token made for it. It comes from the system's randomness: it is a secret. */
-  async listen(options: ListenOptions = {}): Promise<Listening> {
+  async listen(options: ListenOptions = {}): Promise<ListeningServer> {
     const token = randomBytes(24).toString("base64url");
     const listening = await listen(async (request) => this.#answer(request), token, options);
     this.#open.add(listening);

@@ -1,13 +1,13 @@
 import type { ApiResponse } from "../../kube/index.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import { jsonReply, textReply } from "./reply.ts";
 
 /** The API this server follows. The suffix says that it is not a cluster. */
 const KUBERNETES = { major: "1", minor: "36", gitVersion: "v1.36.0+joulie.embedded" };
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-const verbsOf = ({ lasting }: ServedResource): readonly string[] =>
+const verbsOf = ({ undeletableNames: lasting }: ServedResource): readonly string[] =>
   lasting === undefined ? VERBS : VERBS.filter((verb) => verb !== "deletecollection");
 const STATUS_VERBS = ["get", "patch", "update"];
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -34,7 +34,7 @@ const subresourcesOf = (resource: ServedResource): Subresource[] => [
 const groupsOf = (resources: readonly ServedResource[]): Map<string, ServedResource[]> =>
   Map.groupBy(resources, ({ group }) => group);
 
-function resourceList(apiVersion: string, resources: readonly ServedResource[]): Fields {
+function resourceList(apiVersion: string, resources: readonly ServedResource[]): JsonObject {
   const entries = resources.flatMap((resource) => [
     {
       name: resource.plural,
@@ -57,7 +57,7 @@ function resourceList(apiVersion: string, resources: readonly ServedResource[]):
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersion, resources: entries };
 }
 
-function aggregated(group: string, resources: readonly ServedResource[]): Fields {
+function aggregated(group: string, resources: readonly ServedResource[]): JsonObject {
   const versions = Map.groupBy(resources, ({ version }) => version);
   return {
     metadata: group === "" ? {} : { name: group },
@@ -82,7 +82,7 @@ function aggregated(group: string, resources: readonly ServedResource[]): Fields
   };
 }
 
-function groupEntry(group: string, resources: readonly ServedResource[]): Fields {
+function groupEntry(group: string, resources: readonly ServedResource[]): JsonObject {
   const versions = [...new Set(resources.map(apiVersionOf))].map((groupVersion) => ({
     groupVersion,
     version: groupVersion.slice(groupVersion.indexOf("/") + 1),
@@ -94,7 +94,7 @@ const wantsAggregated = (accept: string): boolean =>
   accept.includes("g=apidiscovery.k8s.io") && accept.includes("v=v2;") && accept.includes("as=APIGroupDiscoveryList");
 
 /** What clients ask before they ask for objects; undefined where the path is about something else. */
-export function discover(
+export function discoveryReply(
   path: readonly string[],
   accept: string,
   resources: readonly ServedResource[],

@@ -5,7 +5,7 @@ import { errorReply } from "./reply.ts";
 import { StatusError } from "./status.ts";
 
 /** What goes wrong with a request. */
-export type Fault =
+export type InjectedFault =
   /** Answers with this status instead; 429 and 503 may name a time to wait. */
   | { readonly kind: "status"; readonly code: number; readonly retryAfterSeconds?: number }
   /** Waits on the clock before the request is handled. */
@@ -16,7 +16,7 @@ export type Fault =
   | { readonly kind: "refused" };
 
 export interface FaultRule {
-  readonly fault: Fault;
+  readonly fault: InjectedFault;
   /** Which requests it meets; all of them where left out. */
   readonly when?: (request: ApiRequest) => boolean;
   /** How many requests it meets before it is over; without end where left out. */
@@ -34,13 +34,13 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
-function statusFault({ code, retryAfterSeconds }: Extract<Fault, { kind: "status" }>): ApiResponse {
+function statusFault({ code, retryAfterSeconds }: Extract<InjectedFault, { kind: "status" }>): ApiResponse {
   const details = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   return errorReply(new StatusError(code, reasons[code] ?? "Unknown", `injected fault: ${code}`, details));
 }
 
 /** The ways the API can be made to misbehave, for tests: the same over memory and over HTTP. */
-export class Faults {
+export class FaultInjector {
   readonly #clock: Clock;
   readonly #hooks: { dropWatches(): void; expire(): void };
   #rules: { readonly rule: FaultRule; left: number }[] = [];
@@ -103,7 +103,7 @@ export class Faults {
     return { ...response, body: this.#body(response.body, torn, request.signal) };
   }
 
-  #meet(request: ApiRequest): Fault[] {
+  #meet(request: ApiRequest): InjectedFault[] {
     const met = this.#rules.filter(({ rule, left }) => left > 0 && (rule.when?.(request) ?? true));
     const harsh = met.find(({ rule }) => rule.fault.kind !== "latency");
     const used = met.filter((entry) => entry === harsh || entry.rule.fault.kind === "latency");

@@ -1,36 +1,36 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { apply, isApply, patch } from "../patch/patch.ts";
 import { keyOf } from "../storage/collection.ts";
-import { isFields, textAt } from "../storage/json.ts";
+import { isJsonObject, textAt } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
-import type { Stored } from "../storage/stored-object.ts";
-import type { Written } from "../write/admission.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
+import type { WriteResult } from "../write/admission.ts";
 import { bind } from "../write/binding.ts";
 import { create } from "../write/create.ts";
-import { deleteOptionsOf, remove } from "../write/deletion.ts";
+import { deletionOptionsOf, remove } from "../write/deletion.ts";
 import { evict } from "../write/eviction.ts";
 import { update } from "../write/update.ts";
-import { discover } from "./discovery.ts";
-import { openapi } from "./openapi.ts";
+import { discoveryReply } from "./discovery.ts";
+import { openapiReply } from "./openapi.ts";
 import { get, list, objectReply, selected, watch } from "./reads.ts";
 import { errorReply, jsonReply, partsReply, warningHeader } from "./reply.ts";
 import {
-  type Asked,
-  askedOf,
   isDryRun,
   mediaTypeOf,
   objectBody,
   optionalBody,
+  type ParsedRequest,
+  parseRequest,
   patchBody,
   writeOptionsOf,
 } from "./request.ts";
-import { formOf, listText } from "./response-format.ts";
-import { type Route, routeOf, segmentsOf } from "./route.ts";
+import { listText, responseFormatOf } from "./response-format.ts";
+import { type ApiRoute, routeOf, segmentsOf } from "./route.ts";
 import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
 
 /** Answers requests, whichever way they come in. */
-export class Handler {
+export class RequestHandler {
   readonly #server: Server;
   readonly #watches = new Set<WatchStream>();
 
@@ -45,18 +45,18 @@ export class Handler {
 
   handle(request: ApiRequest): ApiResponse {
     try {
-      return this.#answer(askedOf(request), request.signal);
+      return this.#answer(parseRequest(request), request.signal);
     } catch (error) {
       return errorReply(error);
     }
   }
 
-  #answer(asked: Asked, signal: AbortSignal): ApiResponse {
+  #answer(asked: ParsedRequest, signal: AbortSignal): ApiResponse {
     const { registry } = this.#server;
     const segments = segmentsOf(asked.path);
     if (asked.method === "GET") {
       const { all } = registry;
-      const known = discover(segments, asked.headers.accept ?? "", all) ?? openapi(segments, all);
+      const known = discoveryReply(segments, asked.headers.accept ?? "", all) ?? openapiReply(segments, all);
       if (known !== undefined) return known;
     }
     const binding = bindingOf(segments, asked);
@@ -69,7 +69,7 @@ export class Handler {
     return this.#onObject(route, route.name, asked);
   }
 
-  #onCollection(route: Route, asked: Asked, signal: AbortSignal): ApiResponse {
+  #onCollection(route: ApiRoute, asked: ParsedRequest, signal: AbortSignal): ApiResponse {
     switch (asked.method) {
       case "GET":
         return this.#read(route, asked, signal);
@@ -84,10 +84,10 @@ export class Handler {
     }
   }
 
-  #onObject(route: Route, name: string, asked: Asked): ApiResponse {
+  #onObject(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
     switch (asked.method) {
       case "GET": {
-        const form = formOf(asked.headers.accept, asked.query);
+        const form = responseFormatOf(asked.headers.accept, asked.query);
         return objectReply(this.#server, route.resource, this.#get(route, name), form);
       }
       case "PUT":
@@ -102,78 +102,78 @@ export class Handler {
     }
   }
 
-  #get({ resource, namespace }: Route, name: string): Stored {
+  #get({ resource, namespace }: ApiRoute, name: string): StoredObject {
     return get(this.#server, resource, namespace, name);
   }
 
-  #read({ resource, namespace }: Route, asked: Asked, signal: AbortSignal): ApiResponse {
+  #read({ resource, namespace }: ApiRoute, asked: ParsedRequest, signal: AbortSignal): ApiResponse {
     const { query, headers } = asked;
-    const form = formOf(headers.accept, query);
+    const form = responseFormatOf(headers.accept, query);
     if (!isTrue(query.get("watch"))) return list(this.#server, resource, namespace, query, form);
     const { reply, stream } = watch(this.#server, resource, namespace, query, form);
     this.#keep(stream, signal);
     return reply;
   }
 
-  #create(route: Route, asked: Asked): ApiResponse {
+  #create(route: ApiRoute, asked: ParsedRequest): ApiResponse {
     const { resource, namespace } = route;
     if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
     const options = writeOptionsOf(asked, undefined, false);
     return this.#written(route, asked, create(this.#server, resource, namespace, objectBody(asked), options));
   }
 
-  #replace(route: Route, name: string, asked: Asked): ApiResponse {
+  #replace(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
     const body = objectBody(asked);
     const options = writeOptionsOf(asked, route.subresource, false);
     return this.#written(route, asked, update(this.#server, route.resource, this.#get(route, name), body, options));
   }
 
-  #remove(route: Route, name: string, asked: Asked): ApiResponse {
+  #remove(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
     if (route.subresource !== undefined) throw methodNotAllowed();
     const { resource } = route;
-    const options = deleteOptionsOf(asked.query, optionalBody(asked));
+    const options = deletionOptionsOf(asked.query, optionalBody(asked));
     const { stored, gone } = remove(this.#server, resource, this.#get(route, name), options);
     // Kubernetes answers with the last state of a pod, and with a Status for what else is gone at once.
     if (gone && resource.storedAs !== "/pods")
       return jsonReply(200, success(resource, name, stored.object.metadata.uid));
-    return objectReply(this.#server, resource, stored, formOf(asked.headers.accept, asked.query));
+    return objectReply(this.#server, resource, stored, responseFormatOf(asked.headers.accept, asked.query));
   }
 
-  #removeSelected({ resource, namespace }: Route, asked: Asked): ApiResponse {
-    if (resource.lasting !== undefined) throw methodNotAllowed();
-    const options = deleteOptionsOf(asked.query, optionalBody(asked));
+  #removeSelected({ resource, namespace }: ApiRoute, asked: ParsedRequest): ApiResponse {
+    if (resource.undeletableNames !== undefined) throw methodNotAllowed();
+    const options = deletionOptionsOf(asked.query, optionalBody(asked));
     const found = selected(this.#server, resource, namespace, asked.query);
     const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
     return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
   }
 
-  #patched({ resource, namespace, subresource }: Route, name: string, asked: Asked): Written {
+  #patched({ resource, namespace, subresource }: ApiRoute, name: string, asked: ParsedRequest): WriteResult {
     const mediaType = mediaTypeOf(asked);
     const body = patchBody(asked);
     const options = writeOptionsOf(asked, subresource, isApply(mediaType));
     if (!isApply(mediaType)) {
       return patch(this.#server, resource, get(this.#server, resource, namespace, name), mediaType, body, options);
     }
-    if (!isFields(body)) throw badRequest("the applied configuration is no object");
+    if (!isJsonObject(body)) throw badRequest("the applied configuration is no object");
     const stored = this.#server.store.collection(resource.storedAs).get(keyOf(namespace, name));
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
     const force = isTrue(asked.query.get("force"));
     return apply(this.#server, resource, { namespace, name, stored, force }, body, options);
   }
 
-  #written({ resource }: Route, asked: Asked, { stored, created, warnings }: Written): ApiResponse {
-    const form = formOf(asked.headers.accept, asked.query);
+  #written({ resource }: ApiRoute, asked: ParsedRequest, { stored, created, warnings }: WriteResult): ApiResponse {
+    const form = responseFormatOf(asked.headers.accept, asked.query);
     return objectReply(this.#server, resource, stored, form, created ? 201 : 200, warningHeader(warnings));
   }
 
-  #bind({ namespace, name }: { namespace: string; name: string | undefined }, asked: Asked): ApiResponse {
+  #bind({ namespace, name }: { namespace: string; name: string | undefined }, asked: ParsedRequest): ApiResponse {
     if (asked.method !== "POST") throw methodNotAllowed();
     const body = objectBody(asked);
     bind(this.#server, namespace, name ?? textAt(body, "metadata", "name"), body, isDryRun(asked.query));
     return jsonReply(201, DONE);
   }
 
-  #evict({ namespace, name }: PodDoor, asked: Asked): ApiResponse {
+  #evict({ namespace, name }: PodDoor, asked: ParsedRequest): ApiResponse {
     if (asked.method !== "POST") throw methodNotAllowed();
     evict(this.#server, namespace, name, objectBody(asked), asked.query);
     return jsonReply(201, DONE);
@@ -193,7 +193,7 @@ export class Handler {
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
-const hasDoor = ({ resource, name, subresource }: Route): boolean =>
+const hasDoor = ({ resource, name, subresource }: ApiRoute): boolean =>
   name !== undefined && subresource === "status" && resource.hasStatus;
 
 const DONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
@@ -212,7 +212,7 @@ function podDoorOf(segments: readonly string[], wanted: "binding" | "eviction"):
 }
 
 /** `…/pods/NAME/binding`, or `…/bindings` with the name in the body. */
-function bindingOf(segments: readonly string[], asked: Asked) {
+function bindingOf(segments: readonly string[], asked: ParsedRequest) {
   const [root, version, namespaces, namespace, plural, ...more] = segments;
   const isList = root === "api" && version === "v1" && namespaces === "namespaces" && plural === "bindings";
   if (isList && namespace !== undefined && more.length === 0 && asked.method === "POST")

@@ -6,7 +6,7 @@ import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { type KeyPair, selfSigned } from "./certificate.ts";
 import { jsonFromProtobuf, PROTOBUF } from "./protobuf.ts";
 import { errorReply } from "./reply.ts";
-import { LARGEST_BODY } from "./request.ts";
+import { MAX_BODY_BYTES } from "./request.ts";
 import { StatusError, tooLarge, unauthorized } from "./status.ts";
 
 export interface ListenOptions {
@@ -18,7 +18,7 @@ export interface ListenOptions {
   readonly tls?: "self-signed" | KeyPair;
 }
 
-export interface Listening {
+export interface ListeningServer {
   readonly url: string;
   readonly token: string;
   /** The certificate to trust, in PEM. */
@@ -33,7 +33,7 @@ type Answer = (request: ApiRequest) => Promise<ApiResponse>;
 const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-export async function listen(answer: Answer, token: string, options: ListenOptions = {}): Promise<Listening> {
+export async function listen(answer: Answer, token: string, options: ListenOptions = {}): Promise<ListeningServer> {
   const host = options.host ?? "127.0.0.1";
   if (!LOOPBACK.test(host)) {
     throw new RangeError(
@@ -91,7 +91,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > LARGEST_BODY) throw tooLarge(LARGEST_BODY);
+    if (size > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
     parts.push(part);
   }
   return Buffer.concat(parts);

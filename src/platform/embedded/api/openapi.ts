@@ -1,6 +1,6 @@
 import type { ApiResponse } from "../../kube/index.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import { jsonReply } from "./reply.ts";
 
 // As much of OpenAPI v3 as kubectl asks for: which kinds can be patched with server-side validation, and what the fields of
@@ -16,7 +16,7 @@ const kindOf = ({ group, version, kind }: ServedResource) => ({ group, version, 
 const schemaName = ({ group, version, kind }: ServedResource): string =>
   [...(group === "" ? ["core", "api", "k8s", "io"] : group.split(".")).toReversed(), version, kind].join(".");
 
-function pathItem(resource: ServedResource): Fields {
+function pathItem(resource: ServedResource): JsonObject {
   const parameter = (name: string) => ({ name, in: "query", schema: { type: "string" } });
   const parameters = ["dryRun", "fieldManager", "fieldValidation", "force"].map(parameter);
   return {
@@ -29,7 +29,7 @@ function pathItem(resource: ServedResource): Fields {
   };
 }
 
-function documentOf(resources: readonly ServedResource[]): Fields {
+function documentOf(resources: readonly ServedResource[]): JsonObject {
   const schemas = resources.map((resource) => {
     const schema = resource.custom ? resource.schema : { type: "object" };
     return [schemaName(resource), { ...schema, "x-kubernetes-group-version-kind": [kindOf(resource)] }] as const;
@@ -47,7 +47,7 @@ function documentOf(resources: readonly ServedResource[]): Fields {
 }
 
 /** Answers below `/openapi/v3`; undefined for what is not there, v2 among it. */
-export function openapi(
+export function openapiReply(
   [root, version, ...folder]: readonly string[],
   resources: readonly ServedResource[],
 ): ApiResponse | undefined {

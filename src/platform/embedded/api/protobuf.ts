@@ -1,4 +1,4 @@
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import { badRequest, StatusError } from "./status.ts";
 
 // A few commands of kubectl send Protobuf and nothing else: `create namespace` and `drain`. This reads as much of it as they
@@ -61,7 +61,7 @@ const kinds: Readonly<Record<string, Message>> = {
 /** The same object as JSON text. */
 export function jsonFromProtobuf(body: Buffer): string {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) throw unreadable("it does not begin as Kubernetes' Protobuf does");
-  let typeMeta: Fields = {};
+  let typeMeta: JsonObject = {};
   let raw: Buffer = Buffer.alloc(0);
   for (const { number, value } of fieldsOf(body.subarray(MAGIC.length))) {
     if (number === 1) typeMeta = decoded(contentOf(value), { 1: textField("apiVersion"), 2: textField("kind") });
@@ -86,7 +86,7 @@ interface WireField {
   readonly value: Buffer | bigint;
 }
 
-function decoded(bytes: Buffer, message: Message): Fields {
+function decoded(bytes: Buffer, message: Message): JsonObject {
   const object: Record<string, unknown> = {};
   for (const { number, value } of fieldsOf(bytes)) {
     const field = message[number];

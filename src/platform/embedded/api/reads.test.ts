@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { pod, world } from "../testing/api-harness.ts";
+import { apiHarness, pod } from "../testing/api-harness.ts";
 
 const nodes = "/api/v1/nodes";
 
@@ -8,7 +8,7 @@ describe("a continue token", () => {
   const MINUTES = milliseconds(5 * 60_000);
 
   async function paged() {
-    const made = world();
+    const made = apiHarness();
     for (const name of ["a", "b", "c"]) await made.send("POST", nodes, { metadata: { name, labels: { l: "1" } } });
     for (const name of ["p", "q"]) await made.send("POST", "/api/v1/namespaces/default/pods", pod(name));
     for (const name of ["d", "e"]) {
@@ -88,13 +88,13 @@ describe("a path", () => {
     ["/", 404],
     ["", 404],
   ])("%j is %d", async (path, expected) => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", nodes, { metadata: { name: "a" } });
     expect((await send("GET", path)).status).toBe(expected);
   });
 
   it("with an empty part in it deletes nothing", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", nodes, { metadata: { name: "a" } });
     for (const path of ["/api/v1//nodes", "/api/v1/nodes//", "/api/v1/nodes//status"]) {
       expect((await send("DELETE", path)).status).toBe(404);
@@ -105,7 +105,7 @@ describe("a path", () => {
 
 describe("a list by a field", () => {
   it("has at every moment those that have its value, and no others", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     const path = "/api/v1/namespaces/default/pods";
     const on = async (node: string, more = "", where = "/api/v1/pods") => {
       const selector = encodeURIComponent(`spec.nodeName=${node}${more}`);

@@ -1,17 +1,22 @@
 import type { ApiResponse } from "../../kube/index.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
 import { keyOf } from "../storage/collection.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import { Snapshots } from "../storage/snapshots.ts";
-import { type Stored } from "../storage/stored-object.ts";
+import { type StoredObject } from "../storage/stored-object.ts";
 import { partsReply, streamReply, textReply } from "./reply.ts";
-import { type Form, type ListMetadata, listText, objectText, tableText } from "./response-format.ts";
-import { narrowest, selectorOf } from "./selectors.ts";
+import { type ListMetadata, listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
+import { indexedTerm, selectorOf } from "./selectors.ts";
 import { badRequest, expired, notFound, StatusError } from "./status.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
-export function get(server: Server, resource: ServedResource, namespace: string | undefined, name: string): Stored {
+export function get(
+  server: Server,
+  resource: ServedResource,
+  namespace: string | undefined,
+  name: string,
+): StoredObject {
   const stored = server.store.collection(resource.storedAs).get(keyOf(namespace, name));
   if (stored === undefined) throw notFound(resource, name);
   return stored;
@@ -21,8 +26,8 @@ export function get(server: Server, resource: ServedResource, namespace: string 
 export function objectReply(
   server: Server,
   resource: ServedResource,
-  stored: Stored,
-  form: Form,
+  stored: StoredObject,
+  form: ResponseFormat,
   status = 200,
   headers = {},
 ): ApiResponse {
@@ -49,10 +54,10 @@ export function selected(
   resource: ServedResource,
   namespace: string | undefined,
   query: URLSearchParams,
-): Stored[] {
+): StoredObject[] {
   const matches = selectorOf(resource, query);
   const collection = server.store.collection(resource.storedAs);
-  const narrow = narrowest(resource, query);
+  const narrow = indexedTerm(resource, query);
   const some =
     narrow === undefined
       ? collection.list(namespace)
@@ -63,7 +68,7 @@ export function selected(
 }
 
 interface Page {
-  readonly items: readonly Stored[];
+  readonly items: readonly StoredObject[];
   readonly metadata: ListMetadata;
 }
 
@@ -104,7 +109,7 @@ export function list(
   resource: ServedResource,
   namespace: string | undefined,
   query: URLSearchParams,
-  form: Form,
+  form: ResponseFormat,
 ): ApiResponse {
   const asked = wholeNumber(query, "resourceVersion") ?? 0;
   if (asked > server.store.version) {
@@ -119,7 +124,7 @@ export function list(
   }
   const { items, metadata } = pageOf(server, resource, namespace, query);
   if (!form.table) return partsReply(200, listText(resource, items, metadata));
-  const options = { ...form, listMetadata: metadata as unknown as Fields, withColumns: true };
+  const options = { ...form, listMetadata: metadata as unknown as JsonObject, withColumns: true };
   return textReply(200, tableText(resource, items, server.clock.now(), options));
 }
 
@@ -129,7 +134,7 @@ export function watch(
   resource: ServedResource,
   namespace: string | undefined,
   query: URLSearchParams,
-  form: Form,
+  form: ResponseFormat,
 ): { reply: ApiResponse; stream: WatchStream } {
   const collection = server.store.collection(resource.storedAs);
   const version = wholeNumber(query, "resourceVersion") ?? 0;
@@ -163,15 +168,15 @@ function viewOf(
   resource: ServedResource,
   namespace: string | undefined,
   query: URLSearchParams,
-  form: Form,
+  form: ResponseFormat,
 ): WatchView {
   const selector = selectorOf(resource, query);
   const here =
-    namespace === undefined ? undefined : ({ metadata }: Stored["object"]) => metadata.namespace === namespace;
+    namespace === undefined ? undefined : ({ metadata }: StoredObject["object"]) => metadata.namespace === namespace;
   const matches =
-    here && selector ? (object: Stored["object"]) => here(object) && selector(object) : (here ?? selector);
+    here && selector ? (object: StoredObject["object"]) => here(object) && selector(object) : (here ?? selector);
   let withColumns = true;
-  const row = (stored: Stored): string => {
+  const row = (stored: StoredObject): string => {
     const listMetadata = { resourceVersion: stored.object.metadata.resourceVersion };
     const text = tableText(resource, [stored], server.clock.now(), { ...form, listMetadata, withColumns });
     withColumns = false;
@@ -179,7 +184,7 @@ function viewOf(
   };
   return {
     matches,
-    shown: form.table ? row : (stored) => objectText(resource, stored),
+    format: form.table ? row : (stored) => objectText(resource, stored),
     bookmarks: query.get("allowWatchBookmarks") === "true",
     bookmark: (version, initialEventsEnd) => ({
       kind: resource.kind,

@@ -1,5 +1,5 @@
 import type { ApiResponse } from "../../kube/index.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import { StatusError } from "./status.ts";
 
 const JSON_TYPE = "application/json";
@@ -22,8 +22,11 @@ export const partsReply = (
 export const textReply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse =>
   partsReply(status, [text], headers);
 
-export const jsonReply = (status: number, value: Fields, headers: Readonly<Record<string, string>> = {}): ApiResponse =>
-  textReply(status, JSON.stringify(value), headers);
+export const jsonReply = (
+  status: number,
+  value: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse => textReply(status, JSON.stringify(value), headers);
 
 export const streamReply = (body: AsyncIterable<Uint8Array>): ApiResponse => ({
   status: 200,

@@ -1,14 +1,21 @@
 import { parse as parseYaml } from "yaml";
 import type { ApiRequest } from "../../kube/index.ts";
-import { DEEPEST, everyNumberIsFinite, type Fields, isDeeperThan, isFields, mayOverflow } from "../storage/json.ts";
-import type { WriteOptions } from "../write/admission.ts";
+import {
+  everyNumberIsFinite,
+  isDeeperThan,
+  isJsonObject,
+  type JsonObject,
+  MAX_DEPTH,
+  mayOverflow,
+} from "../storage/json.ts";
+import type { ApiWriteOptions } from "../write/admission.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
 
 /** Kubernetes' own limit of a request's body. */
-export const LARGEST_BODY = 3 * 1024 * 1024;
+export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 /** A request taken apart. */
-export interface Asked {
+export interface ParsedRequest {
   readonly method: ApiRequest["method"];
   readonly path: string;
   readonly query: URLSearchParams;
@@ -16,10 +23,10 @@ export interface Asked {
   readonly body: string;
 }
 
-export function askedOf({ method, path, headers = {}, body = "" }: ApiRequest): Asked {
+export function parseRequest({ method, path, headers = {}, body = "" }: ApiRequest): ParsedRequest {
   const mark = path.indexOf("?");
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  if (Buffer.byteLength(body) > LARGEST_BODY) throw tooLarge(LARGEST_BODY);
+  if (Buffer.byteLength(body) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
   return {
     method,
     path: mark === -1 ? path : path.slice(0, mark),
@@ -29,7 +36,7 @@ export function askedOf({ method, path, headers = {}, body = "" }: ApiRequest): 
   };
 }
 
-export const mediaTypeOf = ({ headers }: Asked): string =>
+export const mediaTypeOf = ({ headers }: ParsedRequest): string =>
   (headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
 
 /** Once through JSON: a loop of aliases and a number that is none come no further, and nothing is shared. */
@@ -48,28 +55,28 @@ function parsed(text: string, yaml: boolean): unknown {
   } catch (error) {
     throw badRequest(`couldn't read the body: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (isDeeperThan(DEEPEST, value)) throw badRequest(`couldn't read the body: exceeded max depth of ${DEEPEST}`);
+  if (isDeeperThan(MAX_DEPTH, value)) throw badRequest(`couldn't read the body: exceeded max depth of ${MAX_DEPTH}`);
   if (mayOverflow(text) && !everyNumberIsFinite(value))
     throw badRequest("couldn't read the body: a number is out of range");
   return value;
 }
 
 /** The body of a patch: whatever its media type allows. */
-export const patchBody = (asked: Asked): unknown => parsed(asked.body, mediaTypeOf(asked).endsWith("+yaml"));
+export const patchBody = (asked: ParsedRequest): unknown => parsed(asked.body, mediaTypeOf(asked).endsWith("+yaml"));
 
 /** The body as an object. */
-export function objectBody(asked: Asked): Fields {
+export function objectBody(asked: ParsedRequest): JsonObject {
   const mediaType = mediaTypeOf(asked);
   if (!["application/json", "application/yaml"].includes(mediaType)) {
     throw unsupportedMediaType(["application/json", "application/yaml"]);
   }
   const value = parsed(asked.body, mediaType === "application/yaml");
-  if (!isFields(value)) throw badRequest("the body of the request is no object");
+  if (!isJsonObject(value)) throw badRequest("the body of the request is no object");
   return value;
 }
 
 /** A body that may be left out. */
-export const optionalBody = (asked: Asked): Fields => (asked.body.trim() === "" ? {} : objectBody(asked));
+export const optionalBody = (asked: ParsedRequest): JsonObject => (asked.body.trim() === "" ? {} : objectBody(asked));
 
 export function isDryRun(query: URLSearchParams): boolean {
   const values = query.getAll("dryRun").filter((value) => value !== "");
@@ -82,10 +89,10 @@ const levels = ["Strict", "Warn", "Ignore"] as const;
 
 /** Who writes: the field manager named, else the program in the User-Agent. An apply has to name one. */
 export function writeOptionsOf(
-  { query, headers }: Asked,
+  { query, headers }: ParsedRequest,
   subresource: string | undefined,
   apply: boolean,
-): WriteOptions {
+): ApiWriteOptions {
   const agent = (headers["user-agent"] ?? "").split("/")[0] || "unknown";
   const level = query.get("fieldValidation") ?? "Warn";
   return {

@@ -1,17 +1,17 @@
 import type { Instant } from "../../../core/units/index.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import type { Fields } from "../storage/json.ts";
-import type { Stored } from "../storage/stored-object.ts";
+import type { JsonObject } from "../storage/json.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
 import { tableOf } from "./table.ts";
 
 /** The form a client wants objects in. */
-export interface Form {
+export interface ResponseFormat {
   readonly table: boolean;
   readonly includeObject: string;
 }
 
 /** Which of the forms a client accepts comes first; kubectl asks for a Table and takes plain JSON too. */
-export function formOf(accept: string | undefined, query: URLSearchParams): Form {
+export function responseFormatOf(accept: string | undefined, query: URLSearchParams): ResponseFormat {
   const includeObject = query.get("includeObject") ?? "Metadata";
   for (const type of (accept ?? "").split(",")) {
     const parameters = type.split(";").map((part) => part.trim());
@@ -21,14 +21,14 @@ export function formOf(accept: string | undefined, query: URLSearchParams): Form
   return { table: false, includeObject };
 }
 
-const shownObject = ({ view }: ServedResource, { object }: Stored) => view?.shown(object) ?? object;
+const shownObject = ({ view }: ServedResource, { object }: StoredObject) => view?.shown(object) ?? object;
 
 /** One object as text, from its cached JSON where it has no other face. */
-export const objectText = (resource: ServedResource, stored: Stored): string =>
+export const objectText = (resource: ServedResource, stored: StoredObject): string =>
   resource.view === undefined ? stored.json() : JSON.stringify(resource.view.shown(stored.object));
 
 /** An item of a list. As in Kubernetes, built-in kinds leave out what the list says already. */
-function itemText(resource: ServedResource, stored: Stored): string {
+function itemText(resource: ServedResource, stored: StoredObject): string {
   const text = objectText(resource, stored);
   if (resource.custom) return text;
   const prefix = `{"kind":${JSON.stringify(resource.kind)},"apiVersion":${JSON.stringify(apiVersionOf(resource))},`;
@@ -46,7 +46,7 @@ const ITEMS_PER_PART = 500;
 /** A list's text in parts, so that thousands of objects never become one string. */
 export function* listText(
   resource: ServedResource,
-  items: readonly Stored[],
+  items: readonly StoredObject[],
   metadata: ListMetadata,
 ): Generator<string> {
   const head = { kind: resource.listKind, apiVersion: apiVersionOf(resource), metadata };
@@ -60,9 +60,9 @@ export function* listText(
 
 export function tableText(
   resource: ServedResource,
-  items: readonly Stored[],
+  items: readonly StoredObject[],
   now: Instant,
-  options: { readonly listMetadata: Fields; readonly includeObject: string; readonly withColumns: boolean },
+  options: { readonly listMetadata: JsonObject; readonly includeObject: string; readonly withColumns: boolean },
 ): string {
   const objects = items.map((item) => shownObject(resource, item));
   return JSON.stringify(tableOf(objects, resource.columns, now, options));

@@ -3,7 +3,7 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { badRequest, noSuchPath } from "./status.ts";
 
 /** What a path of the API is about. */
-export interface Route {
+export interface ApiRoute {
   readonly resource: ServedResource;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
@@ -28,7 +28,7 @@ export function segmentsOf(path: string): string[] {
 /** The subresources a Namespace itself has; anything else below one is a kind that lives in it. */
 const namespaceSubresources = new Set(["status", "finalize"]);
 
-export function routeOf(registry: Registry, segments: readonly string[]): Route | undefined {
+export function routeOf(registry: Registry, segments: readonly string[]): ApiRoute | undefined {
   const [root, ...after] = segments;
   if (root !== "api" && root !== "apis") return undefined;
   const group = root === "api" ? "" : (after.shift() ?? "");

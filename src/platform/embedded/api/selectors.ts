@@ -1,9 +1,9 @@
 import { matchesLabels, parseLabelSelector } from "../../../core/api/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
 import { badRequest } from "./status.ts";
 
-export type Matches = (object: KubeObject) => boolean;
+export type Matches = (object: ApiObject) => boolean;
 
 interface FieldTerm {
   readonly field: string;
@@ -33,10 +33,10 @@ export function selectorOf(resource: ServedResource, query: URLSearchParams): Ma
  * A field that has to have one value, where a request asks by one whose readers are the same each time: few objects have it,
  * and a guard may ask for each node in turn.
  */
-export function narrowest(
+export function indexedTerm(
   { selectable }: ServedResource,
   query: URLSearchParams,
-): { readonly read: (object: KubeObject) => string; readonly value: string } | undefined {
+): { readonly read: (object: ApiObject) => string; readonly value: string } | undefined {
   for (const { field, value, equal } of parseFieldSelector(query.get("fieldSelector") ?? "")) {
     const read = Object.hasOwn(selectable, field) ? selectable[field] : undefined;
     if (equal && value !== "" && read !== undefined) return { read, value };
@@ -61,7 +61,7 @@ function fieldTest(resource: ServedResource, text: string | null): Matches | und
   return (object) => tests.every((test) => test(object));
 }
 
-function readerOf(resource: ServedResource, field: string): ((object: KubeObject) => string) | undefined {
+function readerOf(resource: ServedResource, field: string): ((object: ApiObject) => string) | undefined {
   if (field === "metadata.name") return ({ metadata }) => metadata.name;
   if (field === "metadata.namespace") return ({ metadata }) => metadata.namespace ?? "";
   return Object.hasOwn(resource.selectable, field) ? resource.selectable[field] : undefined;

@@ -1,4 +1,4 @@
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 
 /** One thing wrong with one field, in the words of Kubernetes' field errors. */
 export interface FieldProblem {
@@ -25,12 +25,12 @@ interface Details {
 }
 
 /** What an error is about: the resource's group and plural, as Kubernetes names it in its messages. */
-export interface Subject {
+export interface ErrorSubject {
   readonly group: string;
   readonly plural: string;
 }
 
-const qualified = ({ group, plural }: Subject): string => (group === "" ? plural : `${plural}.${group}`);
+const qualified = ({ group, plural }: ErrorSubject): string => (group === "" ? plural : `${plural}.${group}`);
 
 /** A Kubernetes `Status` that says no. */
 export class StatusError extends Error {
@@ -46,7 +46,7 @@ export class StatusError extends Error {
     this.details = details;
   }
 
-  get status(): Fields {
+  get status(): JsonObject {
     return {
       kind: "Status",
       apiVersion: "v1",
@@ -60,13 +60,13 @@ export class StatusError extends Error {
   }
 }
 
-const detailsOf = (subject: Subject, name: string): Details => ({
+const detailsOf = (subject: ErrorSubject, name: string): Details => ({
   name,
   ...(subject.group === "" ? {} : { group: subject.group }),
   kind: subject.plural,
 });
 
-export const success = (subject: Subject, name: string, uid: string): Fields => ({
+export const success = (subject: ErrorSubject, name: string, uid: string): JsonObject => ({
   kind: "Status",
   apiVersion: "v1",
   metadata: {},
@@ -74,15 +74,15 @@ export const success = (subject: Subject, name: string, uid: string): Fields => 
   details: { ...detailsOf(subject, name), uid },
 });
 
-export const notFound = (subject: Subject, name: string) =>
+export const notFound = (subject: ErrorSubject, name: string) =>
   new StatusError(404, "NotFound", `${qualified(subject)} "${name}" not found`, detailsOf(subject, name));
 
 export const noSuchPath = () => new StatusError(404, "NotFound", "the server could not find the requested resource");
 
-export const alreadyExists = (subject: Subject, name: string) =>
+export const alreadyExists = (subject: ErrorSubject, name: string) =>
   new StatusError(409, "AlreadyExists", `${qualified(subject)} "${name}" already exists`, detailsOf(subject, name));
 
-export const conflict = (subject: Subject, name: string, why: string) =>
+export const conflict = (subject: ErrorSubject, name: string, why: string) =>
   new StatusError(
     409,
     "Conflict",
@@ -90,14 +90,14 @@ export const conflict = (subject: Subject, name: string, why: string) =>
     detailsOf(subject, name),
   );
 
-export const modified = (subject: Subject, name: string) =>
+export const modified = (subject: ErrorSubject, name: string) =>
   conflict(
     subject,
     name,
     "the object has been modified; please apply your changes to the latest version and try again",
   );
 
-export const forbidden = (subject: Subject, name: string, why: string) =>
+export const forbidden = (subject: ErrorSubject, name: string, why: string) =>
   new StatusError(403, "Forbidden", `${qualified(subject)} "${name}" is forbidden: ${why}`, detailsOf(subject, name));
 
 export const badRequest = (message: string) => new StatusError(400, "BadRequest", message);

@@ -1,8 +1,8 @@
 import type { Instant } from "../../../core/units/index.ts";
 import type { Column } from "../kinds/served-resource.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import { at, textAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
 
 const SECOND = 1;
 const MINUTE = 60;
@@ -59,7 +59,7 @@ export const ageColumn: Column = {
 };
 
 /** What a CRD's printer column points at: names, with `[n]` and `[?(@.key=="value")]` between them. */
-export function jsonPathValue(object: Fields, path: string): unknown {
+export function jsonPathValue(object: JsonObject, path: string): unknown {
   const steps = path.matchAll(/\.([\w-]+)|\['([^']+)'\]|\[(\d+)\]|\[\?\(@\.([\w-]+)\s*==\s*["']([^"']*)["']\)\]/g);
   let here: unknown = object;
   for (const [, name, quoted, index, key, value] of steps) {
@@ -73,12 +73,12 @@ export function jsonPathValue(object: Fields, path: string): unknown {
 
 /** `items` of a list in the form kubectl prints; a watch sends one row at a time, the columns only with the first. */
 export function tableOf(
-  items: readonly KubeObject[],
+  items: readonly ApiObject[],
   columns: readonly Column[],
   now: Instant,
-  options: { readonly listMetadata: Fields; readonly includeObject: string; readonly withColumns: boolean },
-): Fields {
-  const rowObject = (object: KubeObject): Fields =>
+  options: { readonly listMetadata: JsonObject; readonly includeObject: string; readonly withColumns: boolean },
+): JsonObject {
+  const rowObject = (object: ApiObject): JsonObject =>
     options.includeObject === "Object"
       ? object
       : { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };

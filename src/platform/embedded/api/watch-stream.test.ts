@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
 import { Collection } from "../storage/collection.ts";
-import { Stored } from "../storage/stored-object.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
-const stored = (name: string, version: number): Stored => {
+const stored = (name: string, version: number): StoredObject => {
   const metadata = { name, uid: name, resourceVersion: String(version), creationTimestamp: "" };
-  return new Stored(name, { kind: "Node", apiVersion: "v1", metadata }, version);
+  return new StoredObject(name, { kind: "Node", apiVersion: "v1", metadata }, version);
 };
 
 function world() {
@@ -19,7 +19,7 @@ function world() {
       collection,
       {
         matches: undefined,
-        shown: ({ object }) => JSON.stringify(object.metadata.name),
+        format: ({ object }) => JSON.stringify(object.metadata.name),
         bookmarks: false,
         bookmark: (at, initial) => ({ at, initial }),
         ...view,
@@ -93,7 +93,7 @@ describe("WatchStream", () => {
     const broken = () => {
       throw new RangeError("no text");
     };
-    const streams = [open({ shown: broken }), open({ matches: broken }), open()];
+    const streams = [open({ format: broken }), open({ matches: broken }), open()];
     change("n");
     streams[2]?.end();
     await expect(linesOf(streams[0] as WatchStream)).rejects.toThrow("no text");

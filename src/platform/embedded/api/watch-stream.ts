@@ -1,9 +1,9 @@
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
 import { type Collection } from "../storage/collection.ts";
-import type { Fields } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
-import { type Change, Stored } from "../storage/stored-object.ts";
+import type { JsonObject } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
+import { type StoredChange, StoredObject } from "../storage/stored-object.ts";
 import type { Matches } from "./selectors.ts";
 
 /** Kubernetes' own pace, so that quiet watchers learn of newer resourceVersions. */
@@ -17,16 +17,16 @@ const EVENTS_PER_CHUNK = 500;
 export interface WatchView {
   readonly matches: Matches | undefined;
   /** An event's object as text. */
-  readonly shown: (stored: Stored) => string;
+  readonly format: (stored: StoredObject) => string;
   readonly bookmarks: boolean;
   /** The object of a bookmark. */
-  readonly bookmark: (version: number, initialEventsEnd: boolean) => Fields;
+  readonly bookmark: (version: number, initialEventsEnd: boolean) => JsonObject;
 }
 
 /** An event that waits for its reader; text where it is not about an object. */
 interface Waiting {
   readonly type: string;
-  readonly object: Stored | string;
+  readonly object: StoredObject | string;
 }
 
 /** The lines of one watch: a queue that changes fill and one reader empties. */
@@ -70,7 +70,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 
   /** A change as this watch sees it: one that enters its selector is an addition, one that leaves it a deletion. */
-  #take({ type, current, previous, version }: Change): void {
+  #take({ type, current, previous, version }: StoredChange): void {
     const { matches } = this.#view;
     if (matches === undefined) {
       this.#push(type, current);
@@ -83,13 +83,13 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 
   /** What happened before the watch was asked for. */
-  replay(changes: readonly Change[]): void {
+  replay(changes: readonly StoredChange[]): void {
     for (const change of changes) this.#take(change);
     this.#behind = 0;
   }
 
   /** The state the watch starts from, however large, and a mark at its end where asked for. */
-  begin(state: readonly Stored[], marked: boolean): void {
+  begin(state: readonly StoredObject[], marked: boolean): void {
     for (const stored of state) this.#push("ADDED", stored);
     if (marked) this.mark(true);
     this.#behind = 0;
@@ -100,7 +100,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 
   /** An event that says why the watch is over. */
-  fail(status: Fields): void {
+  fail(status: JsonObject): void {
     this.#push("ERROR", JSON.stringify(status));
     this.end();
   }
@@ -146,11 +146,11 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 
   #line({ type, object }: Waiting): string {
-    return `{"type":"${type}","object":${typeof object === "string" ? object : this.#view.shown(object)}}\n`;
+    return `{"type":"${type}","object":${typeof object === "string" ? object : this.#view.format(object)}}\n`;
   }
 
   /** A selector that fails ends its own watch: the write goes on, and so do the other watches. */
-  #hear(change: Change): void {
+  #hear(change: StoredChange): void {
     try {
       this.#take(change);
     } catch (error) {
@@ -160,7 +160,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     if (this.#behind > MOST_WAITING) this.end(new Error(`a watch fell ${MOST_WAITING} events behind`));
   }
 
-  #push(type: string, object: Stored | string): void {
+  #push(type: string, object: StoredObject | string): void {
     if (this.#over) return;
     this.#queue.push({ type, object });
     this.#behind++;
@@ -177,8 +177,8 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
 }
 
 /** An object as it was, at the resourceVersion of the change that took it out of the selection. */
-function at(stored: Stored, version: number): Stored {
+function at(stored: StoredObject, version: number): StoredObject {
   const { object } = stored;
-  const moved: KubeObject = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
-  return new Stored(stored.key, moved, version);
+  const moved: ApiObject = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+  return new StoredObject(stored.key, moved, version);
 }

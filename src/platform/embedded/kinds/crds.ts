@@ -1,7 +1,7 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, ageOf, jsonPathValue, nameColumn } from "../api/table.ts";
-import { at, type Fields, fieldsOr, isFields, listAt, textAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
 import { builtInKinds } from "./builtin-kinds.ts";
 import { metadataSchema, plainSchema } from "./builtin-schemas.ts";
 import type { Schema } from "./schema.ts";
@@ -10,8 +10,8 @@ import type { Column, ServedResource } from "./served-resource.ts";
 const texts = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === "string");
 
 /** The one version that is served: the stored one. */
-const versionOf = (crd: Fields): Fields =>
-  fieldsOr(listAt(crd, "spec", "versions").find((version) => at(version, "storage") === true));
+const versionOf = (crd: JsonObject): JsonObject =>
+  jsonObjectOr(listAt(crd, "spec", "versions").find((version) => at(version, "storage") === true));
 
 function printerColumn(given: unknown): Column {
   const type = textAt(given, "type");
@@ -20,7 +20,7 @@ function printerColumn(given: unknown): Column {
   const cell: Column["cell"] = (object, now) => {
     const value = jsonPathValue(object, path);
     if (type === "date") return value === undefined ? undefined : ageOf(value, now);
-    return isFields(value) || Array.isArray(value) ? JSON.stringify(value) : value;
+    return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : value;
   };
   return { name: textAt(given, "name"), type: type === "date" ? "string" : type, priority, cell };
 }
@@ -30,19 +30,19 @@ function rootSchema(schema: Schema): Schema {
   return { ...schema, properties: { ...schema.properties, apiVersion: plain, kind: plain, metadata: metadataSchema } };
 }
 
-function selectableOf(version: Fields): ServedResource["selectable"] {
+function selectableOf(version: JsonObject): ServedResource["selectable"] {
   const paths = texts(listAt(version, "selectableFields").map((field) => at(field, "jsonPath")));
-  const shown = (object: KubeObject, path: string): string => {
+  const shown = (object: ApiObject, path: string): string => {
     const value = jsonPathValue(object, path);
     return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
   };
-  return Object.fromEntries(paths.map((path) => [path.slice(1), (object: KubeObject) => shown(object, path)]));
+  return Object.fromEntries(paths.map((path) => [path.slice(1), (object: ApiObject) => shown(object, path)]));
 }
 
 /** The kind a CustomResourceDefinition describes. */
-export function servedByCrd(crd: Fields): ServedResource {
+export function servedByCrd(crd: JsonObject): ServedResource {
   const version = versionOf(crd);
-  const names = fieldsOr(at(crd, "spec", "names"));
+  const names = jsonObjectOr(at(crd, "spec", "names"));
   const [group, plural, kind] = [textAt(crd, "spec", "group"), textAt(names, "plural"), textAt(names, "kind")];
   const columns = listAt(version, "additionalPrinterColumns");
   return {
@@ -58,15 +58,15 @@ export function servedByCrd(crd: Fields): ServedResource {
     hasStatus: at(version, "subresources", "status") !== undefined,
     custom: true,
     storedAs: `${group}/${plural}`,
-    schema: rootSchema(fieldsOr(at(version, "schema", "openAPIV3Schema"))),
-    counted: true,
+    schema: rootSchema(jsonObjectOr(at(version, "schema", "openAPIV3Schema"))),
+    hasGeneration: true,
     overwritable: false,
     selectable: selectableOf(version),
     columns: [nameColumn, ...(columns.length === 0 ? [ageColumn] : columns.map(printerColumn))],
   };
 }
 
-const required = (crd: Fields, ...path: readonly string[]): FieldProblem[] =>
+const required = (crd: JsonObject, ...path: readonly string[]): FieldProblem[] =>
   textAt(crd, ...path) === ""
     ? [{ field: path.join("."), reason: "FieldValueRequired", message: "Required value" }]
     : [];
@@ -75,14 +75,14 @@ const GROUP = "apiextensions.k8s.io";
 const ownGroups: ReadonlySet<string> = new Set([GROUP, ...builtInKinds.map(({ group }) => group)]);
 
 /** Kubernetes wants an approval for its own groups, and serves its own kinds all the same; here there is nothing to approve. */
-function groupProblems(crd: Fields): FieldProblem[] {
+function groupProblems(crd: JsonObject): FieldProblem[] {
   const group = textAt(crd, "spec", "group");
   if (group === "" || !ownGroups.has(group)) return required(crd, "spec", "group");
   const message = `Forbidden: ${group} is a group of the API itself; choose another`;
   return [{ field: "spec.group", reason: "FieldValueForbidden", message }];
 }
 
-function problems(crd: Fields): FieldProblem[] {
+function problems(crd: JsonObject): FieldProblem[] {
   const missing = [
     ...groupProblems(crd),
     ...required(crd, "spec", "scope"),
@@ -93,7 +93,7 @@ function problems(crd: Fields): FieldProblem[] {
   if (storage.length !== 1) {
     const message = "Invalid value: must have exactly one version marked as storage version";
     missing.push({ field: "spec.versions", reason: "FieldValueInvalid", message });
-  } else if (!isFields(at(storage[0], "schema", "openAPIV3Schema"))) {
+  } else if (!isJsonObject(at(storage[0], "schema", "openAPIV3Schema"))) {
     const message = "Required value: schemas are required";
     missing.push({ field: "spec.versions[0].schema.openAPIV3Schema", reason: "FieldValueRequired", message });
   }
@@ -104,7 +104,7 @@ function problems(crd: Fields): FieldProblem[] {
 }
 
 /** The conditions say at once what a cluster says after a moment: here nothing else has to agree. */
-function established(crd: Fields): Fields {
+function established(crd: JsonObject): JsonObject {
   const condition = (type: string, reason: string, message: string) => ({ type, status: "True", reason, message });
   return {
     ...crd,
@@ -133,7 +133,7 @@ export const crds: ServedResource = {
   custom: false,
   storedAs: `${GROUP}/customresourcedefinitions`,
   schema: plainSchema,
-  counted: true,
+  hasGeneration: true,
   overwritable: false,
   selectable: {},
   columns: [nameColumn, { name: "Created At", type: "date", cell: ({ metadata }) => metadata.creationTimestamp }],

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { world } from "../testing/api-harness.ts";
+import { apiHarness } from "../testing/api-harness.ts";
 
 it("an event of events.k8s.io has the times that clients of the core group sort by", async () => {
-  const { send } = world();
+  const { send } = apiHarness();
   const events = "/apis/events.k8s.io/v1/namespaces/default/events";
   const core = "/api/v1/namespaces/default/events/e";
   await send("POST", events, { metadata: { name: "e" }, eventTime: "2030-01-31T12:00:00.654321Z", reason: "R" });

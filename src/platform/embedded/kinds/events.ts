@@ -1,8 +1,8 @@
 import { ageOf } from "../api/table.ts";
-import { at, type Fields, textAt } from "../storage/json.ts";
-import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import { at, type JsonObject, textAt } from "../storage/json.ts";
+import { type ApiObject, timestamp } from "../storage/kube-object.ts";
 import { plainSchema } from "./builtin-schemas.ts";
-import type { Column, ServedResource, View } from "./served-resource.ts";
+import type { Column, ServedResource, StoredObjectView } from "./served-resource.ts";
 
 /** Fields of events.k8s.io/v1, and what the core group calls them. Everything else has one name in both. */
 const coreNames: Readonly<Record<string, string>> = {
@@ -16,13 +16,13 @@ const coreNames: Readonly<Record<string, string>> = {
 };
 const newNames = Object.fromEntries(Object.entries(coreNames).map(([fresh, core]) => [core, fresh]));
 
-const renamed = (object: Fields, names: Readonly<Record<string, string>>): Fields =>
+const renamed = (object: JsonObject, names: Readonly<Record<string, string>>): JsonObject =>
   Object.fromEntries(
     Object.entries(object).map(([key, value]) => [(Object.hasOwn(names, key) ? names[key] : undefined) ?? key, value]),
   );
 
 /** Clients of the core group sort by these, as in `kubectl get events --sort-by=.lastTimestamp`; an event of events.k8s.io has none. */
-const coreTimes = (event: KubeObject): Fields => ({
+const coreTimes = (event: ApiObject): JsonObject => ({
   firstTimestamp: seconds(
     at(event, "deprecatedFirstTimestamp") ?? at(event, "eventTime") ?? event.metadata.creationTimestamp,
   ),
@@ -35,21 +35,21 @@ function seconds(time: unknown): unknown {
   return Number.isNaN(at) ? time : timestamp(at);
 }
 
-const coreView: View = {
-  shown: (event) => ({ ...renamed(event, coreNames), ...coreTimes(event), apiVersion: "v1" }) as KubeObject,
+const coreView: StoredObjectView = {
+  shown: (event) => ({ ...renamed(event, coreNames), ...coreTimes(event), apiVersion: "v1" }) as ApiObject,
   stored: (event) => ({ ...renamed(event, newNames), apiVersion: "events.k8s.io/v1" }),
 };
 
 /** Reads a field under either of its names. */
-const either = (event: Fields, name: string): unknown => at(event, name) ?? at(event, coreNames[name] ?? name);
+const either = (event: JsonObject, name: string): unknown => at(event, name) ?? at(event, coreNames[name] ?? name);
 
-const lastSeen = (event: KubeObject): unknown =>
+const lastSeen = (event: ApiObject): unknown =>
   at(event, "series", "lastObservedTime") ??
   either(event, "deprecatedLastTimestamp") ??
   at(event, "eventTime") ??
   event.metadata.creationTimestamp;
 
-const regarded = (event: Fields, field: string): string => textAt(either(event, "regarding"), field);
+const regarded = (event: JsonObject, field: string): string => textAt(either(event, "regarding"), field);
 
 const columns: readonly Column[] = [
   { name: "Last Seen", type: "string", cell: (event, now) => ageOf(lastSeen(event), now) },
@@ -66,12 +66,12 @@ const columns: readonly Column[] = [
 const regardedFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 const selectableAs = (parent: string) =>
   Object.fromEntries(
-    regardedFields.map((field) => [`${parent}.${field}`, (event: KubeObject) => regarded(event, field)]),
+    regardedFields.map((field) => [`${parent}.${field}`, (event: ApiObject) => regarded(event, field)]),
   );
 const alsoSelectable = {
-  reason: (event: KubeObject) => textAt(event, "reason"),
-  type: (event: KubeObject) => textAt(event, "type"),
-  reportingController: (event: KubeObject) => textAt(event, "reportingController"),
+  reason: (event: ApiObject) => textAt(event, "reason"),
+  type: (event: ApiObject) => textAt(event, "type"),
+  reportingController: (event: ApiObject) => textAt(event, "reportingController"),
 };
 
 export const events: ServedResource = {
@@ -88,7 +88,7 @@ export const events: ServedResource = {
   custom: false,
   storedAs: "/events",
   schema: plainSchema,
-  counted: false,
+  hasGeneration: false,
   overwritable: true,
   selectable: { ...selectableAs("regarding"), ...alsoSelectable },
   columns,

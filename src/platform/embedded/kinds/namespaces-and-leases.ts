@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, type Fields, fieldsOr, textAt } from "../storage/json.ts";
+import { at, type JsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
 import { plainSchema } from "./builtin-schemas.ts";
 import type { ServedResource } from "./served-resource.ts";
 
@@ -18,19 +18,19 @@ export const namespaces: ServedResource = {
   custom: false,
   storedAs: "/namespaces",
   schema: plainSchema,
-  counted: false,
+  hasGeneration: false,
   overwritable: true,
-  lasting: ["default", "kube-system", "kube-public"],
+  undeletableNames: ["default", "kube-system", "kube-public"],
   selectable: { "status.phase": (namespace) => textAt(namespace, "status", "phase") },
   columns: [nameColumn, { name: "Status", type: "string", cell: (one) => textAt(one, "status", "phase") }, ageColumn],
   completed: (namespace) => {
-    const metadata = fieldsOr(namespace.metadata);
-    const labels = { ...fieldsOr(metadata.labels), "kubernetes.io/metadata.name": metadata.name };
+    const metadata = jsonObjectOr(namespace.metadata);
+    const labels = { ...jsonObjectOr(metadata.labels), "kubernetes.io/metadata.name": metadata.name };
     return { ...namespace, metadata: { ...metadata, labels }, status: { phase: "Active" } };
   },
 };
 
-function leaseProblems(lease: Fields): FieldProblem[] {
+function leaseProblems(lease: JsonObject): FieldProblem[] {
   const length = at(lease, "spec", "leaseDurationSeconds");
   if (length === undefined || length === null || (Number.isInteger(length) && Number(length) > 0)) return [];
   const message = `Invalid value: ${JSON.stringify(length)}: must be greater than 0`;
@@ -51,7 +51,7 @@ export const leases: ServedResource = {
   custom: false,
   storedAs: "coordination.k8s.io/leases",
   schema: plainSchema,
-  counted: false,
+  hasGeneration: false,
   overwritable: false,
   selectable: {},
   columns: [

@@ -1,25 +1,25 @@
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, fieldsOr, listAt, textAt } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import { at, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
 import { nodeSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 
 const ROLE = "node-role.kubernetes.io/";
 
-function shownStatus(node: KubeObject): string {
+function shownStatus(node: ApiObject): string {
   const ready = listAt(node, "status", "conditions").find((one) => textAt(one, "type") === "Ready");
   const words = { True: "Ready", False: "NotReady" }[textAt(ready, "status")] ?? (ready ? "NotReady" : "Unknown");
   return at(node, "spec", "unschedulable") === true ? `${words},SchedulingDisabled` : words;
 }
 
-const rolesOf = ({ metadata }: KubeObject): string =>
+const rolesOf = ({ metadata }: ApiObject): string =>
   Object.keys(metadata.labels ?? {})
     .filter((key) => key.startsWith(ROLE) && key.length > ROLE.length)
     .map((key) => key.slice(ROLE.length))
     .toSorted()
     .join(",") || "<none>";
 
-const address = (node: KubeObject, type: string): string =>
+const address = (node: ApiObject, type: string): string =>
   textAt(
     listAt(node, "status", "addresses").find((one) => textAt(one, "type") === type),
     "address",
@@ -46,7 +46,7 @@ export const nodes: ServedResource = {
   custom: false,
   storedAs: "/nodes",
   schema: nodeSchema,
-  counted: false,
+  hasGeneration: false,
   overwritable: true,
   selectable: { "spec.unschedulable": (node) => String(at(node, "spec", "unschedulable") === true) },
   columns: [
@@ -61,5 +61,5 @@ export const nodes: ServedResource = {
     info("Kernel-Version", "kernelVersion"),
     info("Container-Runtime", "containerRuntimeVersion"),
   ],
-  completed: (node) => ({ ...node, spec: fieldsOr(node.spec), status: fieldsOr(node.status) }),
+  completed: (node) => ({ ...node, spec: jsonObjectOr(node.spec), status: jsonObjectOr(node.status) }),
 };

@@ -1,15 +1,15 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, equal, type Fields, fieldsOr, isFields, listAt, textAt, without } from "../storage/json.ts";
-import type { KubeObject } from "../storage/kube-object.ts";
+import { at, equal, isJsonObject, type JsonObject, jsonObjectOr, listAt, textAt, without } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
 import { podSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 
-const phase = (pod: Fields): string => textAt(pod, "status", "phase");
+const phase = (pod: JsonObject): string => textAt(pod, "status", "phase");
 const orNone = (text: string): string => (text === "" ? "<none>" : text);
 
 /** What a person wants to know first: why it ends, why it waits, or its phase. */
-function shownStatus(pod: KubeObject): string {
+function shownStatus(pod: ApiObject): string {
   if (pod.metadata.deletionTimestamp !== undefined) return "Terminating";
   const waiting = listAt(pod, "status", "containerStatuses").map((one) => textAt(one, "state", "waiting", "reason"));
   return textAt(pod, "status", "reason") || waiting.find((reason) => reason !== "") || phase(pod);
@@ -49,14 +49,14 @@ const columns: readonly Column[] = [
 /** A limit without a request asks for as much. */
 function withRequests(container: unknown): unknown {
   const resources = at(container, "resources");
-  if (!isFields(container) || !isFields(resources) || !isFields(resources.limits)) return container;
-  const requests = { ...resources.limits, ...fieldsOr(resources.requests) };
+  if (!isJsonObject(container) || !isJsonObject(resources) || !isJsonObject(resources.limits)) return container;
+  const requests = { ...resources.limits, ...jsonObjectOr(resources.requests) };
   return { ...container, resources: { ...resources, requests } };
 }
 
 /** What Kubernetes presets in whatever form a pod comes, so that one replaced as it was written has not changed. */
-function withDefaults(pod: Fields): Fields {
-  const spec = fieldsOr(pod.spec);
+function withDefaults(pod: JsonObject): JsonObject {
+  const spec = jsonObjectOr(pod.spec);
   const defaults = {
     restartPolicy: "Always",
     terminationGracePeriodSeconds: 30,
@@ -71,13 +71,14 @@ function withDefaults(pod: Fields): Fields {
 /** Fields of a pod's spec that may change once it exists; a binding sets nodeName through its own door. */
 const changeable = ["activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"];
 
-function frozenPart(pod: Fields): Fields {
-  const spec = without(fieldsOr(pod.spec), changeable);
-  const images = (list: unknown) => (Array.isArray(list) ? list.map((one) => without(fieldsOr(one), ["image"])) : list);
+function frozenPart(pod: JsonObject): JsonObject {
+  const spec = without(jsonObjectOr(pod.spec), changeable);
+  const images = (list: unknown) =>
+    Array.isArray(list) ? list.map((one) => without(jsonObjectOr(one), ["image"])) : list;
   return { ...spec, containers: images(spec.containers), initContainers: images(spec.initContainers) };
 }
 
-function problems(pod: Fields, before: KubeObject | undefined): FieldProblem[] {
+function problems(pod: JsonObject, before: ApiObject | undefined): FieldProblem[] {
   const containers = listAt(pod, "spec", "containers");
   if (containers.length === 0) {
     return [{ field: "spec.containers", reason: "FieldValueRequired", message: "Required value" }];
@@ -109,7 +110,7 @@ export const pods: ServedResource = {
   custom: false,
   storedAs: "/pods",
   schema: podSchema,
-  counted: true,
+  hasGeneration: true,
   overwritable: true,
   selectable: {
     "spec.nodeName": (pod) => textAt(pod, "spec", "nodeName"),

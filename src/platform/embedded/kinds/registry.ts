@@ -1,4 +1,4 @@
-import { type Fields, textAt } from "../storage/json.ts";
+import { type JsonObject, textAt } from "../storage/json.ts";
 import { builtInKinds } from "./builtin-kinds.ts";
 import { crds, servedByCrd } from "./crds.ts";
 import type { ServedResource } from "./served-resource.ts";
@@ -30,7 +30,7 @@ export class Registry {
   }
 
   /** Serves, or serves anew, what a CRD describes. */
-  install(crd: Fields): void {
+  install(crd: JsonObject): void {
     const name = textAt(crd, "metadata", "name");
     const resource = servedByCrd(crd);
     this.uninstall(crd);
@@ -38,7 +38,7 @@ export class Registry {
     this.#add(resource);
   }
 
-  uninstall(crd: Fields): ServedResource | undefined {
+  uninstall(crd: JsonObject): ServedResource | undefined {
     const name = textAt(crd, "metadata", "name");
     const resource = this.#custom.get(name);
     if (resource === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../storage/json.ts";
+import { isJsonObject, type JsonObject } from "../storage/json.ts";
 
 /**
  * Kubernetes' structural schema, read liberally: a CRD's own, checked in full, or a sketch of a built-in kind that says only
@@ -41,7 +41,7 @@ export function structureOf(value: unknown, schema: Schema | undefined): Structu
     const type = schema?.["x-kubernetes-list-type"];
     return type === "map" || type === "set" ? type : "leaf";
   }
-  return isFields(value) && schema?.["x-kubernetes-map-type"] !== "atomic" ? "fields" : "leaf";
+  return isJsonObject(value) && schema?.["x-kubernetes-map-type"] !== "atomic" ? "fields" : "leaf";
 }
 
 export function fieldSchema(schema: Schema | undefined, key: string): Schema | undefined {
@@ -53,7 +53,7 @@ export function fieldSchema(schema: Schema | undefined, key: string): Schema | u
 /** What tells an item of a list that is a map from the others, as fieldsV1 writes it. */
 export function itemElement(item: unknown, schema: Schema | undefined): string {
   const keys = [...(schema?.["x-kubernetes-list-map-keys"] ?? [])].toSorted();
-  const fields: Fields = isFields(item) ? item : {};
+  const fields: JsonObject = isJsonObject(item) ? item : {};
   const pairs = keys
     .map((key) => [key, fields[key] ?? fieldSchema(schema?.items, key)?.default])
     .filter(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-import { isFields } from "../storage/json.ts";
+import { isJsonObject } from "../storage/json.ts";
 
 /**
  * A set of fields in the form of `managedFields[].fieldsV1`: `f:name` is a field, `k:{"type":"Ready"}` an item of a list that
@@ -96,6 +96,6 @@ function shown(element: string): string {
   if (element.startsWith("f:")) return `.${rest}`;
   if (element.startsWith("v:")) return `[=${rest}]`;
   const keys: unknown = JSON.parse(rest);
-  const pairs = isFields(keys) ? Object.entries(keys) : [];
+  const pairs = isJsonObject(keys) ? Object.entries(keys) : [];
   return `[${pairs.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(",")}]`;
 }

@@ -1,6 +1,6 @@
-import { LARGEST_BODY } from "../api/request.ts";
+import { MAX_BODY_BYTES } from "../api/request.ts";
 import { badRequest, StatusError } from "../api/status.ts";
-import { DEEPEST, equal, isDeeperThan, isFields } from "../storage/json.ts";
+import { equal, isDeeperThan, isJsonObject, MAX_DEPTH } from "../storage/json.ts";
 
 /** Kubernetes' own limit. */
 const MOST_OPERATIONS = 10_000;
@@ -13,7 +13,7 @@ interface Operation {
 }
 
 const isOperation = (value: unknown): value is Operation =>
-  isFields(value) && typeof value.op === "string" && typeof value.path === "string";
+  isJsonObject(value) && typeof value.op === "string" && typeof value.path === "string";
 
 /** Kubernetes counts a patch that does not fit the object as invalid content, not as a malformed request. */
 const unfit = (message: string) =>
@@ -29,7 +29,7 @@ export function jsonPatched(target: unknown, patch: unknown): unknown {
     throw new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${message}`);
   }
   const result = operated(target, patch);
-  if (isDeeperThan(DEEPEST, result)) throw unfit(`the result is more than ${DEEPEST} levels deep`);
+  if (isDeeperThan(MAX_DEPTH, result)) throw unfit(`the result is more than ${MAX_DEPTH} levels deep`);
   return result;
 }
 
@@ -46,7 +46,7 @@ function operated(target: unknown, patch: readonly Operation[]): unknown {
 /** Copies of copies double with every operation: all of them together may be as large as a body, as in Kubernetes. */
 function counted(value: unknown, copied: { size: number }): unknown {
   copied.size += (JSON.stringify(value) ?? "").length;
-  if (copied.size > LARGEST_BODY) throw unfit(`it copies more than ${LARGEST_BODY} bytes`);
+  if (copied.size > MAX_BODY_BYTES) throw unfit(`it copies more than ${MAX_BODY_BYTES} bytes`);
   return value;
 }
 
@@ -93,7 +93,7 @@ function indexIn(list: readonly unknown[], part: string, end: boolean): number {
 function lookup(target: unknown, path: readonly string[]): unknown {
   return path.reduce((here, part) => {
     if (Array.isArray(here)) return here[indexIn(here, part, false)] as unknown;
-    if (isFields(here) && Object.hasOwn(here, part)) return here[part];
+    if (isJsonObject(here) && Object.hasOwn(here, part)) return here[part];
     throw unfit(`path /${path.join("/")} does not exist`);
   }, target);
 }
@@ -107,7 +107,7 @@ function set(target: unknown, path: readonly string[], value: unknown, insert: b
     if (rest.length === 0) return list.toSpliced(index, insert ? 0 : 1, value);
     return list.with(index, set(list[index], rest, value, insert));
   }
-  if (!isFields(target) || (rest.length > 0 && !Object.hasOwn(target, part))) {
+  if (!isJsonObject(target) || (rest.length > 0 && !Object.hasOwn(target, part))) {
     throw unfit(`path /${path.join("/")} does not exist`);
   }
   return { ...target, [part]: set(target[part], rest, value, insert) };
@@ -122,7 +122,7 @@ function removed(target: unknown, path: readonly string[]): unknown {
     const index = indexIn(list, part, false);
     return rest.length === 0 ? list.toSpliced(index, 1) : list.with(index, removed(list[index], rest));
   }
-  if (!isFields(target)) return target;
+  if (!isJsonObject(target)) return target;
   if (rest.length > 0) return { ...target, [part]: removed(target[part], rest) };
   return Object.fromEntries(Object.entries(target).filter(([key]) => key !== part));
 }

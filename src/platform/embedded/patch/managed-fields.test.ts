@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Schema } from "../kinds/schema.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import type { ManagedFields } from "../storage/kube-object.ts";
 import { difference, intersection, isEmpty, union } from "./field-tree.ts";
-import { applied, ownersAfterUpdate, type Writer } from "./managed-fields.ts";
+import { applied, type FieldManager, ownersAfterUpdate } from "./managed-fields.ts";
 import { fieldTreeOf } from "./ownership.ts";
 
 const schema: Schema = {
@@ -19,7 +19,7 @@ const schema: Schema = {
   },
 };
 
-const writer = (manager: string, operation: Writer["operation"] = "Apply"): Writer => ({
+const writer = (manager: string, operation: FieldManager["operation"] = "Apply"): FieldManager => ({
   manager,
   operation,
   apiVersion: "v1",
@@ -28,7 +28,7 @@ const writer = (manager: string, operation: Writer["operation"] = "Apply"): Writ
 
 /** Configurations over few fields and values, so that managers meet. */
 const value = fc.constantFrom(1, 2);
-const config: fc.Arbitrary<Fields> = fc.record({
+const config: fc.Arbitrary<JsonObject> = fc.record({
   spec: fc.record(
     {
       a: value,
@@ -49,7 +49,7 @@ describe("applied", () => {
     const step = fc.record({ manager: fc.constantFrom("one", "two", "three"), config });
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => {
-        let object: Fields = {};
+        let object: JsonObject = {};
         let owners: readonly ManagedFields[] = [];
         for (const { manager, config: wanted } of steps) {
           ({ object, owners } = applied(object, wanted, owners, writer(manager), schema, {
@@ -91,15 +91,15 @@ describe("applied", () => {
     );
     fc.assert(
       fc.property(turns, (sequence) => {
-        let object: Fields = {};
+        let object: JsonObject = {};
         let owners: readonly ManagedFields[] = [];
-        const last: Record<string, Fields> = { one: {}, two: {} };
+        const last: Record<string, JsonObject> = { one: {}, two: {} };
         for (const [manager, spec] of sequence) {
           last[manager] = spec;
           const options = { force: false, hasStatus: false };
           ({ object, owners } = applied(object, { spec }, owners, writer(manager), schema, options));
-          const { left: a, right: b } = { ...last.one, ...last.two } as Fields;
-          const found = (object.spec ?? {}) as Fields;
+          const { left: a, right: b } = { ...last.one, ...last.two } as JsonObject;
+          const found = (object.spec ?? {}) as JsonObject;
           expect(found.left ?? {}).toEqual(a ?? {});
           expect(found.right ?? {}).toEqual(b ?? {});
         }
@@ -109,8 +109,8 @@ describe("applied", () => {
 });
 
 /** The interior nodes of an object, which a leaf such as `{}` may have been before. */
-function prefixes(object: Fields): ReturnType<typeof fieldTreeOf> {
-  const spec = object.spec as Fields | undefined;
+function prefixes(object: JsonObject): ReturnType<typeof fieldTreeOf> {
+  const spec = object.spec as JsonObject | undefined;
   return spec === undefined
     ? {}
     : { "f:spec": { ".": {}, ...Object.fromEntries(Object.keys(spec).map((key) => [`f:${key}`, {}])) } };

@@ -1,12 +1,12 @@
 import { applyConflict } from "../api/status.ts";
 import type { Schema } from "../kinds/schema.ts";
-import type { Fields } from "../storage/json.ts";
+import type { JsonObject } from "../storage/json.ts";
 import type { ManagedFields } from "../storage/kube-object.ts";
 import { difference, type FieldTree, intersection, isEmpty, pathsOf, sameTree, union } from "./field-tree.ts";
-import { branch, compare, fieldTreeOf, mergeApplied, prunedOf, withoutBranch } from "./ownership.ts";
+import { branch, compare, fieldTreeOf, mergeApplied, withoutBranch, withoutUnownedFields } from "./ownership.ts";
 
 /** Who writes, and through which door. */
-export interface Writer {
+export interface FieldManager {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
   readonly apiVersion: string;
@@ -31,20 +31,20 @@ const serverOwned: readonly (readonly string[])[] = [
 ];
 
 /** What of a set this door may own: status through its own, the rest through the main one. */
-function ownable(tree: FieldTree, { subresource }: Writer, hasStatus: boolean): FieldTree {
+function ownable(tree: FieldTree, { subresource }: FieldManager, hasStatus: boolean): FieldTree {
   if (subresource === "status") return branch(tree, "f:status");
   const free = serverOwned.reduce((rest, path) => withoutBranch(rest, ...path), tree);
   return hasStatus ? withoutBranch(free, "f:status") : free;
 }
 
-const isEntryOf = (entry: ManagedFields, writer: Writer): boolean =>
+const isEntryOf = (entry: ManagedFields, writer: FieldManager): boolean =>
   entry.manager === writer.manager &&
   entry.operation === writer.operation &&
   entry.apiVersion === writer.apiVersion &&
   entry.subresource === writer.subresource;
 
 /** The entries with this writer's set replaced; its time moves only when its set does. */
-function withEntry(entries: readonly ManagedFields[], writer: Writer, fields: FieldTree): ManagedFields[] {
+function withEntry(entries: readonly ManagedFields[], writer: FieldManager, fields: FieldTree): ManagedFields[] {
   const before = entries.find((entry) => isEntryOf(entry, writer));
   const others = entries.filter((entry) => entry !== before && !isEmpty(entry.fieldsV1));
   if (isEmpty(fields)) return others;
@@ -58,10 +58,10 @@ function withEntry(entries: readonly ManagedFields[], writer: Writer, fields: Fi
 
 /** Owners after a plain write: who changed a field has it alone, and what is gone belongs to nobody. */
 export function ownersAfterUpdate(
-  before: Fields,
-  after: Fields,
+  before: JsonObject,
+  after: JsonObject,
   entries: readonly ManagedFields[],
-  writer: Writer,
+  writer: FieldManager,
   schema: Schema | undefined,
   hasStatus: boolean,
 ): readonly ManagedFields[] {
@@ -77,7 +77,7 @@ export function ownersAfterUpdate(
 }
 
 export interface Applied {
-  readonly object: Fields;
+  readonly object: JsonObject;
   readonly owners: readonly ManagedFields[];
 }
 
@@ -86,10 +86,10 @@ export interface Applied {
  * different value (`force` takes the field over); what it said before and no longer says goes, unless someone else says it too.
  */
 export function applied(
-  live: Fields,
-  config: Fields,
+  live: JsonObject,
+  config: JsonObject,
   entries: readonly ManagedFields[],
-  writer: Writer,
+  writer: FieldManager,
   schema: Schema | undefined,
   options: { readonly force: boolean; readonly hasStatus: boolean },
 ): Applied {
@@ -98,7 +98,7 @@ export function applied(
   const others = entries.filter((entry) => entry !== own);
   const kept = others.reduce((all, entry) => union(all, entry.fieldsV1), wanted);
   const merged = mergeApplied(live, config, schema);
-  const object = prunedOf(merged, own?.fieldsV1 ?? {}, kept, schema) as Fields;
+  const object = withoutUnownedFields(merged, own?.fieldsV1 ?? {}, kept, schema) as JsonObject;
 
   const { changed, removed } = compare(live, object, schema);
   const contested = ownable(changed, writer, options.hasStatus);

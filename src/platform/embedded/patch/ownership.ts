@@ -1,12 +1,12 @@
 import { fieldSchema, itemsOf, type Schema, structureOf } from "../kinds/schema.ts";
-import { equal, type Fields, isFields } from "../storage/json.ts";
+import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 import { child, type FieldTree, isEmpty, MEMBER } from "./field-tree.ts";
 
 /** Every field of a value, as a set. */
 export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTree {
   const structure = structureOf(value, schema);
   if (structure === "fields") {
-    const fields = Object.entries(value as Fields);
+    const fields = Object.entries(value as JsonObject);
     return Object.fromEntries(fields.map(([key, inner]) => [`f:${key}`, fieldTreeOf(inner, fieldSchema(schema, key))]));
   }
   if (structure === "leaf") return MEMBER;
@@ -17,13 +17,13 @@ export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTr
   );
 }
 
-export interface Comparison {
+export interface FieldComparison {
   /** Fields with another value than before, and new ones. */
   readonly changed: FieldTree;
   readonly removed: FieldTree;
 }
 
-const NOTHING: Comparison = { changed: {}, removed: {} };
+const NOTHING: FieldComparison = { changed: {}, removed: {} };
 
 /** What became of one place; undefined stands for a place that has no value. Members at the root are not told apart. */
 function compareAt(
@@ -39,7 +39,7 @@ function compareAt(
   }
   const pairs: Iterable<[string, unknown, unknown, Schema | undefined]> =
     structure === "fields"
-      ? fieldPairs(before as Fields, after as Fields, schema)
+      ? fieldPairs(before as JsonObject, after as JsonObject, schema)
       : itemPairs(
           itemsOf(before as unknown[], schema, structure),
           itemsOf(after as unknown[], schema, structure),
@@ -62,9 +62,9 @@ function compareAt(
 }
 
 const isBare = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length === 0 : isFields(value) && isEmpty(value as FieldTree);
+  Array.isArray(value) ? value.length === 0 : isJsonObject(value) && isEmpty(value as FieldTree);
 
-function* fieldPairs(before: Fields, after: Fields, schema: Schema | undefined) {
+function* fieldPairs(before: JsonObject, after: JsonObject, schema: Schema | undefined) {
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const old = Object.hasOwn(before, key) ? before[key] : undefined;
     const fresh = Object.hasOwn(after, key) ? after[key] : undefined;
@@ -83,7 +83,7 @@ function* itemPairs(before: Map<string, unknown>, after: Map<string, unknown>, s
   }
 }
 
-export function compare(before: Fields, after: Fields, schema: Schema | undefined): Comparison {
+export function compare(before: JsonObject, after: JsonObject, schema: Schema | undefined): FieldComparison {
   if (before === after) return NOTHING;
   const [changed, removed] = compareAt(before, after, schema);
   return { changed: changed ?? {}, removed: removed ?? {} };
@@ -94,8 +94,8 @@ export function mergeApplied(live: unknown, config: unknown, schema: Schema | un
   const structure = structureOf(config, schema);
   if (live === undefined || structure === "leaf" || structureOf(live, schema) !== structure) return config;
   if (structure === "fields") {
-    const from = live as Fields;
-    const merged = Object.entries(config as Fields).map(([key, value]) => [
+    const from = live as JsonObject;
+    const merged = Object.entries(config as JsonObject).map(([key, value]) => [
       key,
       mergeApplied(Object.hasOwn(from, key) ? from[key] : undefined, value, fieldSchema(schema, key)),
     ]);
@@ -109,16 +109,21 @@ export function mergeApplied(live: unknown, config: unknown, schema: Schema | un
 }
 
 /** `value` without what is in `drop` and nowhere in `keep`; a struct nobody keeps goes whole. */
-export function prunedOf(value: unknown, drop: FieldTree, keep: FieldTree, schema: Schema | undefined): unknown {
+export function withoutUnownedFields(
+  value: unknown,
+  drop: FieldTree,
+  keep: FieldTree,
+  schema: Schema | undefined,
+): unknown {
   const structure = structureOf(value, schema);
   if (structure === "leaf") return value;
   const survivor = (element: string, inner: unknown, below: Schema | undefined): unknown => {
     const [dropped, kept] = [child(drop, element), child(keep, element)];
     if (dropped === undefined) return inner;
-    return kept === undefined ? undefined : prunedOf(inner, dropped, kept, below);
+    return kept === undefined ? undefined : withoutUnownedFields(inner, dropped, kept, below);
   };
   if (structure === "fields") {
-    const fields = Object.entries(value as Fields).map(
+    const fields = Object.entries(value as JsonObject).map(
       ([key, inner]) => [key, survivor(`f:${key}`, inner, fieldSchema(schema, key))] as const,
     );
     return Object.fromEntries(fields.filter(([, inner]) => inner !== undefined));

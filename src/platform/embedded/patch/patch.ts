@@ -1,9 +1,16 @@
 import { badRequest, conflict, invalid, modified, unsupportedMediaType } from "../api/status.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import { type Fields, fieldsOr, isFields, textAt, without } from "../storage/json.ts";
+import { isJsonObject, type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
-import type { Stored } from "../storage/stored-object.ts";
-import { known, serverMetadata, type WriteOptions, type Written, withHeader, writerOf } from "../write/admission.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
+import {
+  type ApiWriteOptions,
+  serverMetadata,
+  type WriteResult,
+  withHeader,
+  withoutUnknownFields,
+  writerOf,
+} from "../write/admission.ts";
 import { create } from "../write/create.ts";
 import { update } from "../write/update.ts";
 import { jsonPatched } from "./json-patch.ts";
@@ -26,11 +33,11 @@ export const isApply = (mediaType: string): boolean => mediaType === APPLY;
 export function patch(
   server: Server,
   resource: ServedResource,
-  stored: Stored,
+  stored: StoredObject,
   mediaType: string,
   body: unknown,
-  options: WriteOptions,
-): Written {
+  options: ApiWriteOptions,
+): WriteResult {
   const patcher = patchers.get(mediaType);
   // As in Kubernetes: strategic merge is for kinds whose Go types say how lists merge.
   if (patcher === undefined || (resource.custom && mediaType === STRATEGIC)) {
@@ -38,16 +45,16 @@ export function patch(
   }
   const shown = resource.view?.shown(stored.object) ?? stored.object;
   const patched = patcher(shown, body);
-  if (!isFields(patched)) throw badRequest("the patched object is no object");
-  checkUid(resource, stored, fieldsOr(patched.metadata));
+  if (!isJsonObject(patched)) throw badRequest("the patched object is no object");
+  checkUid(resource, stored, jsonObjectOr(patched.metadata));
   // Without metadata the update would not know what it replaces: a patch may take labels away, not the name.
   const { name, resourceVersion } = stored.object.metadata;
-  const metadata = { name, resourceVersion, ...fieldsOr(patched.metadata) };
+  const metadata = { name, resourceVersion, ...jsonObjectOr(patched.metadata) };
   return update(server, resource, stored, { ...patched, metadata }, options);
 }
 
 /** A patch cannot be meant for another object of that name; a PUT that is gets a conflict instead. */
-function checkUid(resource: ServedResource, { object }: Stored, metadata: Fields): void {
+function checkUid(resource: ServedResource, { object }: StoredObject, metadata: JsonObject): void {
   const { uid, name } = object.metadata;
   const asked = metadata.uid;
   if (asked === undefined || asked === uid) return;
@@ -59,7 +66,7 @@ function checkUid(resource: ServedResource, { object }: Stored, metadata: Fields
 export interface ApplyTarget {
   readonly namespace: string | undefined;
   readonly name: string;
-  readonly stored: Stored | undefined;
+  readonly stored: StoredObject | undefined;
   readonly force: boolean;
 }
 
@@ -67,13 +74,13 @@ export function apply(
   server: Server,
   resource: ServedResource,
   target: ApplyTarget,
-  body: Fields,
-  options: WriteOptions,
-): Written {
+  body: JsonObject,
+  options: ApiWriteOptions,
+): WriteResult {
   const { stored, name, namespace, force } = target;
   checkConfig(resource, target, body, options);
-  const { object, warnings } = known(resource, withHeader(resource, body), options);
-  const given = fieldsOr(object.metadata);
+  const { object, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const given = jsonObjectOr(object.metadata);
   const config =
     options.subresource === "status"
       ? { kind: object.kind, apiVersion: object.apiVersion, metadata: {}, status: object.status }
@@ -93,7 +100,7 @@ export function apply(
           server,
           resource,
           namespace,
-          { ...shown, metadata: { ...fieldsOr(shown.metadata), name } },
+          { ...shown, metadata: { ...jsonObjectOr(shown.metadata), name } },
           options,
           owners,
         )
@@ -104,8 +111,8 @@ export function apply(
 function checkConfig(
   resource: ServedResource,
   { stored, name }: ApplyTarget,
-  body: Fields,
-  options: WriteOptions,
+  body: JsonObject,
+  options: ApiWriteOptions,
 ): void {
   if (options.manager === "") {
     const message = "Required value: is required for apply patch";
@@ -118,7 +125,7 @@ function checkConfig(
       `the applied configuration has to say apiVersion: ${apiVersionOf(resource)} and kind: ${resource.kind}`,
     );
   }
-  const metadata = fieldsOr(body.metadata);
+  const metadata = jsonObjectOr(body.metadata);
   if (Array.isArray(metadata.managedFields) && metadata.managedFields.length > 0) {
     throw badRequest("metadata.managedFields must be nil");
   }

@@ -1,4 +1,4 @@
-import { equal, type Fields, isFields } from "../storage/json.ts";
+import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 
 /**
  * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list whose name
@@ -32,11 +32,11 @@ const mergedSets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
 const DELETE_ITEMS = "$deleteFromPrimitiveList/";
 
 export function strategicallyPatched(target: unknown, patch: unknown): unknown {
-  if (!isFields(patch)) return patch;
+  if (!isJsonObject(patch)) return patch;
   const { $patch: directive, $retainKeys: retained, ...changes } = patch as Record<string, unknown>;
   if (directive === "replace") return changes;
   const retain = Array.isArray(retained) ? retained : undefined;
-  const start = Object.entries(isFields(target) && directive !== "delete" ? target : {});
+  const start = Object.entries(isJsonObject(target) && directive !== "delete" ? target : {});
   const result = new Map(retain === undefined ? start : start.filter(([key]) => retain.includes(key)));
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(DELETE_ITEMS)) {
@@ -67,13 +67,14 @@ function listPatched(name: string, target: unknown, patch: readonly unknown[]): 
   const before: readonly unknown[] = Array.isArray(target) ? target : [];
   if (mergedSets.has(name)) return [...before, ...patch.filter((item) => !before.some((one) => equal(one, item)))];
   const mergeKey = mergeKeys.get(name);
-  const replaces = patch.some((item) => isFields(item) && item.$patch === "replace");
-  if (mergeKey === undefined || replaces) return patch.filter((item) => !isFields(item) || item.$patch !== "replace");
+  const replaces = patch.some((item) => isJsonObject(item) && item.$patch === "replace");
+  if (mergeKey === undefined || replaces)
+    return patch.filter((item) => !isJsonObject(item) || item.$patch !== "replace");
   const result = [...before];
-  for (const item of patch.filter(isFields)) {
-    const at = result.findIndex((one) => isFields(one) && equal(one[mergeKey], item[mergeKey]));
+  for (const item of patch.filter(isJsonObject)) {
+    const at = result.findIndex((one) => isJsonObject(one) && equal(one[mergeKey], item[mergeKey]));
     if (item.$patch === "delete") result.splice(at, at === -1 ? 0 : 1);
-    else result.splice(at === -1 ? result.length : at, 1, strategicallyPatched(result[at], item) as Fields);
+    else result.splice(at === -1 ? result.length : at, 1, strategicallyPatched(result[at], item) as JsonObject);
   }
   return result;
 }

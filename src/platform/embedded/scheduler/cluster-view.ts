@@ -5,7 +5,7 @@ import { type KubeObject, keyOf } from "../../kube/index.ts";
 import type { Taint, Toleration } from "./placement-rules.ts";
 
 /** What the scheduler keeps of a pod. */
-export interface PodView {
+export interface SchedulerPod {
   readonly key: string;
   readonly name: string;
   readonly namespace: string;
@@ -35,7 +35,7 @@ interface FullPod extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-export function podViewOf(given: KubeObject, schedulerName: string): PodView {
+export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPod {
   const pod = given as FullPod;
   const { name, namespace = "", uid = "", deletionTimestamp } = pod.metadata;
   const { nodeName = "", schedulingGates = [], priority = 0 } = pod.spec;
@@ -57,7 +57,7 @@ export function podViewOf(given: KubeObject, schedulerName: string): PodView {
 }
 
 /** What the scheduler keeps of a node. */
-export interface NodeView {
+export interface SchedulerNode {
   readonly name: string;
   readonly labels: Labels;
   readonly taints: readonly Taint[];
@@ -72,7 +72,7 @@ interface FullNode extends KubeObject {
   readonly status?: { readonly allocatable?: ResourceList; readonly capacity?: ResourceList };
 }
 
-export function nodeViewOf(given: KubeObject, keepObject: boolean): NodeView {
+export function nodeViewOf(given: KubeObject, keepObject: boolean): SchedulerNode {
   const { metadata, spec, status } = given as FullNode;
   // As the API server does for a kubelet that reports none: what is not set aside can be had.
   const resources = status?.allocatable ?? status?.capacity ?? {};
@@ -91,8 +91,8 @@ export function nodeViewOf(given: KubeObject, keepObject: boolean): NodeView {
 }
 
 /** Whether a changed node may take a pod it did not take before: heartbeats alone make no difference. */
-export function offersOther(before: NodeView, after: NodeView): boolean {
-  const shape = ({ labels, taints, unschedulable, allocatable }: NodeView) =>
+export function mayAcceptMorePods(before: SchedulerNode, after: SchedulerNode): boolean {
+  const shape = ({ labels, taints, unschedulable, allocatable }: SchedulerNode) =>
     JSON.stringify([Object.entries(labels).toSorted(byKey), taints, unschedulable, [...allocatable].toSorted(byKey)]);
   return shape(before) !== shape(after);
 }

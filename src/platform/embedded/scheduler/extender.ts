@@ -2,10 +2,10 @@ import { request } from "undici";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../clock/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import type { NodeView } from "./cluster-view.ts";
+import type { SchedulerNode } from "./cluster-view.ts";
 
 /** An extender as a KubeSchedulerConfiguration names it. */
-export interface ExtenderConfig {
+export interface ExtenderClientConfig {
   readonly urlPrefix: string;
   readonly filterVerb?: string;
   readonly prioritizeVerb?: string;
@@ -18,8 +18,8 @@ export interface ExtenderConfig {
   readonly ignorable?: boolean;
 }
 
-export interface FilterResult {
-  readonly nodes: readonly NodeView[];
+export interface ExtenderFilterResult {
+  readonly nodes: readonly SchedulerNode[];
   /** Node to reason, resolvable by preemption or not: there is no preemption here. */
   readonly failed: ReadonlyMap<string, string>;
 }
@@ -28,12 +28,12 @@ export interface FilterResult {
 const SCORE_FACTOR = 10;
 
 /** The wire as kube-scheduler speaks it: Go's names without tags, all three fields always there, the unused ones null. */
-export class Extender {
-  readonly #config: ExtenderConfig;
+export class ExtenderClient {
+  readonly #config: ExtenderClientConfig;
   readonly #clock: Clock;
 
   /** `clock` is real time unless a test says otherwise: it bounds a call to another process. */
-  constructor(config: ExtenderConfig, clock: Clock = systemClock) {
+  constructor(config: ExtenderClientConfig, clock: Clock = systemClock) {
     this.#config = config;
     this.#clock = clock;
   }
@@ -51,7 +51,7 @@ export class Extender {
   }
 
   /** Which of the nodes it leaves; a reply without a list of nodes leaves none. */
-  async filter(pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<FilterResult> {
+  async filter(pod: KubeObject, nodes: readonly SchedulerNode[], signal: AbortSignal): Promise<ExtenderFilterResult> {
     const { filterVerb } = this.#config;
     if (filterVerb === undefined) return { nodes, failed: new Map() };
     const reply = await this.#post(filterVerb, pod, nodes, signal);
@@ -67,7 +67,11 @@ export class Extender {
   }
 
   /** What it adds to the nodes' scores. */
-  async prioritize(pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<Map<string, number>> {
+  async prioritize(
+    pod: KubeObject,
+    nodes: readonly SchedulerNode[],
+    signal: AbortSignal,
+  ): Promise<Map<string, number>> {
     const { prioritizeVerb, weight = 1 } = this.#config;
     if (prioritizeVerb === undefined) return new Map();
     const reply = await this.#post(prioritizeVerb, pod, nodes, signal);
@@ -77,7 +81,7 @@ export class Extender {
     );
   }
 
-  async #post(verb: string, pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<unknown> {
+  async #post(verb: string, pod: KubeObject, nodes: readonly SchedulerNode[], signal: AbortSignal): Promise<unknown> {
     const body = {
       Pod: untyped(pod),
       Nodes: this.wantsNodes ? { metadata: {}, items: nodes.map(({ object }) => object && untyped(object)) } : null,

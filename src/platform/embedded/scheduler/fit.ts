@@ -1,9 +1,9 @@
-import type { NodeView, PodView } from "./cluster-view.ts";
+import type { SchedulerNode, SchedulerPod } from "./cluster-view.ts";
 import { type Load, weightOf } from "./occupancy.ts";
 import { admitsNode, untolerated } from "./placement-rules.ts";
 
 /** Why a node cannot take a pod, in kube-scheduler's words; undefined where it can. */
-export function misfit(pod: PodView, node: NodeView, load: Load): string | undefined {
+export function unfitReason(pod: SchedulerPod, node: SchedulerNode, load: Load): string | undefined {
   const { waiting } = pod;
   if (waiting === undefined) return "pod is not waiting";
   const { spec } = waiting;
@@ -18,7 +18,7 @@ export function misfit(pod: PodView, node: NodeView, load: Load): string | undef
 
 const UNSCHEDULABLE = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;
 
-function shortage({ requests }: PodView, { allocatable }: NodeView, load: Load): string | undefined {
+function shortage({ requests }: SchedulerPod, { allocatable }: SchedulerNode, load: Load): string | undefined {
   const room = allocatable.get("pods");
   if (room !== undefined && load.pods + 1 > room) return "Too many pods";
   for (const [resource, amount] of requests) {
@@ -31,7 +31,7 @@ function shortage({ requests }: PodView, { allocatable }: NodeView, load: Load):
 }
 
 /** kube-scheduler's LeastAllocated over CPU and memory: 0–100, more for the emptier node. */
-export function leastAllocated({ requests }: PodView, { allocatable }: NodeView, load: Load): number {
+export function leastAllocated({ requests }: SchedulerPod, { allocatable }: SchedulerNode, load: Load): number {
   const more = weightOf(requests);
   let sum = 0;
   let counted = 0;

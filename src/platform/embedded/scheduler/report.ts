@@ -2,7 +2,7 @@ import type { Clock } from "../../clock/index.ts";
 import { type EventRecorder, type KubeClient, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
 import { timestamp } from "../storage/kube-object.ts";
-import type { PodView } from "./cluster-view.ts";
+import type { SchedulerPod } from "./cluster-view.ts";
 
 const MANAGER = "embedded-scheduler";
 
@@ -16,7 +16,7 @@ interface Condition {
 export async function reportUnschedulable(
   { client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger },
   events: EventRecorder,
-  pod: PodView,
+  pod: SchedulerPod,
   message: string,
   noFit: boolean,
   signal: AbortSignal,

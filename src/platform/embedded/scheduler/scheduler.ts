@@ -3,10 +3,10 @@ import type { Clock } from "../../clock/index.ts";
 import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { choose, NoFit } from "./choose.ts";
-import { type NodeView, nodeViewOf, offersOther, type PodView, podViewOf } from "./cluster-view.ts";
-import type { Extender } from "./extender.ts";
-import { misfit } from "./fit.ts";
+import { chooseNode, NoNodeFits } from "./choose.ts";
+import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
+import type { ExtenderClient } from "./extender.ts";
+import { unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 import { reportUnschedulable } from "./report.ts";
 import { WaitingPods } from "./waiting-pods.ts";
@@ -16,7 +16,7 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  readonly extenders?: readonly Extender[];
+  readonly extenders?: readonly ExtenderClient[];
   /** Which pods are its own, by `spec.schedulerName`. */
   readonly schedulerName?: string;
   /** As in a KubeSchedulerConfiguration: a large cluster places pods faster where fewer nodes are looked at. */
@@ -34,8 +34,8 @@ const DECISIONS_PER_TURN = 32;
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #nodes: Reflector<NodeView>;
-  readonly #pods: Reflector<PodView>;
+  readonly #nodes: Reflector<SchedulerNode>;
+  readonly #pods: Reflector<SchedulerPod>;
   readonly #occupancy = new Occupancy();
   readonly #waiting: WaitingPods;
   readonly #events: EventRecorder;
@@ -45,11 +45,11 @@ export class Scheduler {
   #running: Promise<void> | undefined;
   #start = 0;
   /** Nodes that have got room since the decision that is under way was begun. */
-  #stirred: NodeView[] = [];
+  #stirred: SchedulerNode[] = [];
   /** What pods may ask for that no node has, until one gets room. Hundreds that wait for the same are not tried one by one. */
-  readonly #hopeless = new Map<string, NoFit>();
+  readonly #hopeless = new Map<string, NoNodeFits>();
   /** The store's nodes; made anew when one changes. */
-  #nodeList: readonly NodeView[] | undefined;
+  #nodeList: readonly SchedulerNode[] | undefined;
 
   constructor(options: SchedulerOptions) {
     const { client, clock, random, log, extenders = [], schedulerName = "default-scheduler" } = options;
@@ -73,7 +73,7 @@ export class Scheduler {
         this.#nodeList = undefined;
         this.#hopeless.clear();
         for (const one of changes) {
-          const helps = one.type === "added" || (one.type === "updated" && offersOther(one.old, one.new));
+          const helps = one.type === "added" || (one.type === "updated" && mayAcceptMorePods(one.old, one.new));
           if (helps) this.#stir(one.new);
         }
       },
@@ -121,7 +121,7 @@ export class Scheduler {
     await this.#events.stop();
   }
 
-  #see(pod: PodView): void {
+  #see(pod: SchedulerPod): void {
     if (pod.nodeName !== undefined && pod.active) {
       this.#waiting.forget(pod.key);
       // Somebody else may have bound it elsewhere than we are about to.
@@ -132,7 +132,7 @@ export class Scheduler {
     else if (this.#occupancy.nodeOf(pod.key) === undefined) this.#waiting.offer(pod);
   }
 
-  #leave({ key }: PodView): void {
+  #leave({ key }: SchedulerPod): void {
     this.#waiting.forget(key);
     this.#free(key);
   }
@@ -147,11 +147,11 @@ export class Scheduler {
   }
 
   /** A node has room that it did not have: whoever it would suit is tried again. */
-  #stir(node: NodeView): void {
+  #stir(node: SchedulerNode): void {
     this.#stirred.push(node);
     this.#hopeless.clear();
     const load = this.#occupancy.on(node.name);
-    this.#waiting.stir((pod) => misfit(pod, node, load) === undefined);
+    this.#waiting.retryWhere((pod) => unfitReason(pod, node, load) === undefined);
   }
 
   async #run(): Promise<void> {
@@ -176,7 +176,7 @@ export class Scheduler {
     }
   }
 
-  async #decide(pod: PodView, attempts: number): Promise<void> {
+  async #decide(pod: SchedulerPod, attempts: number): Promise<void> {
     const { random, log, extenders = [] } = this.#options;
     const { signal } = this.#stop;
     this.#stirred = [];
@@ -189,31 +189,32 @@ export class Scheduler {
       const { percentageOfNodesToScore } = this.#options;
       const view = { nodes, occupancy: this.#occupancy, start: this.#start, percentageOfNodesToScore };
       const world = { ...view, extenders, random, log };
-      const { node, looked } = await choose(pod, world, signal);
+      const { node, looked } = await chooseNode(pod, world, signal);
       this.#start = nodes.length === 0 ? 0 : (this.#start + looked) % nodes.length;
       if (this.#stillWaiting(pod) !== undefined) this.#bind(pod, node, attempts);
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      if (error instanceof NoFit && error.forAllAlike && this.#stirred.length === 0) this.#hopeless.set(shape, error);
+      if (error instanceof NoNodeFits && error.forAllAlike && this.#stirred.length === 0)
+        this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);
       if (now === undefined) return;
       // An extender that is away may be back soon; a cluster that is full stays so until something changes, which may
       // have been while the extenders were asked.
-      const changed = this.#stirred.some((node) => misfit(now, node, this.#occupancy.on(node.name)) === undefined);
-      this.#waiting.fail(now, attempts, changed || !(error instanceof NoFit));
-      if (!(error instanceof NoFit)) log.warn({ pod: pod.key, reason }, "a pod could not be scheduled");
-      this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoFit, signal));
+      const changed = this.#stirred.some((node) => unfitReason(now, node, this.#occupancy.on(node.name)) === undefined);
+      this.#waiting.fail(now, attempts, changed || !(error instanceof NoNodeFits));
+      if (!(error instanceof NoNodeFits)) log.warn({ pod: pod.key, reason }, "a pod could not be scheduled");
+      this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoNodeFits, signal));
     }
   }
 
   /** The pod as it is now; undefined where it is gone, or placed, or another of its name: a decision takes its time. */
-  #stillWaiting({ key, uid }: PodView): PodView | undefined {
+  #stillWaiting({ key, uid }: SchedulerPod): SchedulerPod | undefined {
     const now = this.#pods.store.getByKey(key);
     return now?.uid === uid && now.waiting !== undefined ? now : undefined;
   }
 
-  #bind(pod: PodView, node: string, attempts: number): void {
+  #bind(pod: SchedulerPod, node: string, attempts: number): void {
     const { client, log } = this.#options;
     const { key, name, namespace, uid } = pod;
     this.#occupancy.place(key, node, pod.requests);

@@ -1,7 +1,7 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
 import { equal } from "../storage/json.ts";
-import type { PodView } from "./cluster-view.ts";
+import type { SchedulerPod } from "./cluster-view.ts";
 
 const FIRST_BACKOFF = 1000;
 const LONGEST_BACKOFF = 10_000;
@@ -9,7 +9,7 @@ const LONGEST_BACKOFF = 10_000;
 const LEFTOVER = milliseconds(300_000);
 
 interface Waiting {
-  pod: PodView;
+  pod: SchedulerPod;
   attempts: number;
   /** Not before: when its backoff ends, on the monotonic time. */
   readyAt: number;
@@ -38,7 +38,7 @@ export class WaitingPods {
   }
 
   /** A pod that is new or has changed: what it asks for may fit now. */
-  offer(pod: PodView): void {
+  offer(pod: SchedulerPod): void {
     const known = this.#waiting.get(pod.key);
     if (known !== undefined && known.pod.uid === pod.uid) {
       const asksOtherwise = !equal(known.pod.waiting?.spec, pod.waiting?.spec);
@@ -59,7 +59,7 @@ export class WaitingPods {
   }
 
   /** The pod to try now; it is no longer kept, so it comes back by `fail` or not at all. */
-  next(): { readonly pod: PodView; readonly attempts: number } | undefined {
+  next(): { readonly pod: SchedulerPod; readonly attempts: number } | undefined {
     let best: number | undefined;
     for (const priority of this.#active.keys()) if (best === undefined || priority > best) best = priority;
     const first = best === undefined ? undefined : this.#active.get(best)?.entries().next().value;
@@ -70,7 +70,7 @@ export class WaitingPods {
   }
 
   /** A try that failed: again when something helps, or in any case after its backoff (`retry`). */
-  fail(pod: PodView, attempts: number, retry: boolean): void {
+  fail(pod: SchedulerPod, attempts: number, retry: boolean): void {
     this.forget(pod.key);
     const length = Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** Math.min(attempts, 10));
     const waiting: Waiting = {
@@ -85,7 +85,7 @@ export class WaitingPods {
   }
 
   /** Something changed that may help these: who of them waits for that is tried again, after its backoff. */
-  stir(helps: (pod: PodView) => boolean): void {
+  retryWhere(helps: (pod: SchedulerPod) => boolean): void {
     for (const [key, waiting] of this.#waiting) {
       if (waiting.place === "unschedulable" && helps(waiting.pod)) this.#ready(key, waiting);
     }

@@ -1,5 +1,5 @@
-import type { KubeObject } from "./kube-object.ts";
-import type { Change, Stored } from "./stored-object.ts";
+import type { ApiObject } from "./kube-object.ts";
+import type { StoredChange, StoredObject } from "./stored-object.ts";
 import { WatchHistory } from "./watch-history.ts";
 
 export const keyOf = (namespace: string | undefined, name: string): string =>
@@ -9,8 +9,8 @@ export const keyOf = (namespace: string | undefined, name: string): string =>
 export class Collection {
   readonly id: string;
   readonly history: WatchHistory;
-  readonly #entries = new Map<string, Stored>();
-  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #entries = new Map<string, StoredObject>();
+  readonly #listeners = new Set<(change: StoredChange) => void>();
   #keys: readonly string[] | undefined = [];
   /** Reader of a value → value → keys of the objects that have it. Only of what somebody has asked by. */
   readonly #indexes = new Map<Reader, Map<string, Set<string>>>();
@@ -24,12 +24,12 @@ export class Collection {
     return this.#entries.size;
   }
 
-  get(key: string): Stored | undefined {
+  get(key: string): StoredObject | undefined {
     return this.#entries.get(key);
   }
 
   /** In key order; of one namespace where asked. */
-  list(namespace?: string): Stored[] {
+  list(namespace?: string): StoredObject[] {
     // Sorted again only after something came or went, and then almost sorted already.
     this.#keys ??= [...this.#entries.keys()].toSorted(byCodeUnits);
     const keys = namespace === undefined ? this.#keys : this.#keys.filter((key) => key.startsWith(`${namespace}/`));
@@ -37,7 +37,7 @@ export class Collection {
   }
 
   /** Those of which `read` gives this value, in key order. The first question by a reader looks at all, the next ones do not. */
-  having(read: Reader, value: string): Stored[] {
+  having(read: Reader, value: string): StoredObject[] {
     let index = this.#indexes.get(read);
     if (index === undefined) {
       index = new Map();
@@ -47,7 +47,7 @@ export class Collection {
     return [...(index.get(value) ?? [])].toSorted(byCodeUnits).flatMap((key) => this.#entries.get(key) ?? []);
   }
 
-  record(change: Change): void {
+  record(change: StoredChange): void {
     const { key } = change.current;
     for (const [read, index] of this.#indexes) {
       const before = this.#entries.get(key);
@@ -66,13 +66,13 @@ export class Collection {
     for (const listener of this.#listeners) listener(change);
   }
 
-  follow(listener: (change: Change) => void): () => void {
+  follow(listener: (change: StoredChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 }
 
-type Reader = (object: KubeObject) => string;
+type Reader = (object: ApiObject) => string;
 
 function enter(index: Map<string, Set<string>>, value: string, key: string): void {
   const keys = index.get(value) ?? new Set<string>();

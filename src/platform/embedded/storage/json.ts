@@ -1,11 +1,11 @@
 // JSON values as the API server handles them. Nothing here changes a value: what is stored is shared by its readers.
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export const isFields = (value: unknown): value is Fields =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const fieldsOr = (value: unknown): Fields => (isFields(value) ? value : {});
+export const jsonObjectOr = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
 /** Deep equality; the order of fields does not count. */
 export function equal(a: unknown, b: unknown): boolean {
@@ -13,25 +13,25 @@ export function equal(a: unknown, b: unknown): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
   }
-  if (!isFields(a) || !isFields(b)) return false;
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
 }
 
 /** The value with one field set, or without it where `value` is undefined. */
-export function withField(fields: Fields, key: string, value: unknown): Fields {
+export function withField(fields: JsonObject, key: string, value: unknown): JsonObject {
   if (value !== undefined) return { ...fields, [key]: value };
   return Object.hasOwn(fields, key) ? without(fields, [key]) : fields;
 }
 
-export const without = (fields: Fields, keys: readonly string[]): Fields =>
+export const without = (fields: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !keys.includes(key)));
 
 /** What stands at a path of field names; undefined where the path leaves the objects. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let here = value;
   for (const key of path) {
-    if (!isFields(here) || !Object.hasOwn(here, key)) return undefined;
+    if (!isJsonObject(here) || !Object.hasOwn(here, key)) return undefined;
     here = here[key];
   }
   return here;
@@ -48,7 +48,7 @@ export const listAt = (value: unknown, ...path: readonly string[]): readonly unk
 };
 
 /** Far beyond any real object, and far from where the walks over it would run out of stack. Kubernetes stops at 10,000. */
-export const DEEPEST = 1000;
+export const MAX_DEPTH = 1000;
 
 /** Whether more than `depth` lists and objects stand in one another. */
 export function isDeeperThan(depth: number, value: unknown): boolean {
@@ -62,5 +62,5 @@ export const mayOverflow = (text: string): boolean => /[eE]\+?\d{3}|\d{300}/.tes
 export function everyNumberIsFinite(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (Array.isArray(value)) return value.every(everyNumberIsFinite);
-  return !isFields(value) || Object.values(value).every(everyNumberIsFinite);
+  return !isJsonObject(value) || Object.values(value).every(everyNumberIsFinite);
 }

@@ -1,5 +1,5 @@
 import type { FieldTree } from "../patch/field-tree.ts";
-import type { Fields } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 
 interface OwnerReference {
   readonly apiVersion: string;
@@ -18,7 +18,7 @@ export interface ManagedFields {
   readonly subresource?: string;
 }
 
-export interface Metadata extends Fields {
+export interface ApiObjectMetadata extends JsonObject {
   readonly name: string;
   readonly namespace?: string;
   readonly uid: string;
@@ -35,10 +35,10 @@ export interface Metadata extends Fields {
 }
 
 /** An object as it is stored: complete, and never changed in place. */
-export interface KubeObject extends Fields {
+export interface ApiObject extends JsonObject {
   readonly kind: string;
   readonly apiVersion: string;
-  readonly metadata: Metadata;
+  readonly metadata: ApiObjectMetadata;
 }
 
 /** Kubernetes' wall-clock form, to the second. */

@@ -1,11 +1,11 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Registry } from "../kinds/registry.ts";
-import type { Store } from "./store.ts";
+import type { EmbeddedStore } from "./store.ts";
 
 /** What every part of the API works on. */
 export interface Server {
-  readonly store: Store;
+  readonly store: EmbeddedStore;
   readonly registry: Registry;
   readonly clock: Clock;
   readonly random: RandomSource;

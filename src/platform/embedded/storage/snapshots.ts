@@ -1,7 +1,7 @@
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
 import { badRequest, expired } from "../api/status.ts";
-import type { Stored } from "./stored-object.ts";
+import type { StoredObject } from "./stored-object.ts";
 
 /** More lists than this half read at once, and the oldest of them has to start again. */
 const MOST = 64;
@@ -16,7 +16,7 @@ interface Token {
 interface Snapshot {
   /** Which list it is a part of: kind, namespace and selectors. */
   readonly of: string;
-  readonly items: readonly Stored[];
+  readonly items: readonly StoredObject[];
   readonly version: number;
 }
 

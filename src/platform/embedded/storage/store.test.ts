@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Store } from "./store.ts";
+import { EmbeddedStore } from "./store.ts";
 
 describe("Store", () => {
   it("changes nothing and tells nobody where an object has no text", () => {
-    const store = new Store(10);
+    const store = new EmbeddedStore(10);
     const collection = store.collection("/nodes");
     const heard: string[] = [];
     store.listen(({ current }) => heard.push(current.key));

@@ -1,12 +1,12 @@
 import { Collection, keyOf } from "./collection.ts";
-import type { KubeObject } from "./kube-object.ts";
+import type { ApiObject } from "./kube-object.ts";
 import { Snapshots } from "./snapshots.ts";
-import { type Change, Stored } from "./stored-object.ts";
+import { type StoredChange, StoredObject } from "./stored-object.ts";
 
-export type StoreListener = (change: Change, collection: Collection) => void;
+export type StoreListener = (change: StoredChange, collection: Collection) => void;
 
 /** Everything the API keeps, under one counter of resourceVersions. In memory, and gone with the process. */
-export class Store {
+export class EmbeddedStore {
   readonly snapshots = new Snapshots();
   readonly #collections = new Map<string, Collection>();
   readonly #listeners: StoreListener[] = [];
@@ -38,13 +38,13 @@ export class Store {
     this.#listeners.push(listener);
   }
 
-  put(collection: Collection, object: KubeObject): Stored {
+  put(collection: Collection, object: ApiObject): StoredObject {
     const { namespace, name } = object.metadata;
     const previous = collection.get(keyOf(namespace, name));
     return this.#record(collection, previous === undefined ? "ADDED" : "MODIFIED", object, previous);
   }
 
-  remove(collection: Collection, stored: Stored): Stored {
+  remove(collection: Collection, stored: StoredObject): StoredObject {
     return this.#record(collection, "DELETED", stored.object, stored);
   }
 
@@ -54,11 +54,16 @@ export class Store {
     this.snapshots.clear();
   }
 
-  #record(collection: Collection, type: Change["type"], object: KubeObject, previous: Stored | undefined): Stored {
+  #record(
+    collection: Collection,
+    type: StoredChange["type"],
+    object: ApiObject,
+    previous: StoredObject | undefined,
+  ): StoredObject {
     const version = this.#version + 1;
     const { namespace, name } = object.metadata;
     const metadata = { ...object.metadata, resourceVersion: String(version) };
-    const current = new Stored(keyOf(namespace, name), { ...object, metadata }, version);
+    const current = new StoredObject(keyOf(namespace, name), { ...object, metadata }, version);
     // What has no text could be stored and never be listed: it fails here, before anything has changed.
     if (type !== "DELETED") current.json();
     this.#version = version;

@@ -1,13 +1,13 @@
-import type { KubeObject } from "./kube-object.ts";
+import type { ApiObject } from "./kube-object.ts";
 
 /** An object at one resourceVersion, with its JSON once someone asked for it. */
-export class Stored {
+export class StoredObject {
   readonly key: string;
-  readonly object: KubeObject;
+  readonly object: ApiObject;
   readonly version: number;
   #json: string | undefined;
 
-  constructor(key: string, object: KubeObject, version: number) {
+  constructor(key: string, object: ApiObject, version: number) {
     this.key = key;
     this.object = object;
     this.version = version;
@@ -21,9 +21,9 @@ export class Stored {
 }
 
 /** What happened to one object; `current` of a deletion is its last state, at the deletion's resourceVersion. */
-export interface Change {
+export interface StoredChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly version: number;
-  readonly current: Stored;
-  readonly previous: Stored | undefined;
+  readonly current: StoredObject;
+  readonly previous: StoredObject | undefined;
 }

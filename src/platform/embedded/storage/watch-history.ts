@@ -1,10 +1,10 @@
 import { expired } from "../api/status.ts";
-import type { Change } from "./stored-object.ts";
+import type { StoredChange } from "./stored-object.ts";
 
 /** The latest changes of a collection: what a watch can go back to. Older ones are compacted, as etcd does. */
 export class WatchHistory {
   readonly #limit: number;
-  #changes: Change[] = [];
+  #changes: StoredChange[] = [];
   /** Changes up to this resourceVersion are no longer known. */
   #floor: number;
 
@@ -13,7 +13,7 @@ export class WatchHistory {
     this.#floor = floor;
   }
 
-  add(change: Change): void {
+  add(change: StoredChange): void {
     this.#changes.push(change);
     // Cut in halves: dropping one at a time would move the whole list for each change.
     if (this.#changes.length <= this.#limit) return;
@@ -29,7 +29,7 @@ export class WatchHistory {
   }
 
   /** The changes after `version`, or 410 where some of them are forgotten. */
-  since(version: number): readonly Change[] {
+  since(version: number): readonly StoredChange[] {
     if (version < this.#floor) throw expired(`too old resource version: ${version} (${this.#floor})`);
     let start = this.#changes.length;
     while (start > 0 && (this.#changes[start - 1]?.version ?? 0) > version) start--;

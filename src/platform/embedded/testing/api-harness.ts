@@ -16,7 +16,7 @@ export const pod = (name: string, spec: object = {}) => ({
 });
 
 /** An embedded API on a virtual clock, and a hand to reach it. */
-export function world(options: Partial<EmbeddedOptions> = {}) {
+export function apiHarness(options: Partial<EmbeddedOptions> = {}) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   const api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf), ...options });
   const transport = api.transport();

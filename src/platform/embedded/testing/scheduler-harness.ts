@@ -5,7 +5,7 @@ import { KubeClient, type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi } from "../embedded-api.ts";
-import type { Extender } from "../scheduler/extender.ts";
+import type { ExtenderClient } from "../scheduler/extender.ts";
 import { Scheduler } from "../scheduler/scheduler.ts";
 
 export const log = createLogger({ program: "test", level: "silent", format: "json" });
@@ -22,7 +22,7 @@ interface PodObject extends KubeObject {
   };
 }
 
-export function world(clock: Clock = systemClock, extenders: readonly Extender[] = []) {
+export function schedulerHarness(clock: Clock = systemClock, extenders: readonly ExtenderClient[] = []) {
   const random = seededRandom(1);
   const api = new EmbeddedApi({ clock, random });
   const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
@@ -70,7 +70,7 @@ export async function eventually<Value>(
   }
 }
 
-export const nodeOf = (w: ReturnType<typeof world>) => async (name: string) =>
+export const nodeOf = (w: ReturnType<typeof schedulerHarness>) => async (name: string) =>
   eventually(async () => (await w.get(name)).spec.nodeName);
-export const scheduledCondition = async (w: ReturnType<typeof world>, name: string) =>
+export const scheduledCondition = async (w: ReturnType<typeof schedulerHarness>, name: string) =>
   eventually(async () => (await w.get(name)).status.conditions?.find(({ status }) => status === "False"));

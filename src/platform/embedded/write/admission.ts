@@ -1,25 +1,25 @@
 import { badRequest, invalid, notFound, StatusError } from "../api/status.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import type { Writer } from "../patch/managed-fields.ts";
+import type { FieldManager } from "../patch/managed-fields.ts";
 import { type Collection, keyOf } from "../storage/collection.ts";
-import { type Fields, fieldsOr, textAt, without } from "../storage/json.ts";
-import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import { type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
+import { type ApiObject, timestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
-import { Stored } from "../storage/stored-object.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { metadataProblems } from "./metadata-rules.ts";
 import { defaulted, pruned } from "./pruning.ts";
 import { check } from "./validate.ts";
 
 /** What a write asks for beside its object. */
-export interface WriteOptions {
+export interface ApiWriteOptions {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly fieldValidation: "Strict" | "Warn" | "Ignore";
   readonly subresource?: "status";
 }
 
-export interface Written {
-  readonly stored: Stored;
+export interface WriteResult {
+  readonly stored: StoredObject;
   readonly created: boolean;
   readonly warnings: readonly string[];
 }
@@ -39,9 +39,9 @@ export const serverMetadata = [
 export const writerOf = (
   server: Server,
   resource: ServedResource,
-  options: WriteOptions,
-  operation: Writer["operation"],
-): Writer => ({
+  options: ApiWriteOptions,
+  operation: FieldManager["operation"],
+): FieldManager => ({
   manager: options.manager,
   operation,
   apiVersion: apiVersionOf(resource),
@@ -52,14 +52,14 @@ export const writerOf = (
 const unreadable = ({ kind, version }: ServedResource, why: string) =>
   badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
 
-function wrongKind(resource: ServedResource, body: Fields, kind: unknown): StatusError {
+function wrongKind(resource: ServedResource, body: JsonObject, kind: unknown): StatusError {
   if (!resource.custom) return unreadable(resource, `the kind in the data is ${JSON.stringify(kind)}`);
   const message = `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`;
   return invalid(resource, textAt(body, "metadata", "name"), [{ field: "kind", reason: "FieldValueInvalid", message }]);
 }
 
 /** The object in the one form it is stored in: kind and version first. */
-export function withHeader(resource: ServedResource, body: Fields): Fields {
+export function withHeader(resource: ServedResource, body: JsonObject): JsonObject {
   const expected = apiVersionOf(resource);
   const { kind = resource.kind, apiVersion = expected, ...rest } = body;
   if (kind !== resource.kind) throw wrongKind(resource, body, kind);
@@ -68,15 +68,15 @@ export function withHeader(resource: ServedResource, body: Fields): Fields {
       `the API version in the data (${JSON.stringify(apiVersion)}) does not match the expected API version (${expected})`,
     );
   }
-  const named: Fields = { kind, apiVersion, ...rest };
+  const named: JsonObject = { kind, apiVersion, ...rest };
   return resource.view === undefined ? named : resource.view.stored(named);
 }
 
 /** Without the fields a CRD does not know; a strict client is told instead. */
-export function known(resource: ServedResource, object: Fields, options: WriteOptions) {
+export function withoutUnknownFields(resource: ServedResource, object: JsonObject, options: ApiWriteOptions) {
   if (!resource.custom) return { object, warnings: [] };
   const unknown: string[] = [];
-  const kept = fieldsOr(pruned(object, resource.schema, unknown));
+  const kept = jsonObjectOr(pruned(object, resource.schema, unknown));
   const warnings = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   if (warnings.length > 0 && options.fieldValidation === "Strict") {
     throw unreadable(resource, `strict decoding error: ${warnings.join(", ")}`);
@@ -85,10 +85,10 @@ export function known(resource: ServedResource, object: Fields, options: WriteOp
 }
 
 /** With a CRD's defaults, once nothing is wrong with it. */
-export function fitted(resource: ServedResource, object: Fields, before: KubeObject | undefined): Fields {
-  const shaped = resource.custom ? fieldsOr(defaulted(object, resource.schema)) : object;
+export function validated(resource: ServedResource, object: JsonObject, before: ApiObject | undefined): JsonObject {
+  const shaped = resource.custom ? jsonObjectOr(defaulted(object, resource.schema)) : object;
   const problems = [
-    ...metadataProblems(fieldsOr(shaped.metadata), before?.metadata),
+    ...metadataProblems(jsonObjectOr(shaped.metadata), before?.metadata),
     ...(resource.custom ? check(shaped, resource.schema) : []),
     ...(resource.problems?.(shaped, before) ?? []),
   ];
@@ -106,7 +106,11 @@ export function checkNamespace({ store }: Server, resource: ServedResource, name
   throw new StatusError(403, "Forbidden", why);
 }
 
-export function placed(resource: ServedResource, metadata: Fields, namespace: string | undefined): Fields {
+export function withNamespace(
+  resource: ServedResource,
+  metadata: JsonObject,
+  namespace: string | undefined,
+): JsonObject {
   if (!resource.namespaced) return without(metadata, ["namespace"]);
   const given = metadata.namespace ?? "";
   if (given !== "" && given !== namespace) {
@@ -115,8 +119,8 @@ export function placed(resource: ServedResource, metadata: Fields, namespace: st
   return { ...metadata, namespace };
 }
 
-export function save(server: Server, collection: Collection, object: KubeObject, dryRun: boolean): Stored {
+export function save(server: Server, collection: Collection, object: ApiObject, dryRun: boolean): StoredObject {
   if (!dryRun) return server.store.put(collection, object);
   const { namespace, name, resourceVersion } = object.metadata;
-  return new Stored(keyOf(namespace, name), object, Number(resourceVersion));
+  return new StoredObject(keyOf(namespace, name), object, Number(resourceVersion));
 }

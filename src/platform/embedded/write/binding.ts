@@ -1,14 +1,14 @@
 import { badRequest, conflict, invalid, notFound } from "../api/status.ts";
 import { pods } from "../kinds/pods.ts";
 import { keyOf } from "../storage/collection.ts";
-import { at, type Fields, fieldsOr, listAt, textAt } from "../storage/json.ts";
+import { at, type JsonObject, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
 import { timestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 
 const BINDINGS = { group: "", plural: "pods/binding" };
 
 /** Gives a pod its node, once. As in Kubernetes, nobody checks here that the node exists. */
-export function bind(server: Server, namespace: string, name: string, binding: Fields, dryRun: boolean): void {
+export function bind(server: Server, namespace: string, name: string, binding: JsonObject, dryRun: boolean): void {
   const given = textAt(binding, "metadata", "name");
   if (given !== "" && given !== name) {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
@@ -41,14 +41,14 @@ export function bind(server: Server, namespace: string, name: string, binding: F
   const time = timestamp(server.clock.now());
   const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: time };
   const conditions = listAt(status, "conditions").filter((one) => textAt(one, "type") !== "PodScheduled");
-  const annotations = { ...metadata.annotations, ...fieldsOr(at(binding, "metadata", "annotations")) };
+  const annotations = { ...metadata.annotations, ...jsonObjectOr(at(binding, "metadata", "annotations")) };
   server.store.put(collection, {
     ...stored.object,
     metadata:
       Object.keys(annotations).length === 0
         ? metadata
         : { ...metadata, annotations: annotations as Record<string, string> },
-    spec: { ...fieldsOr(spec), nodeName: node },
-    status: { ...fieldsOr(status), conditions: [...conditions, scheduled] },
+    spec: { ...jsonObjectOr(spec), nodeName: node },
+    status: { ...jsonObjectOr(status), conditions: [...conditions, scheduled] },
   });
 }

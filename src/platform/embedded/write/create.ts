@@ -2,19 +2,19 @@ import { alreadyExists, badRequest } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate } from "../patch/managed-fields.ts";
 import { keyOf } from "../storage/collection.ts";
-import { type Fields, fieldsOr, textAt, without } from "../storage/json.ts";
-import { type KubeObject, type ManagedFields, type Metadata, timestamp } from "../storage/kube-object.ts";
+import { type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
+import { type ApiObject, type ApiObjectMetadata, type ManagedFields, timestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import {
+  type ApiWriteOptions,
   checkNamespace,
-  fitted,
-  known,
-  placed,
   save,
   serverMetadata,
-  type WriteOptions,
-  type Written,
+  validated,
+  type WriteResult,
   withHeader,
+  withNamespace,
+  withoutUnknownFields,
   writerOf,
 } from "./admission.ts";
 import { nameSuffix, uuid } from "./generated-names.ts";
@@ -24,34 +24,34 @@ export function create(
   server: Server,
   resource: ServedResource,
   namespace: string | undefined,
-  body: Fields,
-  options: WriteOptions,
+  body: JsonObject,
+  options: ApiWriteOptions,
   owners?: readonly ManagedFields[],
-): Written {
+): WriteResult {
   checkNamespace(server, resource, namespace);
-  const { object: given, warnings } = known(resource, withHeader(resource, body), options);
-  const metadata = placed(resource, fieldsOr(given.metadata), namespace);
+  const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const metadata = withNamespace(resource, jsonObjectOr(given.metadata), namespace);
   if (textAt(metadata, "resourceVersion") !== "") {
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
   const prefix = textAt(metadata, "generateName");
   const name = textAt(metadata, "name") || (prefix === "" ? "" : prefix + nameSuffix(server.random));
-  const bare: Fields = { ...given, metadata: { ...without(metadata, serverMetadata), name } };
+  const bare: JsonObject = { ...given, metadata: { ...without(metadata, serverMetadata), name } };
   const asked = resource.custom && resource.hasStatus ? without(bare, ["status"]) : bare;
-  const shaped = fitted(resource, resource.completed?.(asked) ?? asked, undefined);
+  const shaped = validated(resource, resource.completed?.(asked) ?? asked, undefined);
 
   const collection = server.store.collection(resource.storedAs);
   if (collection.get(keyOf(namespace, name)) !== undefined) throw alreadyExists(resource, name);
   const writer = writerOf(server, resource, options, "Update");
   const held = owners ?? ownersAfterUpdate({}, shaped, [], writer, resource.schema, resource.hasStatus);
-  const complete: Metadata = {
-    ...(shaped.metadata as Metadata),
+  const complete: ApiObjectMetadata = {
+    ...(shaped.metadata as ApiObjectMetadata),
     uid: uuid(server.random),
     resourceVersion: "",
-    ...(resource.counted ? { generation: 1 } : {}),
+    ...(resource.hasGeneration ? { generation: 1 } : {}),
     creationTimestamp: timestamp(server.clock.now()),
     managedFields: held,
   };
-  const object = { ...shaped, metadata: complete } as KubeObject;
+  const object = { ...shaped, metadata: complete } as ApiObject;
   return { stored: save(server, collection, object, options.dryRun), created: true, warnings };
 }

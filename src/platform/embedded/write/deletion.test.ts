@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { crdPath, pod, pods, twin, twins, world } from "../testing/api-harness.ts";
+import { apiHarness, crdPath, pod, pods, twin, twins } from "../testing/api-harness.ts";
 
 const merge = { "content-type": "application/merge-patch+json" };
 const held = (name: string, spec: object = { nodeName: "n" }) => ({
@@ -11,7 +11,7 @@ const letGo = { metadata: { finalizers: null } };
 
 describe("a bound pod with a finalizer", () => {
   it("goes when the finalizer is taken away after its grace", async () => {
-    const { clock, send, watch } = world();
+    const { clock, send, watch } = apiHarness();
     await send("POST", pods, held("p"));
     const seen = await watch(`${pods}?watch=1`);
     await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 5 });
@@ -25,7 +25,7 @@ describe("a bound pod with a finalizer", () => {
   });
 
   it("stays for its grace when the finalizer is taken away before, and is written once when it is due", async () => {
-    const { clock, send, watch } = world();
+    const { clock, send, watch } = apiHarness();
     for (const name of ["early", "twice"]) await send("POST", pods, held(name));
     await send("DELETE", `${pods}/early`, { gracePeriodSeconds: 5 });
     await send("PATCH", `${pods}/early`, letGo, merge);
@@ -39,7 +39,7 @@ describe("a bound pod with a finalizer", () => {
   });
 
   it("is left alone by the timer of one that had its name before", async () => {
-    const { clock, send } = world();
+    const { clock, send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 5 });
     await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 0 });
@@ -50,7 +50,7 @@ describe("a bound pod with a finalizer", () => {
   });
 
   it("keeps its grace where it lets go of what it owned", async () => {
-    const { clock, send } = world();
+    const { clock, send } = apiHarness();
     const { body: owner } = await send("POST", pods, pod("p", { nodeName: "n" }));
     const reference = { apiVersion: "v1", kind: "Pod", name: "p", uid: owner.metadata["uid"] };
     await send("POST", pods, { ...pod("q"), metadata: { name: "q", ownerReferences: [reference] } });
@@ -63,7 +63,7 @@ describe("a bound pod with a finalizer", () => {
 
 describe("a second deletion", () => {
   it("may still ask for orphans, and changes nothing where it asks for nothing new", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     const nodes = "/api/v1/nodes";
     const { body } = await send("POST", nodes, { metadata: { name: "n", finalizers: ["example.org/hold"] } });
     const reference = { apiVersion: "v1", kind: "Node", name: "n", uid: body.metadata["uid"] };
@@ -84,7 +84,7 @@ describe("a grace", () => {
     [9_223_372_036_854_774_784, "9999-12-31T23:59:59Z", 9_223_372_036_854_774_784],
     [-1, "2030-01-01T00:00:01Z", 1],
   ])("of %d s ends at %s", async (gracePeriodSeconds, deletionTimestamp, stored) => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     const { status, body } = await send("DELETE", `${pods}/p`, { gracePeriodSeconds });
     expect(status).toBe(200);
@@ -92,14 +92,14 @@ describe("a grace", () => {
   });
 
   it.each([1.5, "5", "x", true, {}, 2 ** 63, -(2 ** 63)])("is no %j: 400", async (gracePeriodSeconds) => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     expect((await send("DELETE", `${pods}/p`, { gracePeriodSeconds })).status).toBe(400);
     expect((await send("GET", `${pods}/p`)).body.metadata["deletionTimestamp"]).toBeUndefined();
   });
 
   it("may stand in the query, as a whole number", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     for (const bad of ["", "x", "1.5", "1e3", "99999999999999999999"]) {
       expect((await send("DELETE", `${pods}/p?gracePeriodSeconds=${bad}`)).status).toBe(400);
@@ -116,7 +116,7 @@ describe("a grace", () => {
     [-5, 1],
     [0, undefined],
   ])("preset as %j in the pod is %j s", async (terminationGracePeriodSeconds, seconds) => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n", terminationGracePeriodSeconds }));
     await send("DELETE", `${pods}/p`);
     expect((await send("GET", `${pods}/p`)).body.metadata["deletionGracePeriodSeconds"]).toBe(seconds);
@@ -133,14 +133,14 @@ describe("metadata that would confuse a deletion", () => {
     { ownerReferences: "abc" },
     { ownerReferences: [null] },
   ])("is refused: %j", async (metadata) => {
-    const { send } = world();
+    const { send } = apiHarness();
     const { status } = await send("POST", "/api/v1/nodes", { metadata: { name: "n", ...metadata } });
     expect(status).toBe(422);
     expect((await send("GET", "/api/v1/nodes")).body.items).toEqual([]);
   });
 
   it("null is none", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     const metadata = { name: "n", finalizers: null, ownerReferences: null };
     expect((await send("POST", "/api/v1/nodes", { metadata })).status).toBe(201);
     expect((await send("DELETE", "/api/v1/nodes/n")).status).toBe(200);
@@ -163,7 +163,7 @@ describe("a CRD", () => {
     ["events.k8s.io", "events", "Event"],
     ["apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition"],
   ])("cannot take the place of a built-in kind: %s %s", async (group, plural, kind) => {
-    const { send } = world();
+    const { send } = apiHarness();
     const { status, body } = await send("POST", crdPath, crd(group, plural, kind));
     expect(status).toBe(422);
     expect(body).toHaveProperty("details.causes.0.field", "spec.group");
@@ -172,7 +172,7 @@ describe("a CRD", () => {
   });
 
   it("may call its kind as it likes in a group of its own", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     expect((await send("POST", crdPath, crd("gateway.networking.k8s.io", "leases", "Lease"))).status).toBe(201);
     await send("POST", twins, twin("a"));
     expect((await send("GET", twins)).body.items).toHaveLength(1);

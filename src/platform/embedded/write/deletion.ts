@@ -3,12 +3,12 @@ import { badRequest, conflict, forbidden } from "../api/status.ts";
 import { pods } from "../kinds/pods.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Collection } from "../storage/collection.ts";
-import { at, type Fields, textAt } from "../storage/json.ts";
-import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import { at, type JsonObject, textAt } from "../storage/json.ts";
+import { type ApiObject, timestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
-import type { Stored } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
 
-export interface DeleteOptions {
+export interface DeletionOptions {
   readonly dryRun: boolean;
   /** How long a bound pod has to end; undefined leaves it to the pod. */
   readonly graceSeconds: number | undefined;
@@ -21,7 +21,7 @@ export interface DeleteOptions {
 /** Kubernetes counts seconds in 64 bits. */
 const isWhole = (value: unknown): value is number => Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 63;
 
-function graceAsked(query: URLSearchParams, body: Fields): number | undefined {
+function graceAsked(query: URLSearchParams, body: JsonObject): number | undefined {
   const text = query.get("gracePeriodSeconds");
   const parsed = text === null ? undefined : /^[-+]?\d+$/.test(text) ? Number(text) : text;
   const asked = at(body, "gracePeriodSeconds") ?? parsed;
@@ -29,7 +29,7 @@ function graceAsked(query: URLSearchParams, body: Fields): number | undefined {
   throw badRequest(`gracePeriodSeconds: Invalid value: ${JSON.stringify(asked)}: must be a whole number`);
 }
 
-export function deleteOptionsOf(query: URLSearchParams, body: Fields): DeleteOptions {
+export function deletionOptionsOf(query: URLSearchParams, body: JsonObject): DeletionOptions {
   return {
     dryRun: query.getAll("dryRun").includes("All") || (Array.isArray(body.dryRun) && body.dryRun.includes("All")),
     graceSeconds: graceAsked(query, body),
@@ -40,7 +40,7 @@ export function deleteOptionsOf(query: URLSearchParams, body: Fields): DeleteOpt
 }
 
 /** A pod that runs somewhere gets its grace; one that was never placed or has ended needs none. */
-function graceOf(resource: ServedResource, object: KubeObject, options: DeleteOptions): number {
+function graceOf(resource: ServedResource, object: ApiObject, options: DeletionOptions): number {
   if (resource.storedAs !== pods.storedAs) return 0;
   const ended = ["Succeeded", "Failed"].includes(textAt(object, "status", "phase"));
   if (textAt(object, "spec", "nodeName") === "" || ended) return 0;
@@ -50,7 +50,7 @@ function graceOf(resource: ServedResource, object: KubeObject, options: DeleteOp
   return grace < 0 ? 1 : grace;
 }
 
-function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, options: DeleteOptions): void {
+function checkPreconditions(resource: ServedResource, { metadata }: ApiObject, options: DeletionOptions): void {
   const checks = [
     ["UID", options.uid, metadata.uid],
     ["ResourceVersion", options.resourceVersion, metadata.resourceVersion],
@@ -64,13 +64,18 @@ function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, 
 
 /** What a deletion left: the object marked as going, or nothing (`gone`). */
 export interface Deleted {
-  readonly stored: Stored;
+  readonly stored: StoredObject;
   readonly gone: boolean;
 }
 
-export function remove(server: Server, resource: ServedResource, stored: Stored, options: DeleteOptions): Deleted {
+export function remove(
+  server: Server,
+  resource: ServedResource,
+  stored: StoredObject,
+  options: DeletionOptions,
+): Deleted {
   const { object } = stored;
-  if (resource.lasting?.includes(object.metadata.name) === true) {
+  if (resource.undeletableNames?.includes(object.metadata.name) === true) {
     throw forbidden(resource, object.metadata.name, `this ${resource.singular} may not be deleted`);
   }
   checkPreconditions(resource, object, options);
@@ -89,19 +94,19 @@ export function remove(server: Server, resource: ServedResource, stored: Stored,
 
 /** Kubernetes keeps an orphaning owner until its dependents are let go; here the collector does both at once. */
 const ORPHAN = "orphan";
-const finalizersAfter = ({ metadata }: KubeObject, { propagation }: DeleteOptions): readonly string[] =>
+const finalizersAfter = ({ metadata }: ApiObject, { propagation }: DeletionOptions): readonly string[] =>
   propagation === "Orphan" ? [...new Set([...(metadata.finalizers ?? []), ORPHAN])] : (metadata.finalizers ?? []);
 
-export const isOrphaning = ({ metadata }: KubeObject): boolean =>
+export const isOrphaning = ({ metadata }: ApiObject): boolean =>
   metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(ORPHAN);
 
-export const withoutOrphan = (object: KubeObject): KubeObject => ({
+export const withoutOrphan = (object: ApiObject): ApiObject => ({
   ...object,
   metadata: { ...object.metadata, finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== ORPHAN) },
 });
 
 /** Whether nothing holds an object back any more whose deletion was asked for. */
-export const isReleased = ({ metadata }: KubeObject): boolean =>
+export const isReleased = ({ metadata }: ApiObject): boolean =>
   metadata.deletionTimestamp !== undefined &&
   (metadata.finalizers ?? []).length === 0 &&
   (metadata.deletionGracePeriodSeconds ?? 0) === 0;
@@ -112,7 +117,7 @@ const dueAfter = (now: Instant, grace: number): string =>
   timestamp(Math.min(after(now, milliseconds(grace * 1000)), LATEST));
 
 /** A second deletion may shorten the grace, never lengthen it. */
-function marked({ clock }: Server, object: KubeObject, finalizers: readonly string[], grace: number): KubeObject {
+function marked({ clock }: Server, object: ApiObject, finalizers: readonly string[], grace: number): ApiObject {
   const { metadata } = object;
   const before = metadata.deletionTimestamp;
   if (before !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) {
@@ -129,7 +134,7 @@ function marked({ clock }: Server, object: KubeObject, finalizers: readonly stri
 }
 
 /** No kubelet here confirms that a pod has ended: when its grace has passed on the clock, it has. Finalizers still hold it. */
-function removeWhenDue({ clock, store }: Server, collection: Collection, left: Stored, grace: number): void {
+function removeWhenDue({ clock, store }: Server, collection: Collection, left: StoredObject, grace: number): void {
   const callback = () => {
     const now = collection.get(left.key);
     if (now === undefined || now.object.metadata.uid !== left.object.metadata.uid) return;

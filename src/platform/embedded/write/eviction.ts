@@ -1,17 +1,23 @@
 import { badRequest, notFound } from "../api/status.ts";
 import { pods } from "../kinds/pods.ts";
 import { keyOf } from "../storage/collection.ts";
-import { at, type Fields, fieldsOr, textAt } from "../storage/json.ts";
+import { at, type JsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
-import { deleteOptionsOf, remove } from "./deletion.ts";
+import { deletionOptionsOf, remove } from "./deletion.ts";
 
 /** Deletes a pod on behalf of `kubectl drain`. There are no PodDisruptionBudgets here, so nothing stands against it. */
-export function evict(server: Server, namespace: string, name: string, eviction: Fields, query: URLSearchParams): void {
+export function evict(
+  server: Server,
+  namespace: string,
+  name: string,
+  eviction: JsonObject,
+  query: URLSearchParams,
+): void {
   const given = textAt(eviction, "metadata", "name");
   if (given !== "" && given !== name) {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   }
   const stored = server.store.collection(pods.storedAs).get(keyOf(namespace, name));
   if (stored === undefined) throw notFound(pods, name);
-  remove(server, pods, stored, deleteOptionsOf(query, fieldsOr(at(eviction, "deleteOptions"))));
+  remove(server, pods, stored, deletionOptionsOf(query, jsonObjectOr(at(eviction, "deleteOptions"))));
 }

@@ -1,8 +1,8 @@
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { type Collection, keyOf } from "../storage/collection.ts";
-import { type KubeObject, timestamp } from "../storage/kube-object.ts";
+import { type ApiObject, timestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
-import type { Change } from "../storage/stored-object.ts";
+import type { StoredChange } from "../storage/stored-object.ts";
 import { isOrphaning, isReleased, withoutOrphan } from "./deletion.ts";
 
 /**
@@ -19,7 +19,7 @@ export class GarbageCollector {
     server.store.listen((change, collection) => this.#notice(change, collection));
   }
 
-  #notice({ type, current, previous }: Change, collection: Collection): void {
+  #notice({ type, current, previous }: StoredChange, collection: Collection): void {
     const { object, key } = current;
     if (previous !== undefined) this.#forget(previous.object, key, collection);
     if (type === "DELETED") {
@@ -35,7 +35,7 @@ export class GarbageCollector {
     else if (type === "ADDED" && owners.length > 0) this.#removeIfOrphan(object, collection, key);
   }
 
-  #forget({ metadata }: KubeObject, key: string, collection: Collection): void {
+  #forget({ metadata }: ApiObject, key: string, collection: Collection): void {
     for (const { uid } of metadata.ownerReferences ?? []) {
       const known = this.#dependents.get(uid);
       known?.delete(`${collection.id} ${key}`);
@@ -43,7 +43,7 @@ export class GarbageCollector {
     }
   }
 
-  #collect(owner: KubeObject, home: Collection): void {
+  #collect(owner: ApiObject, home: Collection): void {
     for (const [place, collection] of this.#dependents.get(owner.metadata.uid) ?? []) {
       const key = place.slice(collection.id.length + 1);
       const stored = collection.get(key);
@@ -53,7 +53,7 @@ export class GarbageCollector {
   }
 
   /** Gone only when no owner is left; one of a kind that is not served here cannot be looked up and counts as there. */
-  #removeIfOrphan(object: KubeObject, collection: Collection, key: string): void {
+  #removeIfOrphan(object: ApiObject, collection: Collection, key: string): void {
     const owners = object.metadata.ownerReferences ?? [];
     const lives = owners.some(({ apiVersion, kind, name, uid }) => {
       const resource = this.#server.registry.ofKind(apiVersion, kind);
@@ -64,7 +64,7 @@ export class GarbageCollector {
     this.#remove(collection, key);
   }
 
-  #find(resource: ServedResource, dependent: KubeObject, name: string): KubeObject | undefined {
+  #find(resource: ServedResource, dependent: ApiObject, name: string): ApiObject | undefined {
     const key = keyOf(resource.namespaced ? dependent.metadata.namespace : undefined, name);
     return this.#server.store.collection(resource.storedAs).get(key)?.object;
   }
@@ -84,7 +84,7 @@ export class GarbageCollector {
     this.#server.store.put(collection, { ...stored.object, metadata: going });
   }
 
-  #release(owner: KubeObject, home: Collection): void {
+  #release(owner: ApiObject, home: Collection): void {
     const { uid, name, namespace } = owner.metadata;
     for (const [place, collection] of this.#dependents.get(uid) ?? []) {
       const stored = collection.get(place.slice(collection.id.length + 1));

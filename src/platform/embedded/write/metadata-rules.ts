@@ -1,7 +1,7 @@
 import { isLabelKey, isLabelValue } from "../../../core/api/index.ts";
 import type { FieldProblem } from "../api/status.ts";
-import { type Fields, fieldsOr, isFields, listAt } from "../storage/json.ts";
-import type { Metadata } from "../storage/kube-object.ts";
+import { isJsonObject, type JsonObject, jsonObjectOr, listAt } from "../storage/json.ts";
+import type { ApiObjectMetadata } from "../storage/kube-object.ts";
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LONGEST_ANNOTATIONS = 256 * 1024;
@@ -12,7 +12,7 @@ const invalid = (field: string, value: unknown, why: string): FieldProblem => ({
   message: `Invalid value: ${JSON.stringify(value) ?? "null"}: ${why}`,
 });
 
-function nameProblems({ name }: Fields): FieldProblem[] {
+function nameProblems({ name }: JsonObject): FieldProblem[] {
   if (typeof name !== "string" || name === "") {
     const message = "Required value: name or generateName is required";
     return [{ field: "metadata.name", reason: "FieldValueRequired", message }];
@@ -23,9 +23,9 @@ function nameProblems({ name }: Fields): FieldProblem[] {
   return [invalid("metadata.name", name, why)];
 }
 
-function labelProblems({ labels }: Fields): FieldProblem[] {
+function labelProblems({ labels }: JsonObject): FieldProblem[] {
   if (labels === undefined) return [];
-  if (!isFields(labels)) return [invalid("metadata.labels", labels, "must be a map")];
+  if (!isJsonObject(labels)) return [invalid("metadata.labels", labels, "must be a map")];
   return Object.entries(labels).flatMap(([key, value]) => [
     ...(isLabelKey(key) ? [] : [invalid("metadata.labels", key, "name part must be a qualified name")]),
     ...(typeof value === "string" && isLabelValue(value)
@@ -40,9 +40,9 @@ function labelProblems({ labels }: Fields): FieldProblem[] {
   ]);
 }
 
-function annotationProblems({ annotations }: Fields): FieldProblem[] {
+function annotationProblems({ annotations }: JsonObject): FieldProblem[] {
   if (annotations === undefined) return [];
-  if (!isFields(annotations)) return [invalid("metadata.annotations", annotations, "must be a map")];
+  if (!isJsonObject(annotations)) return [invalid("metadata.annotations", annotations, "must be a map")];
   const entries = Object.entries(annotations);
   const size = entries.reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
   const tooLong: FieldProblem = {
@@ -61,7 +61,7 @@ function annotationProblems({ annotations }: Fields): FieldProblem[] {
   ];
 }
 
-function finalizerProblems({ finalizers }: Fields, before: Metadata | undefined): FieldProblem[] {
+function finalizerProblems({ finalizers }: JsonObject, before: ApiObjectMetadata | undefined): FieldProblem[] {
   if (finalizers === undefined || finalizers === null) return [];
   if (!Array.isArray(finalizers)) return [invalid("metadata.finalizers", finalizers, "must be a list")];
   const names: readonly unknown[] = finalizers;
@@ -77,20 +77,20 @@ function finalizerProblems({ finalizers }: Fields, before: Metadata | undefined)
   return [{ field: "metadata.finalizers", reason: "FieldValueForbidden", message }];
 }
 
-function ownerProblems(metadata: Fields): FieldProblem[] {
+function ownerProblems(metadata: JsonObject): FieldProblem[] {
   const { ownerReferences } = metadata;
   if (ownerReferences !== undefined && ownerReferences !== null && !Array.isArray(ownerReferences)) {
     return [invalid("metadata.ownerReferences", ownerReferences, "must be a list")];
   }
   return listAt(metadata, "ownerReferences").flatMap((owner, index) =>
     ["apiVersion", "kind", "name", "uid"]
-      .filter((key) => typeof fieldsOr(owner)[key] !== "string" || fieldsOr(owner)[key] === "")
+      .filter((key) => typeof jsonObjectOr(owner)[key] !== "string" || jsonObjectOr(owner)[key] === "")
       .map((key) => invalid(`metadata.ownerReferences[${index}].${key}`, "", "must not be empty")),
   );
 }
 
 /** What is wrong with the part every kind shares; `before` is what an update replaces. */
-export const metadataProblems = (metadata: Fields, before: Metadata | undefined): FieldProblem[] => [
+export const metadataProblems = (metadata: JsonObject, before: ApiObjectMetadata | undefined): FieldProblem[] => [
   ...nameProblems(metadata),
   ...labelProblems(metadata),
   ...annotationProblems(metadata),

@@ -1,5 +1,5 @@
 import { fieldSchema, type Schema } from "../kinds/schema.ts";
-import { type Fields, isFields } from "../storage/json.ts";
+import { isJsonObject, type JsonObject } from "../storage/json.ts";
 
 const keepsUnknown = (schema: Schema): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
@@ -10,7 +10,7 @@ export function pruned(value: unknown, schema: Schema, unknown: string[], path =
     const { items } = schema;
     return items === undefined ? value : value.map((item, index) => pruned(item, items, unknown, `${path}[${index}]`));
   }
-  if (!isFields(value)) return value;
+  if (!isJsonObject(value)) return value;
   // A schema without fields of its own, such as metadata's, leaves the checking to someone else.
   if (schema.properties === undefined && schema.additionalProperties === undefined) {
     if (keepsUnknown(schema) || schema.type !== "object") return value;
@@ -32,8 +32,8 @@ export function defaulted(value: unknown, schema: Schema): unknown {
     const { items } = schema;
     return items === undefined ? value : value.map((item) => defaulted(item, items));
   }
-  if (!isFields(value)) return value;
-  let result: Fields = value;
+  if (!isJsonObject(value)) return value;
+  let result: JsonObject = value;
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
     const given = Object.hasOwn(value, key) ? value[key] : undefined;
     const missing = given === undefined || (given === null && inner.nullable !== true);

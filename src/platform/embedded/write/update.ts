@@ -1,24 +1,24 @@
 import { badRequest, conflict, invalid, modified } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate, sameOwners } from "../patch/managed-fields.ts";
-import { equal, type Fields, fieldsOr, textAt, withField, without } from "../storage/json.ts";
-import type { KubeObject, ManagedFields, Metadata } from "../storage/kube-object.ts";
+import { equal, type JsonObject, jsonObjectOr, textAt, withField, without } from "../storage/json.ts";
+import type { ApiObject, ApiObjectMetadata, ManagedFields } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
-import type { Stored } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
 import {
-  fitted,
-  known,
-  placed,
+  type ApiWriteOptions,
   save,
   serverMetadata,
-  type WriteOptions,
-  type Written,
+  validated,
+  type WriteResult,
   withHeader,
+  withNamespace,
+  withoutUnknownFields,
   writerOf,
 } from "./admission.ts";
 import { isReleased } from "./deletion.ts";
 
-function checkPreconditions(resource: ServedResource, stored: Stored, metadata: Fields): void {
+function checkPreconditions(resource: ServedResource, stored: StoredObject, metadata: JsonObject): void {
   const { name, uid, resourceVersion } = stored.object.metadata;
   const given = textAt(metadata, "name");
   if (given !== "" && given !== name) {
@@ -38,20 +38,25 @@ function checkPreconditions(resource: ServedResource, stored: Stored, metadata: 
 }
 
 /** What the writer may change through this door, on top of what stays as it was. */
-function throughTheDoor(resource: ServedResource, before: KubeObject, given: Fields, options: WriteOptions): Fields {
+function throughTheDoor(
+  resource: ServedResource,
+  before: ApiObject,
+  given: JsonObject,
+  options: ApiWriteOptions,
+): JsonObject {
   if (options.subresource === "status") return withField(before, "status", given.status);
-  const metadata = { ...without(fieldsOr(given.metadata), serverMetadata), ...kept(before.metadata) };
+  const metadata = { ...without(jsonObjectOr(given.metadata), serverMetadata), ...kept(before.metadata) };
   const object = { ...given, metadata };
   return resource.hasStatus ? withField(object, "status", before.status) : object;
 }
 
-const kept = (metadata: Metadata): Fields =>
+const kept = (metadata: ApiObjectMetadata): JsonObject =>
   Object.fromEntries(
     [...serverMetadata, "name"].filter((key) => Object.hasOwn(metadata, key)).map((key) => [key, metadata[key]]),
   );
 
-function generationOf(resource: ServedResource, before: KubeObject, after: Fields): Fields {
-  if (!resource.counted) return {};
+function generationOf(resource: ServedResource, before: ApiObject, after: JsonObject): JsonObject {
+  if (!resource.hasGeneration) return {};
   const apart = resource.hasStatus ? ["metadata", "status"] : ["metadata"];
   const changed = !equal(without(before, apart), without(after, apart));
   return { generation: (before.metadata.generation ?? 1) + (changed ? 1 : 0) };
@@ -61,25 +66,29 @@ function generationOf(resource: ServedResource, before: KubeObject, after: Field
 export function update(
   server: Server,
   resource: ServedResource,
-  stored: Stored,
-  body: Fields,
-  options: WriteOptions,
+  stored: StoredObject,
+  body: JsonObject,
+  options: ApiWriteOptions,
   owners?: readonly ManagedFields[],
-): Written {
+): WriteResult {
   const before = stored.object;
-  const { object: given, warnings } = known(resource, withHeader(resource, body), options);
-  const metadata = placed(resource, fieldsOr(given.metadata), before.metadata.namespace);
+  const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const metadata = withNamespace(resource, jsonObjectOr(given.metadata), before.metadata.namespace);
   checkPreconditions(resource, stored, metadata);
   const asked = throughTheDoor(resource, before, { ...given, metadata }, options);
-  const shaped = fitted(resource, resource.merged?.(asked, before) ?? asked, before);
+  const shaped = validated(resource, resource.merged?.(asked, before) ?? asked, before);
 
   const entries = before.metadata.managedFields ?? [];
   const writer = writerOf(server, resource, options, "Update");
   const held = owners ?? ownersAfterUpdate(before, shaped, entries, writer, resource.schema, resource.hasStatus);
-  const same = equal({ ...shaped, metadata: without(fieldsOr(shaped.metadata), ["managedFields"]) }, bare(before));
+  const same = equal({ ...shaped, metadata: without(jsonObjectOr(shaped.metadata), ["managedFields"]) }, bare(before));
   if (same && (held === entries || sameOwners(held, entries))) return { stored, created: false, warnings };
-  const complete = { ...(shaped.metadata as Metadata), ...generationOf(resource, before, shaped), managedFields: held };
-  const object = { ...shaped, metadata: complete } as KubeObject;
+  const complete = {
+    ...(shaped.metadata as ApiObjectMetadata),
+    ...generationOf(resource, before, shaped),
+    managedFields: held,
+  };
+  const object = { ...shaped, metadata: complete } as ApiObject;
   const collection = server.store.collection(resource.storedAs);
   if (isReleased(object) && !options.dryRun) {
     return { stored: server.store.remove(collection, stored), created: false, warnings };
@@ -87,4 +96,4 @@ export function update(
   return { stored: save(server, collection, object, options.dryRun), created: false, warnings };
 }
 
-const bare = (object: KubeObject): Fields => ({ ...object, metadata: without(object.metadata, ["managedFields"]) });
+const bare = (object: ApiObject): JsonObject => ({ ...object, metadata: without(object.metadata, ["managedFields"]) });

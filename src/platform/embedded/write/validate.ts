@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/status.ts";
 import { fieldSchema, itemElement, type Schema } from "../kinds/schema.ts";
-import { equal, type Fields, isFields } from "../storage/json.ts";
+import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 
 type Check = (value: unknown, schema: Schema, path: string) => FieldProblem[];
 
@@ -13,7 +13,7 @@ const wrong = (path: string, value: unknown, message: string): FieldProblem => (
 });
 
 const isType: Readonly<Record<string, (value: unknown) => boolean>> = {
-  object: isFields,
+  object: isJsonObject,
   array: Array.isArray,
   string: (value) => typeof value === "string",
   boolean: (value) => typeof value === "boolean",
@@ -126,7 +126,7 @@ function duplicatesIn(list: readonly unknown[], schema: Schema, path: string): F
 }
 
 const ofFields: Check = (value, schema, path) => {
-  const fields = value as Fields;
+  const fields = value as JsonObject;
   const below = (key: string) => (path === "" ? key : `${path}.${key}`);
   const { minProperties, maxProperties } = schema;
   const size = Object.keys(fields).length;

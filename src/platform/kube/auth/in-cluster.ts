@@ -4,7 +4,7 @@ import { JoulieError } from "../../../core/api/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { FileValue } from "./file-value.ts";
 import type { Identity, TlsMaterial } from "./identity.ts";
-import { renewed } from "./tls-material.ts";
+import { cachedUntilChanged } from "./tls-material.ts";
 
 /** Where kubelet puts a pod's service account. */
 export const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -27,7 +27,7 @@ export function inClusterIdentity({ clock, environment, serviceAccount }: InClus
   const token = new FileValue(join(serviceAccount, "token"), clock);
   const authority = new FileValue(join(serviceAccount, "ca.crt"), clock);
   const namespaceFile = join(serviceAccount, "namespace");
-  const material = renewed((): TlsMaterial => ({ ca: authority.get() }));
+  const material = cachedUntilChanged((): TlsMaterial => ({ ca: authority.get() }));
   // A pod without a token or an authority is better told at its start than at its first call.
   token.get();
   material();

@@ -6,7 +6,7 @@ import { FileValue } from "./file-value.ts";
 import type { Credentials, Identity, TlsMaterial } from "./identity.ts";
 import { type ClusterEntry, type Entry, readKubeconfig, type UserEntry } from "./kubeconfig-file.ts";
 import { pluginCredentials } from "./plugin-credentials.ts";
-import { renewed } from "./tls-material.ts";
+import { cachedUntilChanged } from "./tls-material.ts";
 
 interface KubeconfigOptions {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
   };
   // A plugin may open a browser: it is asked when it is needed.
   if (isPlain(user.value)) await headers();
-  const material = renewed((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
+  const material = cachedUntilChanged((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
   return {
     server,
     namespace: chosen.value.namespace,

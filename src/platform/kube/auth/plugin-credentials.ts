@@ -3,7 +3,7 @@ import type { KubeConfig as Config } from "@kubernetes/client-node";
 import { JoulieError } from "../../../core/api/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { within } from "../client/within.ts";
+import { withDeadline } from "../client/with-deadline.ts";
 import type { Credentials, TlsMaterial } from "./identity.ts";
 import type { ClusterEntry, Entry, UserEntry } from "./kubeconfig-file.ts";
 
@@ -49,7 +49,7 @@ export async function pluginCredentials(
     try {
       // The node's options type allows more than a plugin ever sets.
       const work = asked.applyToHTTPSOptions(options as Parameters<typeof asked.applyToHTTPSOptions>[0]);
-      await within(LONGEST_ASK, clock, "answer", work);
+      await withDeadline(LONGEST_ASK, clock, "answer", work);
     } catch (cause) {
       // Not "no credentials: …": the log takes the word behind that for one of them, and hides it.
       throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${pluginOf(user)} failed: ${said(cause)}`, { cause });

@@ -1,7 +1,7 @@
 import type { TlsMaterial } from "./identity.ts";
 
 /** Gives the same object as long as nothing in it changed: connections are told apart by it. */
-export function renewed(current: () => TlsMaterial): () => TlsMaterial {
+export function cachedUntilChanged(current: () => TlsMaterial): () => TlsMaterial {
   let last: { material: TlsMaterial; text: string } | undefined;
   return () => {
     const material = current();

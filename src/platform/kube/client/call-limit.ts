@@ -2,7 +2,7 @@ import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../..
 import type { Clock, Timer } from "../../clock/index.ts";
 import { ApiError } from "./errors.ts";
 
-export interface LimitOptions {
+export interface CallLimitOptions {
   readonly clock: Clock;
   /** Calls per second in the long run. */
   readonly perSecond: number;
@@ -18,13 +18,13 @@ interface Waiter {
 
 /** A token bucket: keeps one program polite towards an API server that it shares with a whole cluster. First come, first served. */
 export class CallLimit {
-  readonly #options: LimitOptions;
+  readonly #options: CallLimitOptions;
   readonly #waiters = new Set<Waiter>();
   #tokens: number;
   #countedAt: MonotonicInstant;
   #timer: Timer | undefined;
 
-  constructor(options: LimitOptions) {
+  constructor(options: CallLimitOptions) {
     const { perSecond, burst, queue } = options;
     if (!(perSecond > 0) || !(burst >= 1) || !(queue >= 0)) {
       throw new RangeError(

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import { textOfBody } from "../watch/watch-lines.ts";
 import type { CallLimit } from "./call-limit.ts";
-import { ApiError, errorOfAnswer, errorOfNetwork, nameOf } from "./errors.ts";
+import { ApiError, describeCall, errorFromNetwork, errorFromResponse } from "./errors.ts";
 import { type Backoff, mayRepeat, waitAfterError } from "./retry.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
@@ -130,9 +130,10 @@ export class Caller {
       return await Promise.race([work(), ended.promise]);
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
-      if (late) throw new ApiError("timeout", `${nameOf(request)}: no answer within ${timeout} ms`, { cause: error });
+      if (late)
+        throw new ApiError("timeout", `${describeCall(request)}: no answer within ${timeout} ms`, { cause: error });
       if (error instanceof ApiError) throw named(request, error);
-      throw errorOfNetwork(request, error);
+      throw errorFromNetwork(request, error);
     } finally {
       timer.cancel();
       abort.signal.removeEventListener("abort", end);
@@ -147,7 +148,7 @@ export class Caller {
   async #refusal(request: Outgoing, response: ApiResponse): Promise<ApiError> {
     // What cannot be read is explained no further: the status alone already says what to do.
     const text = await textOfBody(response.body, 2 ** 20).catch(() => "");
-    return errorOfAnswer(request, response, text, this.#options.clock.now());
+    return errorFromResponse(request, response, text, this.#options.clock.now());
   }
 }
 
@@ -158,14 +159,17 @@ function parse(request: Outgoing, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ApiError("garbled", `${nameOf(request)}: the answer is not JSON: ${text.slice(0, 80)}`, { cause });
+    throw new ApiError("garbled", `${describeCall(request)}: the answer is not JSON: ${text.slice(0, 80)}`, { cause });
   }
 }
 
 /** Readers of bodies do not know whose body it is. */
 function named(request: Outgoing, error: ApiError): ApiError {
   if (error.status !== undefined) return error;
-  return new ApiError(error.kind, `${nameOf(request)}: ${error.message}`, { notDone: error.notDone, cause: error });
+  return new ApiError(error.kind, `${describeCall(request)}: ${error.message}`, {
+    notDone: error.notDone,
+    cause: error,
+  });
 }
 
 async function* endedWith(

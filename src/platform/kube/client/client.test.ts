@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import { FakeApi, type Fault } from "../testing/fake-api.ts";
+import { FakeApi, type FakeApiFault } from "../testing/fake-api.ts";
 import { KubeClient, type KubeClientOptions } from "./client.ts";
 import type { ApiError } from "./errors.ts";
 import { resources } from "./resources.ts";
@@ -32,7 +32,7 @@ async function outcome<Value>(clock: VirtualClock, call: Promise<Value>): Promis
 }
 
 /** Each request meets the next fault; after the last one all goes well. */
-const inTurn = (api: FakeApi, ...faults: readonly Fault[]) => {
+const inTurn = (api: FakeApi, ...faults: readonly FakeApiFault[]) => {
   const rest = [...faults];
   api.fault = () => rest.shift();
 };
@@ -329,7 +329,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it.each<Fault>([{ answer: 429 }, { answer: 500 }, { answer: 503 }, "no connection", "torn", "silence"])(
+  it.each<FakeApiFault>([{ answer: 429 }, { answer: 500 }, { answer: 503 }, "no connection", "torn", "silence"])(
     "repeats a read after %j",
     async (fault) => {
       const { clock, api, client } = make();

@@ -13,7 +13,7 @@ import type {
   WriteOptions,
 } from "./call-types.ts";
 import { Caller, type CallOptions } from "./caller.ts";
-import { ApiError, nameOf } from "./errors.ts";
+import { ApiError, describeCall } from "./errors.ts";
 import { isRecord, type KubeObject, type ObjectName } from "./object.ts";
 import { type ListPage, readPages } from "./pages.ts";
 import { collection, JSON_BODY, pageOf, post, type Query, typeOf, withQuery } from "./request-builders.ts";
@@ -232,7 +232,7 @@ export class KubeClient {
   ): Promise<Item> {
     const value = await this.#caller.call(request, idempotent, options);
     if (!isRecord(value) || !isRecord(value.metadata))
-      throw new ApiError("garbled", `${nameOf(request)}: no object came back`);
+      throw new ApiError("garbled", `${describeCall(request)}: no object came back`);
     return value as unknown as Item;
   }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { instant } from "../../../core/units/index.ts";
-import { errorOfAnswer, errorOfNetwork, errorOfStatus, isApiError, retryAfterOf } from "./errors.ts";
+import { errorFromNetwork, errorFromResponse, errorFromStatus, isApiError, retryAfterOf } from "./errors.ts";
 
 const call = { method: "PATCH", path: "/apis/joulie.io/v1alpha1/nodetwins/n1?fieldManager=x" } as const;
 const now = instant(Date.parse("2026-01-01T00:00:00Z"));
 const status = (fields: object) => JSON.stringify({ kind: "Status", apiVersion: "v1", ...fields });
-const of = (code: number, text = "", headers = {}) => errorOfAnswer(call, { status: code, headers }, text, now);
+const of = (code: number, text = "", headers = {}) => errorFromResponse(call, { status: code, headers }, text, now);
 
 describe("errorOfAnswer", () => {
   it.each([
@@ -75,12 +75,12 @@ describe("retryAfterOf", () => {
 
 describe("errorOfStatus", () => {
   it("takes its kind from the code of the Status", () => {
-    const error = errorOfStatus(call, { kind: "Status", code: 410, reason: "Expired", message: "too old" });
+    const error = errorFromStatus(call, { kind: "Status", code: 410, reason: "Expired", message: "too old" });
     expect(error).toMatchObject({ kind: "gone", status: 410, message: expect.stringContaining("410 too old") });
   });
 
   it.each([undefined, null, 7, {}, { kind: "Pod" }])("survives %j", (object) => {
-    expect(errorOfStatus(call, object)).toMatchObject({ kind: "internal", status: 500 });
+    expect(errorFromStatus(call, object)).toMatchObject({ kind: "internal", status: 500 });
   });
 });
 
@@ -94,18 +94,18 @@ describe("errorOfNetwork", () => {
     ["ECONNRESET", false],
     ["UND_ERR_SOCKET", false],
   ])("%s: surely not sent is %s", (code, notDone) => {
-    expect(errorOfNetwork(call, coded(code))).toMatchObject({ kind: "network", notDone });
-    expect(errorOfNetwork(call, new Error("fetch failed", { cause: coded(code) })).notDone).toBe(notDone);
+    expect(errorFromNetwork(call, coded(code))).toMatchObject({ kind: "network", notDone });
+    expect(errorFromNetwork(call, new Error("fetch failed", { cause: coded(code) })).notDone).toBe(notDone);
   });
 
   it("looks at every address that was tried", () => {
-    const both = (a: string, b: string) => errorOfNetwork(call, new AggregateError([coded(a), coded(b)])).notDone;
+    const both = (a: string, b: string) => errorFromNetwork(call, new AggregateError([coded(a), coded(b)])).notDone;
     expect(both("ECONNREFUSED", "ENETUNREACH")).toBe(true);
     expect(both("ECONNREFUSED", "ECONNRESET")).toBe(false);
-    expect(errorOfNetwork(call, new AggregateError([])).notDone).toBe(false);
+    expect(errorFromNetwork(call, new AggregateError([])).notDone).toBe(false);
   });
 
   it("survives what is no error", () => {
-    expect(errorOfNetwork(call, "boom")).toMatchObject({ message: expect.stringContaining("boom"), notDone: false });
+    expect(errorFromNetwork(call, "boom")).toMatchObject({ message: expect.stringContaining("boom"), notDone: false });
   });
 });

@@ -75,16 +75,21 @@ export function isApiError(error: unknown, ...kinds: readonly ApiErrorKind[]): e
 
 type Call = Pick<ApiRequest, "method" | "path">;
 /** A call as a person reads it: without selectors and page tokens, which can be long. */
-export const nameOf = ({ method, path }: Call): string => `${method} ${path.split("?", 1)[0] ?? path}`;
+export const describeCall = ({ method, path }: Call): string => `${method} ${path.split("?", 1)[0] ?? path}`;
 
 /** Of an answer that is no success. `text` is its body: a Status where the API server itself answered. */
-export function errorOfAnswer(call: Call, answer: Pick<ApiResponse, "status" | "headers">, text: string, now: Instant) {
+export function errorFromResponse(
+  call: Call,
+  answer: Pick<ApiResponse, "status" | "headers">,
+  text: string,
+  now: Instant,
+) {
   const status = parseStatus(text);
   const said = status?.message ?? (text.trim().slice(0, 500) || "no explanation");
   const asked = retryAfterOf(answer.headers["retry-after"], now) ?? status?.retryAfter;
   return new ApiError(
     kindOf(answer.status, status?.reason),
-    `${nameOf(call)}: ${answer.status} ${said}`,
+    `${describeCall(call)}: ${answer.status} ${said}`,
     facts({
       status: answer.status,
       reason: status?.reason,
@@ -96,20 +101,20 @@ export function errorOfAnswer(call: Call, answer: Pick<ApiResponse, "status" | "
 }
 
 /** Of the Status object in an ERROR event of a watch. */
-export function errorOfStatus(call: Call, object: unknown): ApiError {
+export function errorFromStatus(call: Call, object: unknown): ApiError {
   const status = statusOf(object);
   const code = status?.code ?? 500;
   return new ApiError(
     kindOf(code, status?.reason),
-    `${nameOf(call)}: the watch ended with ${code} ${status?.message ?? "no explanation"}`,
+    `${describeCall(call)}: the watch ended with ${code} ${status?.message ?? "no explanation"}`,
     facts({ status: code, reason: status?.reason, retryAfter: status?.retryAfter }),
   );
 }
 
 /** Of a transport that got no answer. */
-export function errorOfNetwork(call: Call, cause: unknown): ApiError {
+export function errorFromNetwork(call: Call, cause: unknown): ApiError {
   const said = cause instanceof Error ? cause.message || cause.name : String(cause);
-  return new ApiError("network", `${nameOf(call)}: no answer: ${said}`, { cause, notDone: neverSent(cause) });
+  return new ApiError("network", `${describeCall(call)}: no answer: ${said}`, { cause, notDone: neverSent(cause) });
 }
 
 /** Codes that Node and undici use before a connection exists, so that no byte of the request was sent. */

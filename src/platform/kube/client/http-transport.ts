@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../../clock/index.ts";
 import { buildConnector, type Dispatcher, Pool, type PoolOptions, send } from "../../http/index.ts";
 import type { Identity, TlsMaterial } from "../auth/identity.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
-import { within } from "./within.ts";
+import { withDeadline } from "./with-deadline.ts";
 
 export interface HttpTransportOptions {
   readonly identity: Identity;
@@ -93,7 +93,7 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds, cloc
     let material: TlsMaterial;
     try {
       // One that hangs would keep the connection's place in the pool for good.
-      material = await within(connectTimeout, clock, "certificates", identity.tls());
+      material = await withDeadline(connectTimeout, clock, "certificates", identity.tls());
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
       return;

@@ -1,5 +1,5 @@
 import type { Selection } from "./call-types.ts";
-import { ApiError, nameOf } from "./errors.ts";
+import { ApiError, describeCall } from "./errors.ts";
 import { isRecord, type KubeObject } from "./object.ts";
 import type { ListPage } from "./pages.ts";
 import { pathOf, type Resource } from "./resource.ts";
@@ -37,7 +37,7 @@ export function pageOf<Item extends KubeObject>(
   const metadata = isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
   // Some servers write an empty list as null; what has no list at all, such as a Status, must not pass for an empty one.
   const items = isRecord(value) && "items" in value ? (value.items ?? []) : undefined;
-  if (!Array.isArray(items)) throw new ApiError("garbled", `${nameOf(request)}: no list came back`);
+  if (!Array.isArray(items)) throw new ApiError("garbled", `${describeCall(request)}: no list came back`);
   const { resourceVersion, continue: next } = metadata;
   return {
     items: items as Item[],

@@ -5,7 +5,7 @@ import { jittered, type RandomSource } from "../../random/index.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isApiError } from "../client/errors.ts";
 import type { ObjectName } from "../client/object.ts";
-import { LeaseRecord, type Moment } from "./lease.ts";
+import { type DualTimestamp, LeaseRecord } from "./lease.ts";
 
 export interface LeaderElectorOptions {
   readonly client: KubeClient;
@@ -40,7 +40,7 @@ export class LeaderElector {
   readonly #renewDeadline: Milliseconds;
   readonly #retryPeriod: Milliseconds;
   /** When the last renewal that succeeded was sent. */
-  #renewed: Moment | undefined;
+  #renewed: DualTimestamp | undefined;
   #leader: string | undefined;
 
   constructor(options: LeaderElectorOptions) {
@@ -182,7 +182,7 @@ export class LeaderElector {
    * The longer of what both kinds of time say. Monotonic time stands still while a machine sleeps, the calendar does not:
    * whoever wakes up after an hour has lost its lease although its own clock says a second passed.
    */
-  #sinceRenewal({ monotonic, calendar }: Moment): number {
+  #sinceRenewal({ monotonic, calendar }: DualTimestamp): number {
     const { clock } = this.#options;
     return Math.max(elapsed(monotonic, clock.monotonic()), between(calendar, clock.now()));
   }

@@ -24,7 +24,7 @@ interface LeaseRecordOptions {
 }
 
 /** A point of time by both kinds of time. */
-export interface Moment {
+export interface DualTimestamp {
   readonly monotonic: MonotonicInstant;
   readonly calendar: Instant;
 }
@@ -48,7 +48,7 @@ export class LeaseRecord {
   }
 
   /** Takes or renews the Lease; undefined while another holds it. Tells when the successful write was sent. */
-  async take(signal: AbortSignal, timeout: Milliseconds): Promise<Moment | undefined> {
+  async take(signal: AbortSignal, timeout: Milliseconds): Promise<DualTimestamp | undefined> {
     const options = { signal, timeout, retries: 0, urgent: true } as const;
     // Ours as far as we know: one write is enough, and fails if we are wrong.
     if (this.isOurs) {
@@ -99,7 +99,7 @@ export class LeaseRecord {
     this.#see(await this.#patch(this.#seen, spec, options));
   }
 
-  async #write(options: WriteOptions): Promise<Moment> {
+  async #write(options: WriteOptions): Promise<DualTimestamp> {
     const { identity, leaseDuration } = this.#options;
     const seen = this.#seen;
     if (seen === undefined) throw new Error("a lease is read before it is written");
@@ -134,7 +134,7 @@ export class LeaseRecord {
     return leaseDurationSeconds * 1000;
   }
 
-  #now(): Moment {
+  #now(): DualTimestamp {
     const { clock } = this.#options;
     return { monotonic: clock.monotonic(), calendar: clock.now() };
   }

@@ -3,10 +3,10 @@ import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { isRecord, type KubeObject } from "../client/object.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../client/transport.ts";
-import { aborted, answer, openBody, status, torn, type Watcher } from "./fake-responses.ts";
+import { jsonResponse, openBody, status, truncatedResponse, type Watcher, waitForAbort } from "./fake-responses.ts";
 
 /** What may happen to a request instead of, or on the way to, its answer. */
-export type Fault =
+export type FakeApiFault =
   | { readonly answer: number; readonly headers?: Readonly<Record<string, string>>; readonly message?: string }
   | "no connection"
   /** Nothing ever comes back; after `done`, although it was done. */
@@ -27,7 +27,7 @@ export class FakeApi implements Transport {
   readonly watchers = new Set<Watcher>();
   readonly requests: ApiRequest[] = [];
   /** Asked for each request. */
-  fault: (request: ApiRequest) => Fault | undefined = () => undefined;
+  fault: (request: ApiRequest) => FakeApiFault | undefined = () => undefined;
   version = 1000;
   compacted = 1000;
   readonly #clock: Clock;
@@ -44,16 +44,16 @@ export class FakeApi implements Transport {
     request.signal.throwIfAborted();
     const fault = this.fault(request);
     if (fault === "no connection") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-    if (fault === "silence") return aborted(request.signal);
+    if (fault === "silence") return waitForAbort(request.signal);
     if (fault !== undefined && typeof fault === "object" && "late" in fault) {
       await this.#clock.sleep(milliseconds(fault.late), request.signal);
     }
     if (fault !== undefined && typeof fault === "object" && "answer" in fault) {
-      return answer(fault.answer, status(fault.answer, "Injected", fault.message ?? "injected"), fault.headers);
+      return jsonResponse(fault.answer, status(fault.answer, "Injected", fault.message ?? "injected"), fault.headers);
     }
     const response = this.#handle(request);
-    if (fault === "done, then silence") return aborted(request.signal);
-    return fault === "torn" ? torn(response) : response;
+    if (fault === "done, then silence") return waitForAbort(request.signal);
+    return fault === "torn" ? truncatedResponse(response) : response;
   }
 
   async close(): Promise<void> {
@@ -94,7 +94,7 @@ export class FakeApi implements Transport {
   }
 
   /** Every line that watches of a collection were told since the past was last forgotten. */
-  told(collection: string): readonly string[] {
+  watchLinesOf(collection: string): readonly string[] {
     return this.#log.filter((logged) => logged.collection === collection).map(({ line }) => line);
   }
 
@@ -128,21 +128,21 @@ export class FakeApi implements Transport {
     const metadata = isRecord(body.metadata) ? body.metadata : {};
     if (method === "POST") {
       const target = `${path}/${String(metadata.name)}`;
-      if (this.objects.has(target)) return answer(409, status(409, "AlreadyExists", `${target} already exists`));
-      return answer(201, this.put(target, body));
+      if (this.objects.has(target)) return jsonResponse(409, status(409, "AlreadyExists", `${target} already exists`));
+      return jsonResponse(201, this.put(target, body));
     }
     const old = this.objects.get(path);
-    if (old === undefined) return answer(404, status(404, "NotFound", `${path} not found`));
-    if (method === "GET") return answer(200, old);
+    if (old === undefined) return jsonResponse(404, status(404, "NotFound", `${path} not found`));
+    if (method === "GET") return jsonResponse(200, old);
     if (method === "DELETE") {
       this.remove(path);
-      return answer(200, status(200, "", ""));
+      return jsonResponse(200, status(200, "", ""));
     }
     const expected = metadata.resourceVersion;
     if (expected !== undefined && expected !== old.metadata.resourceVersion) {
-      return answer(409, status(409, "Conflict", "the object has been modified"));
+      return jsonResponse(409, status(409, "Conflict", "the object has been modified"));
     }
-    return answer(200, this.put(path, merged(old, body) as typeof body));
+    return jsonResponse(200, this.put(path, merged(old, body) as typeof body));
   }
 
   #list(url: URL): ApiResponse {
@@ -152,10 +152,10 @@ export class FakeApi implements Transport {
     const name = `${version} ${url.pathname}`;
     if (token === null) this.#snapshots.set(name, this.#in(url.pathname));
     const all = this.#snapshots.get(name);
-    if (all === undefined) return answer(410, status(410, "Expired", "the continue token is too old"));
+    if (all === undefined) return jsonResponse(410, status(410, "Expired", "the continue token is too old"));
     const end = limit > 0 ? from + limit : all.length;
     const more = end < all.length;
-    return answer(200, {
+    return jsonResponse(200, {
       kind: "List",
       metadata: { resourceVersion: version, ...(more && { continue: JSON.stringify([version, end]) }) },
       items: all.slice(from, end),
@@ -164,8 +164,8 @@ export class FakeApi implements Transport {
 
   #watch({ signal }: ApiRequest, url: URL): ApiResponse {
     const from = Number(url.searchParams.get("resourceVersion"));
-    if (from < this.compacted) return answer(410, status(410, "Expired", `too old resource version: ${from}`));
-    if (from > this.version) return answer(504, status(504, "Timeout", `Too large resource version: ${from}`));
+    if (from < this.compacted) return jsonResponse(410, status(410, "Expired", `too old resource version: ${from}`));
+    if (from > this.version) return jsonResponse(504, status(504, "Timeout", `Too large resource version: ${from}`));
     const { watcher, body } = openBody(url.pathname, signal, () => this.watchers.delete(watcher));
     this.watchers.add(watcher);
     for (const { version, collection, line } of this.#log) {

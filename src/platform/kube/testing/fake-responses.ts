@@ -57,7 +57,11 @@ export function openBody(path: string, signal: AbortSignal, closed: () => void) 
   return { watcher, body: body() };
 }
 
-export function answer(code: number, value: unknown, headers: Readonly<Record<string, string>> = {}): ApiResponse {
+export function jsonResponse(
+  code: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse {
   return { status: code, headers, body: once(Buffer.from(JSON.stringify(value))) };
 }
 
@@ -67,7 +71,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefi
   yield bytes;
 }
 
-export function torn(response: ApiResponse): ApiResponse {
+export function truncatedResponse(response: ApiResponse): ApiResponse {
   async function* half(): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const chunk of response.body) {
       yield chunk.subarray(0, chunk.length >> 1);
@@ -77,7 +81,7 @@ export function torn(response: ApiResponse): ApiResponse {
   return { ...response, body: half() };
 }
 
-export async function aborted(signal: AbortSignal): Promise<never> {
+export async function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });

@@ -5,13 +5,13 @@ import type { Clock, Timer } from "../../clock/index.ts";
  * What a probe of a silent watch found: nothing was there to hear; something was; the server is well but moved on, by
  * this kind or another; or an error that settles it.
  */
-export type Finding = "nothing missed" | "missed" | "unsure" | Error;
+export type ProbeResult = "nothing missed" | "missed" | "unsure" | Error;
 
 export interface WatchdogOptions {
   readonly clock: Clock;
   /** The longest silence of the server. */
   readonly limit: Milliseconds;
-  readonly probe: () => Promise<Finding>;
+  readonly probe: () => Promise<ProbeResult>;
   /** The watch is given up: with what the probe met, or with nothing when it only stayed silent for too long. */
   readonly giveUp: (error: Error | undefined) => void;
 }
@@ -61,7 +61,7 @@ export class IdleWatchdog {
   async #doubt(): Promise<void> {
     const { clock, limit, probe, giveUp } = this.#options;
     const heardAt = this.#heardAt;
-    let finding: Finding;
+    let finding: ProbeResult;
     try {
       finding = await probe();
     } catch (error) {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { Mirror } from "./list-watch-sync.ts";
-import { type Change, Store } from "./object-store.ts";
+import { ListWatchSync } from "./list-watch-sync.ts";
+import { type Change, ObjectStore } from "./object-store.ts";
 
 describe("Mirror", () => {
   it("tells what its store already shows, even when something unforeseen ends the rest of a batch", () => {
-    const store = new Store<string>({});
+    const store = new ObjectStore<string>({});
     const told: Change<string>[] = [];
-    const mirror = new Mirror({
+    const mirror = new ListWatchSync({
       store,
       project: ({ metadata }) => {
         if (metadata.name === "bad") throw new Error("cannot be read");

@@ -1,10 +1,10 @@
 import { type KubeObject, keyOf } from "../client/object.ts";
-import type { Change, ChangeListener, IndexWords, Store, Version } from "./object-store.ts";
+import type { Change, ChangeListener, IndexKeys, ObjectStore, ObjectVersion } from "./object-store.ts";
 import { comesAfter } from "./resource-version.ts";
 import type { WatchEvent } from "./watch-events.ts";
 
-export interface MirrorOptions<Value, Index extends string> {
-  readonly store: Store<Value, Index>;
+export interface ListWatchSyncOptions<Value, Index extends string> {
+  readonly store: ObjectStore<Value, Index>;
   /** Keeps of an object only what is used. Undefined: it is not of interest. What throws, here or in an index, is reported and passed over. */
   readonly project: (object: KubeObject) => Value | undefined;
   readonly onChange: ChangeListener<Value>;
@@ -13,9 +13,9 @@ export interface MirrorOptions<Value, Index extends string> {
 }
 
 interface Read<Value> {
-  readonly version: Version;
+  readonly version: ObjectVersion;
   readonly value: Value;
-  readonly words: IndexWords;
+  readonly words: IndexKeys;
 }
 type Listed<Value> = Read<Value> | "as it is" | "not of interest";
 
@@ -23,13 +23,13 @@ type Listed<Value> = Read<Value> | "as it is" | "not of interest";
  * Makes a store say what lists and watches say, and turns what they say into changes: each once, in order, whatever is
  * repeated or skipped on the wire. Between two lists it works out itself what must have happened.
  */
-export class Mirror<Value, Index extends string> {
-  readonly #options: MirrorOptions<Value, Index>;
+export class ListWatchSync<Value, Index extends string> {
+  readonly #options: ListWatchSyncOptions<Value, Index>;
   readonly #unreadable = new Map<string, string>();
   #listed = new Map<string, Listed<Value>>();
   #resourceVersion = "";
 
-  constructor(options: MirrorOptions<Value, Index>) {
+  constructor(options: ListWatchSyncOptions<Value, Index>) {
     this.#options = options;
   }
 
@@ -110,11 +110,11 @@ export class Mirror<Value, Index extends string> {
     push(changes, store.delete(key));
   }
 
-  #read(key: string, version: Version, object: KubeObject, stored: Version | undefined): Listed<Value> {
+  #read(key: string, version: ObjectVersion, object: KubeObject, stored: ObjectVersion | undefined): Listed<Value> {
     const { store } = this.#options;
     try {
       const value = this.#options.project(object);
-      const read = value === undefined ? "not of interest" : { version, value, words: store.wordsOf(value) };
+      const read = value === undefined ? "not of interest" : { version, value, words: store.indexKeysOf(value) };
       this.#unreadable.delete(key);
       return read;
     } catch (error) {
@@ -130,7 +130,10 @@ export class Mirror<Value, Index extends string> {
   }
 }
 
-const versionOf = ({ metadata: { uid = "", resourceVersion = "" } }: KubeObject): Version => ({ uid, resourceVersion });
+const versionOf = ({ metadata: { uid = "", resourceVersion = "" } }: KubeObject): ObjectVersion => ({
+  uid,
+  resourceVersion,
+});
 
 function push<Value>(changes: Change<Value>[], more: readonly Change<Value>[]): void {
   for (const change of more) changes.push(change);

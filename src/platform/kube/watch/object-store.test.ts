@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Store } from "./object-store.ts";
+import { ObjectStore } from "./object-store.ts";
 import { comesAfter } from "./resource-version.ts";
 
 interface Pod {
@@ -11,7 +11,7 @@ const version = (uid: string, resourceVersion = "1") => ({ uid, resourceVersion 
 
 describe("Store", () => {
   it("tells an update from a new object under an old name", () => {
-    const store = new Store<Pod>({});
+    const store = new ObjectStore<Pod>({});
     const [a, b, c] = [1, 2, 3].map((size): Pod => ({ node: undefined, size }));
     if (a === undefined || b === undefined || c === undefined) throw new Error("three pods");
     expect(store.set("ns/p", version("u1"), a)).toEqual([{ type: "added", key: "ns/p", new: a }]);
@@ -28,7 +28,7 @@ describe("Store", () => {
 
   it("takes a value out from under the word it was put in, whatever its index says by then", () => {
     let node: string | undefined = "n1";
-    const store = new Store<Pod, "node">({ node: () => node });
+    const store = new ObjectStore<Pod, "node">({ node: () => node });
     store.set("p", version("u"), { node: undefined, size: 1 });
     node = "n2";
     store.delete("p");
@@ -41,7 +41,7 @@ describe("Store", () => {
     const step = fc.oneof(fc.tuple(key, node, fc.nat()), key);
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const store = new Store<Pod, "node" | "even">({
+        const store = new ObjectStore<Pod, "node" | "even">({
           node: (pod) => pod.node,
           even: ({ size }) => (size % 2 === 0 ? "yes" : undefined),
         });

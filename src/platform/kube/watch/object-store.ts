@@ -23,22 +23,22 @@ export interface StoreView<Value, Index extends string = never> {
 }
 
 /** The version of an object a value was made from. */
-export interface Version {
+export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
 /** The words of a value, one for each index, in the indexes' order. */
-export type IndexWords = readonly (string | undefined)[];
+export type IndexKeys = readonly (string | undefined)[];
 
-interface Stored<Value> extends Version {
+interface Stored<Value> extends ObjectVersion {
   readonly value: Value;
   /** Kept, so that what once went in always comes out again, whatever an index function says by then. */
-  readonly words: IndexWords;
+  readonly words: IndexKeys;
 }
 
 /** Objects by key, with indexes that are kept up to date change by change. It knows nothing of where they come from. */
-export class Store<Value, Index extends string = never> implements StoreView<Value, Index> {
+export class ObjectStore<Value, Index extends string = never> implements StoreView<Value, Index> {
   readonly #records = new Map<string, Stored<Value>>();
   readonly #wordsOf: readonly ((value: Value) => string | undefined)[];
   readonly #indexes = new Map<string, Map<string, Map<string, Value>>>();
@@ -76,21 +76,21 @@ export class Store<Value, Index extends string = never> implements StoreView<Val
     return this.#records.keys();
   }
 
-  version(key: string): Version | undefined {
+  version(key: string): ObjectVersion | undefined {
     return this.#records.get(key);
   }
 
   /** Throws what an index function throws. */
-  wordsOf(value: Value): IndexWords {
+  indexKeysOf(value: Value): IndexKeys {
     return this.#wordsOf.length === 0 ? NO_WORDS : this.#wordsOf.map((wordOf) => wordOf(value));
   }
 
   /** Puts a value in place of what was there, and tells what that changed: another uid is another object. */
   set(
     key: string,
-    { uid, resourceVersion }: Version,
+    { uid, resourceVersion }: ObjectVersion,
     value: Value,
-    words: IndexWords = this.wordsOf(value),
+    words: IndexKeys = this.indexKeysOf(value),
   ): Change<Value>[] {
     const old = this.#records.get(key);
     const stored = { uid, resourceVersion, value, words };
@@ -133,4 +133,4 @@ export class Store<Value, Index extends string = never> implements StoreView<Val
   }
 }
 
-const NO_WORDS: IndexWords = [];
+const NO_WORDS: IndexKeys = [];

@@ -6,7 +6,7 @@ import { type RandomSource, seededRandom } from "../../random/index.ts";
 import { KubeClient } from "../client/client.ts";
 import { keyOf } from "../client/object.ts";
 import { resources } from "../client/resources.ts";
-import { FakeApi, type Fault } from "../testing/fake-api.ts";
+import { FakeApi, type FakeApiFault } from "../testing/fake-api.ts";
 import type { Watcher } from "../testing/fake-responses.ts";
 import type { Change } from "./object-store.ts";
 import { Reflector } from "./reflector.ts";
@@ -83,9 +83,9 @@ function churn(api: FakeApi, random: RandomSource): void {
   }
 }
 
-function requestFault(random: RandomSource): Fault | undefined {
+function requestFault(random: RandomSource): FakeApiFault | undefined {
   if (random.next() < 0.6) return undefined;
-  const faults: readonly Fault[] = [
+  const faults: readonly FakeApiFault[] = [
     { answer: 429, headers: { "retry-after": String(below(random, 4)) } },
     { answer: 500 },
     { answer: 503, headers: { "retry-after": "1" } },
@@ -102,7 +102,7 @@ function requestFault(random: RandomSource): Fault | undefined {
 function harm(api: FakeApi, random: RandomSource): number {
   const watchers: readonly Watcher[] = [...api.watchers];
   const watcher = watchers[below(random, watchers.length)];
-  const told = api.told("/api/v1/pods");
+  const told = api.watchLinesOf("/api/v1/pods");
   switch (below(random, 11)) {
     case 0:
       watcher?.end();

@@ -10,10 +10,10 @@ import type { KubeObject } from "../client/object.ts";
 import { readPages } from "../client/pages.ts";
 import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
 import { type Backoff, waitAfterError } from "../client/retry.ts";
-import { type Finding, IdleWatchdog } from "./idle-watchdog.ts";
-import { Mirror } from "./list-watch-sync.ts";
-import { type ChangeListener, type IndexFunctions, Store, type StoreView } from "./object-store.ts";
-import { probe } from "./watch-probe.ts";
+import { IdleWatchdog, type ProbeResult } from "./idle-watchdog.ts";
+import { ListWatchSync } from "./list-watch-sync.ts";
+import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";
+import { probeWatch } from "./watch-probe.ts";
 
 export interface ReflectorOptions<Value, Index extends string> {
   readonly client: KubeClient;
@@ -55,8 +55,8 @@ const SERVER_TIMEOUT = milliseconds(300_000);
  */
 export class Reflector<Value, Index extends string = never> {
   readonly #options: ReflectorOptions<Value, Index>;
-  readonly #store: Store<Value, Index>;
-  readonly #mirror: Mirror<Value, Index>;
+  readonly #store: ObjectStore<Value, Index>;
+  readonly #sync: ListWatchSync<Value, Index>;
   readonly #idleLimit: Milliseconds;
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
@@ -71,8 +71,8 @@ export class Reflector<Value, Index extends string = never> {
     if (!(idleLimit > 0)) throw new RangeError(`an idle limit is longer than 0 ms, got ${idleLimit}`);
     this.#options = options;
     this.#idleLimit = idleLimit;
-    this.#store = new Store(options.indexes ?? ({} as IndexFunctions<Value, Index>));
-    this.#mirror = new Mirror({
+    this.#store = new ObjectStore(options.indexes ?? ({} as IndexFunctions<Value, Index>));
+    this.#sync = new ListWatchSync({
       store: this.#store,
       project: options.project,
       onUnreadable: (key, err) => log.warn({ kind: resource.kind, object: key, err }, "an object cannot be read"),
@@ -133,20 +133,20 @@ export class Reflector<Value, Index extends string = never> {
     let placeKnown = false;
     for (let failures = 0; ; ) {
       // Only what a watch brings is progress: a list is always newer than the last one on a busy cluster.
-      let from = this.#mirror.resourceVersion;
+      let from = this.#sync.resourceVersion;
       this.#openedAt = undefined;
       let error: unknown;
       try {
         if (!placeKnown) await this.#list(signal);
         placeKnown = true;
-        from = this.#mirror.resourceVersion;
+        from = this.#sync.resourceVersion;
         await this.#watch(signal);
       } catch (caught) {
         error = caught;
       }
       if (signal.aborted) return;
       const lasted = this.#openedAt === undefined ? 0 : elapsed(this.#openedAt, clock.monotonic());
-      if (this.#mirror.resourceVersion !== from || lasted >= A_GOOD_WHILE) failures = 0;
+      if (this.#sync.resourceVersion !== from || lasted >= A_GOOD_WHILE) failures = 0;
       if (error === undefined && lasted >= A_GOOD_WHILE) continue;
       failures++;
       if (isPlaceLost(error) || failures % FAILURES_UNTIL_LIST === 0) placeKnown = false;
@@ -168,11 +168,11 @@ export class Reflector<Value, Index extends string = never> {
         this.#heard();
         return answer;
       },
-      begin: () => this.#mirror.beginList(),
-      page: (items) => this.#mirror.addPage(items),
+      begin: () => this.#sync.beginList(),
+      page: (items) => this.#sync.addPage(items),
     });
     signal.throwIfAborted();
-    this.#mirror.endList(resourceVersion);
+    this.#sync.endList(resourceVersion);
     this.#defined();
     this.#hasSynced = true;
     this.#synced.resolve();
@@ -195,7 +195,7 @@ export class Reflector<Value, Index extends string = never> {
       },
     });
     try {
-      const resourceVersion = this.#mirror.resourceVersion;
+      const resourceVersion = this.#sync.resourceVersion;
       const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
       const query = { ...selection, resourceVersion, serverTimeout };
       const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
@@ -206,7 +206,7 @@ export class Reflector<Value, Index extends string = never> {
         if (abort.signal.aborted) break;
         this.#heard();
         watchdog.heard();
-        this.#mirror.apply(batch);
+        this.#sync.apply(batch);
       }
     } catch (error) {
       if (given.up === undefined) throw error;
@@ -218,16 +218,16 @@ export class Reflector<Value, Index extends string = never> {
     if (given.up?.error !== undefined) throw given.up.error;
   }
 
-  async #probe(signal: AbortSignal): Promise<Finding> {
+  async #probe(signal: AbortSignal): Promise<ProbeResult> {
     const { client, resource, selection } = this.#options;
     const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
-    return probe({
+    return probeWatch({
       ask: async () => {
         const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
         this.#heard();
         return page;
       },
-      at: () => this.#mirror.resourceVersion,
+      at: () => this.#sync.resourceVersion,
     });
   }
 

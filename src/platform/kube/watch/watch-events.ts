@@ -1,4 +1,4 @@
-import { ApiError, errorOfNetwork, errorOfStatus, nameOf } from "../client/errors.ts";
+import { ApiError, describeCall, errorFromNetwork, errorFromStatus } from "../client/errors.ts";
 import { isRecord, type KubeObject } from "../client/object.ts";
 import type { ApiRequest } from "../client/transport.ts";
 import { linesOf } from "./watch-lines.ts";
@@ -26,7 +26,7 @@ export async function* watchEvents<Item extends KubeObject>(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw error instanceof ApiError ? error : errorOfNetwork(call, error);
+    throw error instanceof ApiError ? error : errorFromNetwork(call, error);
   }
 }
 
@@ -41,11 +41,11 @@ function parseInto<Item extends KubeObject>(
     try {
       event = JSON.parse(line);
     } catch (cause) {
-      return new ApiError("garbled", `${nameOf(call)}: not an event: ${line.slice(0, 80)}`, { cause });
+      return new ApiError("garbled", `${describeCall(call)}: not an event: ${line.slice(0, 80)}`, { cause });
     }
     if (isEvent<Item>(event)) events.push(event);
-    else if (isRecord(event) && event.type === "ERROR") return errorOfStatus(call, event.object);
-    else return new ApiError("garbled", `${nameOf(call)}: not an event: ${line.slice(0, 80)}`);
+    else if (isRecord(event) && event.type === "ERROR") return errorFromStatus(call, event.object);
+    else return new ApiError("garbled", `${describeCall(call)}: not an event: ${line.slice(0, 80)}`);
   }
   return undefined;
 }

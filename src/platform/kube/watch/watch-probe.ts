@@ -1,7 +1,7 @@
 import { ApiError, isApiError } from "../client/errors.ts";
 import type { KubeObject } from "../client/object.ts";
 import type { ListPage } from "../client/pages.ts";
-import type { Finding } from "./idle-watchdog.ts";
+import type { ProbeResult } from "./idle-watchdog.ts";
 import { comesAfter } from "./resource-version.ts";
 
 export interface ProbeOptions {
@@ -12,7 +12,7 @@ export interface ProbeOptions {
 }
 
 /** Whether a silent watch missed something, as far as one small list tells. */
-export async function probe({ ask, at }: ProbeOptions): Promise<Finding> {
+export async function probeWatch({ ask, at }: ProbeOptions): Promise<ProbeResult> {
   let page: ListPage;
   try {
     page = await ask();

@@ -2,7 +2,7 @@ import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 
 /** For work that nobody can end, such as another program's: it is waited for no longer than this. */
-export async function within<Result>(
+export async function withDeadline<Result>(
   length: Milliseconds,
   clock: Clock,
   what: string,
