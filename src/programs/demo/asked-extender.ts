@@ -2,7 +2,7 @@ import type { Instant } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { ExtenderClient, type ExtenderClientConfig } from "../../platform/embedded/index.ts";
 
-type Filter = Extender["filter"];
+type Filter = ExtenderClient["filter"];
 
 /** Many times as many as can be asked about until their placement is looked at. */
 const REMEMBERED = 20_000;
