@@ -20,18 +20,18 @@ import { GarbageCollector } from "./write/garbage-collector.ts";
 
 export interface EmbeddedOptions {
   readonly clock: Clock;
-  /** Makes uids and generated names. */
+  /** Source of uids and generated names. */
   readonly random: RandomSource;
-  /** CustomResourceDefinitions served from the start. */
+  /** CustomResourceDefinitions installed at startup. */
   readonly crds?: readonly object[];
-  /** How many changes of each kind a watch can go back over before it gets 410. */
+  /** How many changes of each kind the server retains; an older watch gets 410. */
   readonly historyLimit?: number;
 }
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 const itself: ApiWriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
 
-/** A Kubernetes API in this process: everything in memory, nothing survives it. */
+/** An in-memory Kubernetes API server inside this process. */
 export class EmbeddedApi {
   readonly faults: FaultInjector;
   readonly #handler: RequestHandler;
@@ -43,7 +43,7 @@ export class EmbeddedApi {
     const server: Server = { store, registry: new Registry(), clock, random };
     this.#handler = new RequestHandler(server);
     this.faults = new FaultInjector(clock, {
-      dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: the watch broke off"))),
+      dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: watch aborted"))),
       expire: () => {
         store.compact();
         const { status } = expired(`too old resource version: everything up to ${store.version} is compacted`);
@@ -52,13 +52,13 @@ export class EmbeddedApi {
     });
     serveCrds(server);
     expireEvents(server);
-    // After the CRDs: what a CRD's deletion takes along is collected like everything else.
+    // Registered after serveCrds, so that it also collects the dependents of objects removed with their CRD.
     void new GarbageCollector(server);
     for (const name of firstNamespaces) create(server, namespaces, undefined, { metadata: { name } }, itself);
     for (const crd of options.crds ?? []) create(server, crds, undefined, crd as JsonObject, itself);
   }
 
-  /** Straight into the API, without a socket. Whoever holds the object needs no token. */
+  /** An in-process transport without socket or token. */
   transport(): Transport {
     const closed = new AbortController();
     return {
@@ -71,7 +71,7 @@ export class EmbeddedApi {
     };
   }
 
-  /** The same over loopback HTTP, behind a token made for it. It comes from the system's randomness: it is a secret. */
+  /** Serves the API over loopback HTTP. The bearer token is a secret, so it comes from the system's random source. */
   async listen(options: ListenOptions = {}): Promise<ListeningServer> {
     const token = randomBytes(24).toString("base64url");
     const listening = await listen(async (request) => this.#answer(request), token, options);
@@ -96,7 +96,7 @@ export class EmbeddedApi {
   }
 }
 
-/** A CRD is served while it is there, and takes its objects along when it goes. */
+/** Serves a CRD's kind while the CRD exists, and deletes its objects with it. */
 function serveCrds({ store, registry }: Server): void {
   store.listen(({ type, current }, collection) => {
     if (collection.id !== crds.storedAs) return;

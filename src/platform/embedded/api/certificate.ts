@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-// A self-signed certificate for loopback addresses, made anew at each start and kept in memory. kubectl sends its token only
-// over TLS, and Node can sign but not write X.509: so here is as much of DER (X.690) and RFC 5280 as one certificate needs.
+// Creates a self-signed certificate for loopback addresses at each start and holds it in memory. kubectl sends its token only
+// over TLS, and Node cannot create X.509 certificates, so this file encodes the needed parts of DER (X.690) and RFC 5280.
 
 const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts);
@@ -20,7 +20,7 @@ const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const BASIC_CONSTRAINTS = oid(0x55, 0x1d, 0x13);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
 
-/** As RFC 5280 writes "no particular end": who holds it loses it with the process. */
+/** RFC 5280's "no well-defined expiration date". The key exists only in this process. */
 const VALIDITY = sequence(time("19700101000000Z"), time("99991231235959Z"));
 
 const LOOPBACK = [

@@ -3,7 +3,7 @@ import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { jsonReply, textReply } from "./reply.ts";
 
-/** The API this server follows. The suffix says that it is not a cluster. */
+/** The Kubernetes version this server implements. The suffix marks it as the embedded API. */
 const KUBERNETES = { major: "1", minor: "36", gitVersion: "v1.36.0+joulie.embedded" };
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
@@ -16,13 +16,13 @@ interface Subresource {
   readonly name: string;
   readonly kind: string;
   readonly verbs: readonly string[];
-  /** Where its kind is of another group than its resource. */
+  /** Set when the subresource's kind belongs to another API group than the resource. */
   readonly of?: { readonly group: string; readonly version: string };
 }
 
 const podSubresources: readonly Subresource[] = [
   { name: "binding", kind: "Binding", verbs: ["create"] },
-  // kubectl drain looks here for the version of the policy group that it may send.
+  // kubectl drain reads the supported version of the policy group here.
   { name: "eviction", kind: "Eviction", verbs: ["create"], of: { group: "policy", version: "v1" } },
 ];
 
@@ -93,7 +93,7 @@ function groupEntry(group: string, resources: readonly ServedResource[]): JsonOb
 const wantsAggregated = (accept: string): boolean =>
   accept.includes("g=apidiscovery.k8s.io") && accept.includes("v=v2;") && accept.includes("as=APIGroupDiscoveryList");
 
-/** What clients ask before they ask for objects; undefined where the path is about something else. */
+/** Answers health, version and API discovery requests; undefined for any other path. */
 export function discoveryReply(
   path: readonly string[],
   accept: string,

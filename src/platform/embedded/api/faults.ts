@@ -4,22 +4,22 @@ import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { errorReply } from "./reply.ts";
 import { StatusError } from "./status.ts";
 
-/** What goes wrong with a request. */
+/** A fault that a test injects into a request. */
 export type InjectedFault =
-  /** Answers with this status instead; 429 and 503 may name a time to wait. */
+  /** Responds with this status; 429 and 503 may carry Retry-After. */
   | { readonly kind: "status"; readonly code: number; readonly retryAfterSeconds?: number }
-  /** Waits on the clock before the request is handled. */
+  /** Delays the request on the clock before handling it. */
   | { readonly kind: "latency"; readonly length: Milliseconds }
-  /** The request is carried out, and the connection breaks after so many bytes of the answer. */
+  /** Handles the request, then breaks the connection after this many bytes of the response. */
   | { readonly kind: "torn"; readonly afterBytes: number }
-  /** No answer at all: the connection breaks at once. */
+  /** Breaks the connection without a response. */
   | { readonly kind: "refused" };
 
 export interface FaultRule {
   readonly fault: InjectedFault;
-  /** Which requests it meets; all of them where left out. */
+  /** Selects the affected requests; default: all. */
   readonly when?: (request: ApiRequest) => boolean;
-  /** How many requests it meets before it is over; without end where left out. */
+  /** How many requests the fault affects; default: unlimited. */
   readonly times?: number;
 }
 
@@ -39,7 +39,7 @@ function statusFault({ code, retryAfterSeconds }: Extract<InjectedFault, { kind:
   return errorReply(new StatusError(code, reasons[code] ?? "Unknown", `injected fault: ${code}`, details));
 }
 
-/** The ways the API can be made to misbehave, for tests: the same over memory and over HTTP. */
+/** Injects faults into the embedded API for tests, both in memory and over HTTP. */
 export class FaultInjector {
   readonly #clock: Clock;
   readonly #hooks: { dropWatches(): void; expire(): void };
@@ -51,7 +51,7 @@ export class FaultInjector {
     this.#hooks = hooks;
   }
 
-  /** From now on; the function returned takes it back. Of several rules that fit a request, all that only delay and the first other count. */
+  /** Adds a rule and returns a function that removes it. When several rules match, all latency rules and the first other rule apply. */
   add(rule: FaultRule): () => void {
     const entry = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
     this.#rules.push(entry);
@@ -60,23 +60,23 @@ export class FaultInjector {
     };
   }
 
-  /** No more rules, and nothing frozen. */
+  /** Removes all rules and unfreezes all connections. */
   clear(): void {
     this.#rules = [];
     this.thaw();
   }
 
-  /** Every open watch breaks off as a lost connection does. */
+  /** Breaks every open watch, as a lost connection does. */
   dropWatches(): void {
     this.#hooks.dropWatches();
   }
 
-  /** Everything older is compacted: open watches end with 410, and old resourceVersions and pages are refused. */
+  /** Compacts the history: open watches end with 410, and the server rejects older resourceVersions and continue tokens. */
   expire(): void {
     this.#hooks.expire();
   }
 
-  /** Connections stay open and nothing moves on them, as with a stopped process. */
+  /** Keeps connections open but sends nothing, like a stopped process. */
   freeze(): void {
     if (this.#gate !== undefined) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -88,14 +88,14 @@ export class FaultInjector {
     this.#gate = undefined;
   }
 
-  /** The handler with every fault in its way. */
+  /** Applies the matching faults, then calls the handler. */
   async answer(request: ApiRequest, handle: (request: ApiRequest) => ApiResponse): Promise<ApiResponse> {
     request.signal.throwIfAborted();
     await this.#pass(request.signal);
     let torn: number | undefined;
     for (const fault of this.#meet(request)) {
       if (fault.kind === "latency") await this.#clock.sleep(fault.length, request.signal);
-      if (fault.kind === "refused") throw new Error("injected fault: the connection was refused");
+      if (fault.kind === "refused") throw new Error("injected fault: connection refused");
       if (fault.kind === "status") return statusFault(fault);
       if (fault.kind === "torn") torn = fault.afterBytes;
     }
@@ -138,11 +138,11 @@ export class FaultInjector {
       signal.throwIfAborted();
       if (chunk.length >= left) {
         yield chunk.subarray(0, left);
-        throw new Error("injected fault: the connection broke");
+        throw new Error("injected fault: connection aborted");
       }
       left -= chunk.length;
       yield chunk;
     }
-    if (torn !== undefined) throw new Error("injected fault: the connection broke");
+    if (torn !== undefined) throw new Error("injected fault: connection aborted");
   }
 }

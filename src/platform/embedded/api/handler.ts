@@ -29,7 +29,7 @@ import { type ApiRoute, routeOf, segmentsOf } from "./route.ts";
 import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
 
-/** Answers requests, whichever way they come in. */
+/** Handles API requests from the in-memory transport and from HTTP. */
 export class RequestHandler {
   readonly #server: Server;
   readonly #watches = new Set<WatchStream>();
@@ -38,7 +38,7 @@ export class RequestHandler {
     this.#server = server;
   }
 
-  /** The watches that are open now. */
+  /** The open watches. */
   get watches(): ReadonlySet<WatchStream> {
     return this.#watches;
   }
@@ -61,10 +61,10 @@ export class RequestHandler {
     }
     const binding = bindingOf(segments, asked);
     if (binding !== undefined) return this.#bind(binding, asked);
-    const eviction = podDoorOf(segments, "eviction");
+    const eviction = podSubresourceOf(segments, "eviction");
     if (eviction !== undefined) return this.#evict(eviction, asked);
     const route = routeOf(registry, segments);
-    if (route === undefined || (route.subresource !== undefined && !hasDoor(route))) throw noSuchPath();
+    if (route === undefined || (route.subresource !== undefined && !hasSubresource(route))) throw noSuchPath();
     if (route.name === undefined) return this.#onCollection(route, asked, signal);
     return this.#onObject(route, route.name, asked);
   }
@@ -133,7 +133,7 @@ export class RequestHandler {
     const { resource } = route;
     const options = deletionOptionsOf(asked.query, optionalBody(asked));
     const { stored, gone } = remove(this.#server, resource, this.#get(route, name), options);
-    // Kubernetes answers with the last state of a pod, and with a Status for what else is gone at once.
+    // Kubernetes returns the last state of a deleted pod, and a Status for any other object that it removes immediately.
     if (gone && resource.storedAs !== "/pods")
       return jsonReply(200, success(resource, name, stored.object.metadata.uid));
     return objectReply(this.#server, resource, stored, responseFormatOf(asked.headers.accept, asked.query));
@@ -154,7 +154,7 @@ export class RequestHandler {
     if (!isApply(mediaType)) {
       return patch(this.#server, resource, get(this.#server, resource, namespace, name), mediaType, body, options);
     }
-    if (!isJsonObject(body)) throw badRequest("the applied configuration is no object");
+    if (!isJsonObject(body)) throw badRequest("the applied configuration is not an object");
     const stored = this.#server.store.collection(resource.storedAs).get(keyOf(namespace, name));
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
     const force = isTrue(asked.query.get("force"));
@@ -173,7 +173,7 @@ export class RequestHandler {
     return jsonReply(201, DONE);
   }
 
-  #evict({ namespace, name }: PodDoor, asked: ParsedRequest): ApiResponse {
+  #evict({ namespace, name }: PodAddress, asked: ParsedRequest): ApiResponse {
     if (asked.method !== "POST") throw methodNotAllowed();
     evict(this.#server, namespace, name, objectBody(asked), asked.query);
     return jsonReply(201, DONE);
@@ -193,21 +193,21 @@ export class RequestHandler {
 
 const isTrue = (value: string | null): boolean => value === "true" || value === "1";
 
-const hasDoor = ({ resource, name, subresource }: ApiRoute): boolean =>
+const hasSubresource = ({ resource, name, subresource }: ApiRoute): boolean =>
   name !== undefined && subresource === "status" && resource.hasStatus;
 
 const DONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
 
-interface PodDoor {
+interface PodAddress {
   readonly namespace: string;
   readonly name: string;
 }
 
 /** `…/pods/NAME/binding` and `…/pods/NAME/eviction`. */
-function podDoorOf(segments: readonly string[], wanted: "binding" | "eviction"): PodDoor | undefined {
-  const [root, version, namespaces, namespace, plural, name, door, ...more] = segments;
+function podSubresourceOf(segments: readonly string[], wanted: "binding" | "eviction"): PodAddress | undefined {
+  const [root, version, namespaces, namespace, plural, name, subresource, ...more] = segments;
   if (root !== "api" || version !== "v1" || namespaces !== "namespaces" || plural !== "pods") return undefined;
-  if (namespace === undefined || name === undefined || door !== wanted || more.length > 0) return undefined;
+  if (namespace === undefined || name === undefined || subresource !== wanted || more.length > 0) return undefined;
   return { namespace, name };
 }
 
@@ -217,5 +217,5 @@ function bindingOf(segments: readonly string[], asked: ParsedRequest) {
   const isList = root === "api" && version === "v1" && namespaces === "namespaces" && plural === "bindings";
   if (isList && namespace !== undefined && more.length === 0 && asked.method === "POST")
     return { namespace, name: undefined };
-  return podDoorOf(segments, "binding");
+  return podSubresourceOf(segments, "binding");
 }

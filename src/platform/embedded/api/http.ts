@@ -10,20 +10,20 @@ import { MAX_BODY_BYTES } from "./request.ts";
 import { StatusError, tooLarge, unauthorized } from "./status.ts";
 
 export interface ListenOptions {
-  /** A loopback address; 127.0.0.1 where left out. */
+  /** A loopback address; default: 127.0.0.1. */
   readonly host?: string;
-  /** 0, the default, takes a free one. */
+  /** Default 0: the operating system picks a free port. */
   readonly port?: number;
-  /** TLS with a certificate made at the start, or with the given one. kubectl sends its token only over TLS. */
+  /** Serves TLS with a generated certificate or the given one. kubectl sends its token only over TLS. */
   readonly tls?: "self-signed" | KeyPair;
 }
 
 export interface ListeningServer {
   readonly url: string;
   readonly token: string;
-  /** The certificate to trust, in PEM. */
+  /** The CA certificate for clients, in PEM. */
   readonly ca: string | undefined;
-  /** A kubeconfig that leads here, as text. It holds the token: keep it private. */
+  /** A kubeconfig for this server, as text. It contains the bearer token: treat it as a secret. */
   kubeconfig(): string;
   close(): Promise<void>;
 }
@@ -36,9 +36,7 @@ const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export async function listen(answer: Answer, token: string, options: ListenOptions = {}): Promise<ListeningServer> {
   const host = options.host ?? "127.0.0.1";
   if (!LOOPBACK.test(host)) {
-    throw new RangeError(
-      `the embedded API listens on loopback addresses only, not on ${host}: it is no cluster; use 127.0.0.1 or ::1`,
-    );
+    throw new RangeError(`the embedded API listens on loopback addresses only, not on ${host}; use 127.0.0.1 or ::1`);
   }
   const pair = options.tls === "self-signed" ? selfSigned() : options.tls;
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
@@ -65,7 +63,7 @@ export async function listen(answer: Answer, token: string, options: ListenOptio
   };
 }
 
-/** JSON, which is YAML too. */
+/** Written as JSON, which is valid YAML. */
 function kubeconfigOf(server: string, token: string, ca: string | undefined): string {
   const name = "joulie-embedded";
   const trust = ca === undefined ? {} : { "certificate-authority-data": Buffer.from(ca).toString("base64") };
@@ -108,7 +106,7 @@ async function serveOne(
   const isWatch = /[?&]watch=/.test(request.url ?? "");
   const send = async ({ status, headers, body }: ApiResponse) => {
     response.writeHead(status, headers);
-    // A watch's client waits for the headers, and the first event may be long in coming; other answers go in one piece.
+    // A watch client waits for the headers, and the first event may come much later. Other responses send headers and body together.
     if (isWatch) response.flushHeaders();
     for await (const chunk of body) {
       if (!response.write(chunk)) await drained(response, abort.signal);
@@ -118,7 +116,8 @@ async function serveOne(
   try {
     if (!isAllowed(request, token)) throw unauthorized();
     const method = methods.find((one) => one === request.method);
-    if (method === undefined) throw new StatusError(405, "MethodNotAllowed", `there is no ${request.method} here`);
+    if (method === undefined)
+      throw new StatusError(405, "MethodNotAllowed", `method ${request.method} is not supported`);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const bytes = await bodyOf(request);
     const isProtobuf = headers["content-type"]?.split(";")[0]?.trim() === PROTOBUF;
@@ -131,7 +130,7 @@ async function serveOne(
   }
 }
 
-/** Waits until more can be written; rejects once the connection is gone. */
+/** Waits until the response accepts more data; rejects when the connection closes. */
 export async function drained(response: Pick<ServerResponse, "once" | "off">, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -141,7 +140,7 @@ export async function drained(response: Pick<ServerResponse, "once" | "off">, si
   try {
     await promise;
   } finally {
-    // A long answer drains thousands of times on one signal: each wait takes its listeners with it.
+    // A long response drains thousands of times on one signal, so each wait removes its listeners.
     response.off("drain", resolve);
     signal.removeEventListener("abort", stop);
   }

@@ -3,16 +3,16 @@ import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { jsonReply } from "./reply.ts";
 
-// As much of OpenAPI v3 as kubectl asks for: which kinds can be patched with server-side validation, and what the fields of
-// custom kinds are (`kubectl explain`). Of built-in kinds kubectl only learns that they are objects.
+// The subset of OpenAPI v3 that kubectl reads: which kinds support server-side validation of patches, and the fields of
+// custom kinds (`kubectl explain`). Built-in kinds are described only as objects.
 
-/** `apis/joulie.io/v1alpha1`, as the index names a version. */
+/** The index entry of a group version, such as `apis/joulie.io/v1alpha1`. */
 const folderOf = (resource: ServedResource): string =>
   `${resource.group === "" ? "api" : "apis"}/${apiVersionOf(resource)}`;
 
 const kindOf = ({ group, version, kind }: ServedResource) => ({ group, version, kind });
 
-/** `io.joulie.v1alpha1.NodeTwin`, the way Kubernetes names schemas. */
+/** The schema name in Kubernetes' form, such as `io.joulie.v1alpha1.NodeTwin`. */
 const schemaName = ({ group, version, kind }: ServedResource): string =>
   [...(group === "" ? ["core", "api", "k8s", "io"] : group.split(".")).toReversed(), version, kind].join(".");
 
@@ -46,7 +46,7 @@ function documentOf(resources: readonly ServedResource[]): JsonObject {
   };
 }
 
-/** Answers below `/openapi/v3`; undefined for what is not there, v2 among it. */
+/** Responds to paths under `/openapi/v3`; undefined for unknown paths, including OpenAPI v2. */
 export function openapiReply(
   [root, version, ...folder]: readonly string[],
   resources: readonly ServedResource[],

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../storage/json.ts";
 import { badRequest, StatusError } from "./status.ts";
 
-// A few commands of kubectl send Protobuf and nothing else: `create namespace` and `drain`. This reads as much of it as they
-// need, so that everything behind it knows only JSON. Field numbers are facts of Kubernetes' generated.proto files.
+// Some kubectl commands (`create namespace` and `drain`) send only Protobuf. This file converts the messages they
+// need to JSON, so that the other files handle only JSON. Field numbers come from Kubernetes' generated.proto files.
 
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
 const MAGIC = Buffer.from("k8s\0");
@@ -13,7 +13,7 @@ interface Field {
   readonly type: FieldType;
   readonly repeated?: true;
 }
-/** Fields by number. Those that are not named here are the server's to set, and are passed over. */
+/** Fields by number. The reader skips all others, because the server sets them. */
 interface Message {
   readonly [number: number]: Field;
 }
@@ -58,9 +58,10 @@ const kinds: Readonly<Record<string, Message>> = {
   DeleteOptions: deleteOptions,
 };
 
-/** The same object as JSON text. */
+/** Converts a Protobuf object to JSON text. */
 export function jsonFromProtobuf(body: Buffer): string {
-  if (!body.subarray(0, MAGIC.length).equals(MAGIC)) throw unreadable("it does not begin as Kubernetes' Protobuf does");
+  if (!body.subarray(0, MAGIC.length).equals(MAGIC))
+    throw unreadable("it does not start with Kubernetes' Protobuf prefix");
   let typeMeta: JsonObject = {};
   let raw: Buffer = Buffer.alloc(0);
   for (const { number, value } of fieldsOf(body.subarray(MAGIC.length))) {
@@ -71,7 +72,7 @@ export function jsonFromProtobuf(body: Buffer): string {
   const message = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
   if (message === undefined) {
     const known = Object.keys(kinds).join(", ");
-    const text = `the embedded API reads Protobuf of ${known} only, not of ${kind}; send JSON, for example with kubectl apply -f`;
+    const text = `the embedded API accepts Protobuf for ${known} only, not for ${kind}; send JSON, for example with kubectl apply -f`;
     throw new StatusError(415, "UnsupportedMediaType", text);
   }
   return JSON.stringify({ ...typeMeta, ...decoded(raw, message) });
@@ -82,7 +83,7 @@ const unreadable = (why: string): StatusError => badRequest(`couldn't read the b
 
 interface WireField {
   readonly number: number;
-  /** Bytes with their length, or a number. */
+  /** A length-delimited byte string, or a varint. */
   readonly value: Buffer | bigint;
 }
 
@@ -119,12 +120,12 @@ function read(type: FieldType, value: Buffer | bigint): unknown {
 }
 
 function contentOf(value: Buffer | bigint): Buffer {
-  if (typeof value === "bigint") throw unreadable("a Protobuf field has another type than expected");
+  if (typeof value === "bigint") throw unreadable("a Protobuf field has an unexpected type");
   return value;
 }
 
 function numberOf(value: Buffer | bigint): bigint {
-  if (typeof value !== "bigint") throw unreadable("a Protobuf field has another type than expected");
+  if (typeof value !== "bigint") throw unreadable("a Protobuf field has an unexpected type");
   return value;
 }
 
@@ -134,14 +135,14 @@ function* fieldsOf(bytes: Buffer): Generator<WireField, void, undefined> {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
       const byte = bytes[at++];
-      if (byte === undefined) throw unreadable("a Protobuf number is cut off");
+      if (byte === undefined) throw unreadable("a Protobuf number is truncated");
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
     throw unreadable("a Protobuf number is too long");
   };
   const take = (length: number): Buffer => {
-    if (length > bytes.length - at) throw unreadable("a Protobuf field is cut off");
+    if (length > bytes.length - at) throw unreadable("a Protobuf field is truncated");
     at += length;
     return bytes.subarray(at - length, at);
   };

@@ -22,7 +22,7 @@ export function get(
   return stored;
 }
 
-/** One object in the form asked for. */
+/** Responds with one object in the requested format. */
 export function objectReply(
   server: Server,
   resource: ServedResource,
@@ -48,7 +48,7 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** The objects a request selects, as of now. */
+/** The objects that currently match the request's selectors. */
 export function selected(
   server: Server,
   resource: ServedResource,
@@ -72,7 +72,7 @@ interface Page {
   readonly metadata: ListMetadata;
 }
 
-/** What tells one list from another: a continue token is good for the list it came with. */
+/** Identifies a list: a continue token is valid only for the list that returned it. */
 const listOf = ({ group, version, plural }: ServedResource, namespace: string | undefined, query: URLSearchParams) =>
   JSON.stringify([
     group,
@@ -98,7 +98,7 @@ function pageOf(server: Server, resource: ServedResource, namespace: string | un
   const resourceVersion = String(from.version);
   if (remaining <= 0) return { items, metadata: { resourceVersion } };
   const snapshot = from.snapshot ?? snapshots.keep(server.clock, { of, items: from.items, version: from.version });
-  // With a selector Kubernetes does not know how many are left, so nobody may rely on the count.
+  // Like Kubernetes, omits remainingItemCount when the request has a selector.
   const selective = query.has("labelSelector") || query.has("fieldSelector");
   const rest = selective ? {} : { remainingItemCount: remaining };
   return { items, metadata: { resourceVersion, continue: Snapshots.tokenOf({ snapshot, start: end }), ...rest } };
@@ -128,7 +128,7 @@ export function list(
   return textReply(200, tableText(resource, items, server.clock.now(), options));
 }
 
-/** A watch from a resourceVersion on, or from the state as it is where none (or 0) is given. */
+/** Starts a watch at a resourceVersion; without one (or with 0) it starts with the current state. */
 export function watch(
   server: Server,
   resource: ServedResource,
@@ -152,8 +152,9 @@ export function watch(
       const state = collection.list(namespace).filter(({ object }) => view.matches?.(object) !== false);
       stream.begin(state, initial);
     } else {
-      // A resourceVersion from the future is one of an earlier life of this server, which kept nothing of it.
-      if (version > server.store.version) throw expired(`too old resource version: ${version} is not of this server`);
+      // A resourceVersion above the current one comes from an earlier process, whose state is lost.
+      if (version > server.store.version)
+        throw expired(`too old resource version: ${version} was not issued by this server`);
       stream.replay(collection.history.since(version));
     }
   } catch (error) {

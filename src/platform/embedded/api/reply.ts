@@ -8,7 +8,7 @@ async function* chunks(texts: Iterable<string>): AsyncGenerator<Uint8Array, void
   for (const text of texts) yield Buffer.from(text);
 }
 
-/** An answer whose text comes in parts. */
+/** A response whose text is generated in chunks. */
 export const partsReply = (
   status: number,
   texts: Iterable<string>,
@@ -34,7 +34,7 @@ export const streamReply = (body: AsyncIterable<Uint8Array>): ApiResponse => ({
   body,
 });
 
-/** RFC 7234's Warning header, which kubectl prints. */
+/** The Warning header of RFC 7234. kubectl prints it. */
 export const warningHeader = (warnings: readonly string[]): Record<string, string> =>
   warnings.length === 0 ? {} : { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ") };
 

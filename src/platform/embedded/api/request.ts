@@ -11,10 +11,9 @@ import {
 import type { ApiWriteOptions } from "../write/admission.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
 
-/** Kubernetes' own limit of a request's body. */
+/** Kubernetes' limit for a request body. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
-/** A request taken apart. */
 export interface ParsedRequest {
   readonly method: ApiRequest["method"];
   readonly path: string;
@@ -39,7 +38,7 @@ export function parseRequest({ method, path, headers = {}, body = "" }: ApiReque
 export const mediaTypeOf = ({ headers }: ParsedRequest): string =>
   (headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
 
-/** Once through JSON: a loop of aliases and a number that is none come no further, and nothing is shared. */
+/** Converts YAML through JSON, which rejects alias loops and non-finite numbers and copies shared values. */
 const parsedYaml = (text: string): unknown =>
   JSON.parse(
     JSON.stringify(parseYaml(text), (_key, value: unknown) => {
@@ -61,21 +60,20 @@ function parsed(text: string, yaml: boolean): unknown {
   return value;
 }
 
-/** The body of a patch: whatever its media type allows. */
+/** The body of a patch request, parsed by its media type. */
 export const patchBody = (asked: ParsedRequest): unknown => parsed(asked.body, mediaTypeOf(asked).endsWith("+yaml"));
 
-/** The body as an object. */
 export function objectBody(asked: ParsedRequest): JsonObject {
   const mediaType = mediaTypeOf(asked);
   if (!["application/json", "application/yaml"].includes(mediaType)) {
     throw unsupportedMediaType(["application/json", "application/yaml"]);
   }
   const value = parsed(asked.body, mediaType === "application/yaml");
-  if (!isJsonObject(value)) throw badRequest("the body of the request is no object");
+  if (!isJsonObject(value)) throw badRequest("the request body is not an object");
   return value;
 }
 
-/** A body that may be left out. */
+/** Like objectBody, but an empty body is allowed. */
 export const optionalBody = (asked: ParsedRequest): JsonObject => (asked.body.trim() === "" ? {} : objectBody(asked));
 
 export function isDryRun(query: URLSearchParams): boolean {
@@ -87,7 +85,7 @@ export function isDryRun(query: URLSearchParams): boolean {
 
 const levels = ["Strict", "Warn", "Ignore"] as const;
 
-/** Who writes: the field manager named, else the program in the User-Agent. An apply has to name one. */
+/** The field manager is the one in the query, else the program in the User-Agent. An apply must name one. */
 export function writeOptionsOf(
   { query, headers }: ParsedRequest,
   subresource: string | undefined,

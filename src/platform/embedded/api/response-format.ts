@@ -4,13 +4,13 @@ import type { JsonObject } from "../storage/json.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import { tableOf } from "./table.ts";
 
-/** The form a client wants objects in. */
+/** The representation that a client requested. */
 export interface ResponseFormat {
   readonly table: boolean;
   readonly includeObject: string;
 }
 
-/** Which of the forms a client accepts comes first; kubectl asks for a Table and takes plain JSON too. */
+/** The first supported format in the Accept header. kubectl requests a Table and also accepts plain JSON. */
 export function responseFormatOf(accept: string | undefined, query: URLSearchParams): ResponseFormat {
   const includeObject = query.get("includeObject") ?? "Metadata";
   for (const type of (accept ?? "").split(",")) {
@@ -23,11 +23,11 @@ export function responseFormatOf(accept: string | undefined, query: URLSearchPar
 
 const shownObject = ({ view }: ServedResource, { object }: StoredObject) => view?.shown(object) ?? object;
 
-/** One object as text, from its cached JSON where it has no other face. */
+/** An object as JSON text; uses the cached JSON unless the resource is a view. */
 export const objectText = (resource: ServedResource, stored: StoredObject): string =>
   resource.view === undefined ? stored.json() : JSON.stringify(resource.view.shown(stored.object));
 
-/** An item of a list. As in Kubernetes, built-in kinds leave out what the list says already. */
+/** A list item. Like Kubernetes, omits kind and apiVersion in lists of built-in kinds. */
 function itemText(resource: ServedResource, stored: StoredObject): string {
   const text = objectText(resource, stored);
   if (resource.custom) return text;
@@ -43,7 +43,7 @@ export interface ListMetadata {
 
 const ITEMS_PER_PART = 500;
 
-/** A list's text in parts, so that thousands of objects never become one string. */
+/** Generates a list's text in chunks, so that a large list never becomes one string. */
 export function* listText(
   resource: ServedResource,
   items: readonly StoredObject[],

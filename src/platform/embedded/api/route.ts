@@ -2,7 +2,7 @@ import type { Registry } from "../kinds/registry.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { badRequest, noSuchPath } from "./status.ts";
 
-/** What a path of the API is about. */
+/** The resource and object that an API path names. */
 export interface ApiRoute {
   readonly resource: ServedResource;
   readonly namespace: string | undefined;
@@ -11,8 +11,8 @@ export interface ApiRoute {
 }
 
 /**
- * As in Kubernetes, one slash at the end says nothing: `DELETE …/nodes/` deletes the collection, and clients have to refuse empty
- * names themselves. A part left empty anywhere else leads nowhere.
+ * As in Kubernetes, a trailing slash is ignored: `DELETE …/nodes/` deletes the collection, so clients must reject empty
+ * names. An empty segment anywhere else gives 404.
  */
 export function segmentsOf(path: string): string[] {
   const parts = path.replace(/^\//, "").replace(/\/$/, "").split("/");
@@ -21,11 +21,11 @@ export function segmentsOf(path: string): string[] {
   try {
     return parts.map(decodeURIComponent);
   } catch {
-    throw badRequest(`the path ${JSON.stringify(path)} is not well encoded`);
+    throw badRequest(`the path ${JSON.stringify(path)} has an invalid percent-encoding`);
   }
 }
 
-/** The subresources a Namespace itself has; anything else below one is a kind that lives in it. */
+/** Subresources of a Namespace. Any other segment after a namespace name is a namespaced kind. */
 const namespaceSubresources = new Set(["status", "finalize"]);
 
 export function routeOf(registry: Registry, segments: readonly string[]): ApiRoute | undefined {
@@ -38,7 +38,7 @@ export function routeOf(registry: Registry, segments: readonly string[]): ApiRou
   const resource = registry.find(group, version, plural);
   const namespace = inNamespace ? after[1] : undefined;
   if (resource === undefined || more.length > 0) return undefined;
-  // A cluster-scoped kind has no place in a namespace, and an object of a namespaced one none outside.
+  // A cluster-scoped kind cannot be addressed in a namespace, nor a namespaced object outside one.
   if (inNamespace ? !resource.namespaced : resource.namespaced && name !== undefined) return undefined;
   return { resource, namespace, name, subresource };
 }

@@ -11,7 +11,7 @@ interface FieldTerm {
   readonly equal: boolean;
 }
 
-/** `a=b,c!=d`; a backslash makes `,`, `=` and itself plain, as in Kubernetes. */
+/** Parses `a=b,c!=d`. As in Kubernetes, a backslash escapes `,`, `=` and itself. */
 function parseFieldSelector(text: string): FieldTerm[] {
   const terms = text.match(/(?:\\.|[^,\\])+/g) ?? [];
   return terms.map((term) => {
@@ -22,7 +22,7 @@ function parseFieldSelector(text: string): FieldTerm[] {
   });
 }
 
-/** What both selectors of a request admit; undefined admits everything. */
+/** Combines the label and field selectors; undefined matches every object. */
 export function selectorOf(resource: ServedResource, query: URLSearchParams): Matches | undefined {
   const tests = [labelTest(query.get("labelSelector")), fieldTest(resource, query.get("fieldSelector"))];
   const given = tests.filter((test) => test !== undefined);
@@ -30,8 +30,8 @@ export function selectorOf(resource: ServedResource, query: URLSearchParams): Ma
 }
 
 /**
- * A field that has to have one value, where a request asks by one whose readers are the same each time: few objects have it,
- * and a guard may ask for each node in turn.
+ * The first equality term of a field selector. The collection indexes its field, because a safety check may query the
+ * pods of each node in turn.
  */
 export function indexedTerm(
   { selectable }: ServedResource,

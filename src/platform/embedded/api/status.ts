@@ -1,6 +1,6 @@
 import type { JsonObject } from "../storage/json.ts";
 
-/** One thing wrong with one field, in the words of Kubernetes' field errors. */
+/** An invalid field, in the wording of Kubernetes' field errors. */
 export interface FieldProblem {
   readonly field: string;
   readonly reason:
@@ -24,7 +24,7 @@ interface Details {
   readonly retryAfterSeconds?: number;
 }
 
-/** What an error is about: the resource's group and plural, as Kubernetes names it in its messages. */
+/** The resource that an error message names, by group and plural or kind. */
 export interface ErrorSubject {
   readonly group: string;
   readonly plural: string;
@@ -32,7 +32,7 @@ export interface ErrorSubject {
 
 const qualified = ({ group, plural }: ErrorSubject): string => (group === "" ? plural : `${plural}.${group}`);
 
-/** A Kubernetes `Status` that says no. */
+/** A Kubernetes `Status` of a failed request. */
 export class StatusError extends Error {
   readonly code: number;
   readonly reason: string;

@@ -18,7 +18,7 @@ const units: readonly (readonly [number, string])[] = [
   [SECOND, "s"],
 ];
 
-/** Up to here a length is shown in this unit; with the next smaller one beside it while `fine` is not passed. */
+/** A duration below `below` is printed in `unit`, and below `fine` also with the next smaller unit. */
 const spans: readonly { readonly below: number; readonly unit: number; readonly fine: number }[] = [
   { below: 2 * MINUTE, unit: SECOND, fine: 0 },
   { below: 3 * HOUR, unit: MINUTE, fine: 10 * MINUTE },
@@ -27,7 +27,7 @@ const spans: readonly { readonly below: number; readonly unit: number; readonly 
   { below: Number.POSITIVE_INFINITY, unit: YEAR, fine: 8 * YEAR },
 ];
 
-/** A length of time as kubectl shows it: 45s, 3m20s, 5h, 2d4h, 400d. */
+/** Formats a duration as kubectl does: 45s, 3m20s, 5h, 2d4h, 400d. */
 export function humanDuration(seconds: number): string {
   if (seconds < 0) return seconds < -1 ? "<invalid>" : "0s";
   const whole = Math.floor(seconds);
@@ -58,7 +58,7 @@ export const ageColumn: Column = {
   cell: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
 };
 
-/** What a CRD's printer column points at: names, with `[n]` and `[?(@.key=="value")]` between them. */
+/** Evaluates the JSONPath of a CRD printer column: field names, `[n]` and `[?(@.key=="value")]`. */
 export function jsonPathValue(object: JsonObject, path: string): unknown {
   const steps = path.matchAll(/\.([\w-]+)|\['([^']+)'\]|\[(\d+)\]|\[\?\(@\.([\w-]+)\s*==\s*["']([^"']*)["']\)\]/g);
   let here: unknown = object;
@@ -71,7 +71,7 @@ export function jsonPathValue(object: JsonObject, path: string): unknown {
   return here;
 }
 
-/** `items` of a list in the form kubectl prints; a watch sends one row at a time, the columns only with the first. */
+/** Builds a Table for kubectl. A watch sends one row at a time, with the columns only in the first. */
 export function tableOf(
   items: readonly ApiObject[],
   columns: readonly Column[],

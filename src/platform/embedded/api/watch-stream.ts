@@ -6,44 +6,44 @@ import type { ApiObject } from "../storage/kube-object.ts";
 import { type StoredChange, StoredObject } from "../storage/stored-object.ts";
 import type { Matches } from "./selectors.ts";
 
-/** Kubernetes' own pace, so that quiet watchers learn of newer resourceVersions. */
+/** Kubernetes' interval. Bookmarks tell idle watchers the current resourceVersion. */
 const BOOKMARK_EVERY = milliseconds(60_000);
-/** A reader this far behind would only cost memory: its watch ends, and it starts anew. */
+/** The server ends the watch of a reader that is this far behind, to bound memory. */
 const MOST_WAITING = 100_000;
-/** So that a hundred thousand events never become one string. */
+/** Bounds the size of one chunk. */
 const EVENTS_PER_CHUNK = 500;
 
-/** What a watch shows of its changes. */
+/** How a watch selects and formats objects. */
 export interface WatchView {
   readonly matches: Matches | undefined;
-  /** An event's object as text. */
+  /** Formats an event's object. */
   readonly format: (stored: StoredObject) => string;
   readonly bookmarks: boolean;
-  /** The object of a bookmark. */
+  /** Builds the object of a bookmark. */
   readonly bookmark: (version: number, initialEventsEnd: boolean) => JsonObject;
 }
 
-/** An event that waits for its reader; text where it is not about an object. */
+/** A queued event; `text` for events without an object. */
 interface Waiting {
   readonly type: string;
   readonly object: StoredObject | string;
 }
 
-/** The lines of one watch: a queue that changes fill and one reader empties. */
+/** The event queue of one watch. Changes fill it and one reader drains it. */
 export class WatchStream implements AsyncIterable<Uint8Array> {
   readonly #view: WatchView;
   readonly #version: () => number;
   readonly #timers: Timer[] = [];
   readonly #unfollow: () => void;
   #queue: Waiting[] = [];
-  /** How many of those that wait came after the start. The state at the start is as long as it is. */
+  /** Queued events that arrived after the initial state, which may have any length. */
   #behind = 0;
   #wake: (() => void) | undefined;
   #over = false;
   #failure: Error | undefined;
   #onEnd: () => void = () => undefined;
 
-  /** Without `seconds`, or with 0 as in Kubernetes, it ends when its reader leaves. */
+  /** Without `seconds`, or with 0 as in Kubernetes, the watch ends when its reader disconnects. */
   constructor(
     collection: Collection,
     view: WatchView,
@@ -69,7 +69,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     else this.#onEnd = callback;
   }
 
-  /** A change as this watch sees it: one that enters its selector is an addition, one that leaves it a deletion. */
+  /** An object that starts to match the selector becomes ADDED; one that stops matching becomes DELETED. */
   #take({ type, current, previous, version }: StoredChange): void {
     const { matches } = this.#view;
     if (matches === undefined) {
@@ -82,13 +82,13 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     else if (before && previous !== undefined) this.#push("DELETED", at(previous, version));
   }
 
-  /** What happened before the watch was asked for. */
+  /** Queues the changes between the requested resourceVersion and now. */
   replay(changes: readonly StoredChange[]): void {
     for (const change of changes) this.#take(change);
     this.#behind = 0;
   }
 
-  /** The state the watch starts from, however large, and a mark at its end where asked for. */
+  /** Queues the initial state and, if requested, the initial-events-end bookmark. */
   begin(state: readonly StoredObject[], marked: boolean): void {
     for (const stored of state) this.#push("ADDED", stored);
     if (marked) this.mark(true);
@@ -99,13 +99,13 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     this.#push("BOOKMARK", JSON.stringify(this.#view.bookmark(this.#version(), initialEventsEnd)));
   }
 
-  /** An event that says why the watch is over. */
+  /** Sends an ERROR event and ends the watch. */
   fail(status: JsonObject): void {
     this.#push("ERROR", JSON.stringify(status));
     this.end();
   }
 
-  /** No more events; what waits is still read, unless the connection itself breaks. */
+  /** Ends the watch after its queued events; with `failure` it ends immediately. */
   end(failure?: Error): void {
     if (this.#over) return;
     this.#over = true;
@@ -133,7 +133,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Everything that waits now. The text is made here: an object that cannot be shown ends this watch and no other. */
+  /** All queued events. Formatting happens here, so an object that cannot be formatted ends only this watch. */
   *#chunks(): Generator<Uint8Array, void, undefined> {
     const events = this.#queue;
     this.#queue = [];
@@ -149,7 +149,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     return `{"type":"${type}","object":${typeof object === "string" ? object : this.#view.format(object)}}\n`;
   }
 
-  /** A selector that fails ends its own watch: the write goes on, and so do the other watches. */
+  /** A selector that throws ends only its own watch; the write and the other watches continue. */
   #hear(change: StoredChange): void {
     try {
       this.#take(change);
@@ -176,7 +176,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** An object as it was, at the resourceVersion of the change that took it out of the selection. */
+/** The previous state of an object, with the resourceVersion of the change that removed it from the selection. */
 function at(stored: StoredObject, version: number): StoredObject {
   const { object } = stored;
   const moved: ApiObject = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };

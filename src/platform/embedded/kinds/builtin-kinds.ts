@@ -4,5 +4,5 @@ import { nodes } from "./nodes.ts";
 import { pods } from "./pods.ts";
 import type { ServedResource } from "./served-resource.ts";
 
-/** Kinds that are served whatever CRDs there are; CRDs themselves come on top. */
+/** Kinds that are always served; the registry adds CustomResourceDefinition itself. */
 export const builtInKinds: readonly ServedResource[] = [namespaces, nodes, pods, coreEvents, leases, events];

@@ -1,7 +1,7 @@
 import type { Schema } from "./schema.ts";
 
-// How the lists and maps of built-in kinds merge under server-side apply. What is not named merges by its form: objects field
-// by field, lists as one. Facts of Kubernetes' OpenAPI (x-kubernetes-list-type and -map-type).
+// How server-side apply merges the lists and maps of built-in kinds. Unlisted objects merge field by field and unlisted lists
+// are atomic. Source: Kubernetes' OpenAPI (x-kubernetes-list-type and -map-type).
 
 const mapBy = (keys: readonly string[], item: Schema = {}): Schema => ({
   "x-kubernetes-list-type": "map",

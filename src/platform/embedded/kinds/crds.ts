@@ -9,7 +9,7 @@ import type { Column, ServedResource } from "./served-resource.ts";
 
 const texts = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === "string");
 
-/** The one version that is served: the stored one. */
+/** The storage version, which is the only served one. */
 const versionOf = (crd: JsonObject): JsonObject =>
   jsonObjectOr(listAt(crd, "spec", "versions").find((version) => at(version, "storage") === true));
 
@@ -39,7 +39,7 @@ function selectableOf(version: JsonObject): ServedResource["selectable"] {
   return Object.fromEntries(paths.map((path) => [path.slice(1), (object: ApiObject) => shown(object, path)]));
 }
 
-/** The kind a CustomResourceDefinition describes. */
+/** The resource that a CustomResourceDefinition defines. */
 export function servedByCrd(crd: JsonObject): ServedResource {
   const version = versionOf(crd);
   const names = jsonObjectOr(at(crd, "spec", "names"));
@@ -74,11 +74,11 @@ const required = (crd: JsonObject, ...path: readonly string[]): FieldProblem[] =
 const GROUP = "apiextensions.k8s.io";
 const ownGroups: ReadonlySet<string> = new Set([GROUP, ...builtInKinds.map(({ group }) => group)]);
 
-/** Kubernetes wants an approval for its own groups, and serves its own kinds all the same; here there is nothing to approve. */
+/** Rejects CRDs in Kubernetes' own groups. Kubernetes would require an approval annotation for them. */
 function groupProblems(crd: JsonObject): FieldProblem[] {
   const group = textAt(crd, "spec", "group");
   if (group === "" || !ownGroups.has(group)) return required(crd, "spec", "group");
-  const message = `Forbidden: ${group} is a group of the API itself; choose another`;
+  const message = `Forbidden: ${group} is a built-in API group; choose another`;
   return [{ field: "spec.group", reason: "FieldValueForbidden", message }];
 }
 
@@ -103,7 +103,7 @@ function problems(crd: JsonObject): FieldProblem[] {
   return [{ field: "metadata.name", reason: "FieldValueInvalid", message }];
 }
 
-/** The conditions say at once what a cluster says after a moment: here nothing else has to agree. */
+/** Sets the conditions immediately; a real cluster sets them after a moment. */
 function established(crd: JsonObject): JsonObject {
   const condition = (type: string, reason: string, message: string) => ({ type, status: "True", reason, message });
   return {

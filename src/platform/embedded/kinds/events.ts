@@ -4,7 +4,7 @@ import { type ApiObject, timestamp } from "../storage/kube-object.ts";
 import { plainSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource, StoredObjectView } from "./served-resource.ts";
 
-/** Fields of events.k8s.io/v1, and what the core group calls them. Everything else has one name in both. */
+/** Fields of events.k8s.io/v1 and their names in the core group. All other fields have the same name in both. */
 const coreNames: Readonly<Record<string, string>> = {
   regarding: "involvedObject",
   note: "message",
@@ -21,7 +21,7 @@ const renamed = (object: JsonObject, names: Readonly<Record<string, string>>): J
     Object.entries(object).map(([key, value]) => [(Object.hasOwn(names, key) ? names[key] : undefined) ?? key, value]),
   );
 
-/** Clients of the core group sort by these, as in `kubectl get events --sort-by=.lastTimestamp`; an event of events.k8s.io has none. */
+/** Core-group timestamps for events created through events.k8s.io. Clients sort by them (`kubectl get events --sort-by=.lastTimestamp`). */
 const coreTimes = (event: ApiObject): JsonObject => ({
   firstTimestamp: seconds(
     at(event, "deprecatedFirstTimestamp") ?? at(event, "eventTime") ?? event.metadata.creationTimestamp,
@@ -29,7 +29,7 @@ const coreTimes = (event: ApiObject): JsonObject => ({
   lastTimestamp: seconds(lastSeen(event)),
 });
 
-/** The core group counts in whole seconds. */
+/** The core group uses whole seconds. */
 function seconds(time: unknown): unknown {
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
   return Number.isNaN(at) ? time : timestamp(at);
@@ -40,7 +40,7 @@ const coreView: StoredObjectView = {
   stored: (event) => ({ ...renamed(event, newNames), apiVersion: "events.k8s.io/v1" }),
 };
 
-/** Reads a field under either of its names. */
+/** Reads a field by its events.k8s.io or core name. */
 const either = (event: JsonObject, name: string): unknown => at(event, name) ?? at(event, coreNames[name] ?? name);
 
 const lastSeen = (event: ApiObject): unknown =>
@@ -94,7 +94,7 @@ export const events: ServedResource = {
   columns,
 };
 
-/** What `kubectl describe` and older clients read. */
+/** The core-group view, read by `kubectl describe` and older clients. */
 export const coreEvents: ServedResource = {
   ...events,
   group: "",

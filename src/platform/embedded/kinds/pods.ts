@@ -8,7 +8,7 @@ import type { Column, ServedResource } from "./served-resource.ts";
 const phase = (pod: JsonObject): string => textAt(pod, "status", "phase");
 const orNone = (text: string): string => (text === "" ? "<none>" : text);
 
-/** What a person wants to know first: why it ends, why it waits, or its phase. */
+/** The STATUS column: the termination reason, the waiting reason or the phase. */
 function shownStatus(pod: ApiObject): string {
   if (pod.metadata.deletionTimestamp !== undefined) return "Terminating";
   const waiting = listAt(pod, "status", "containerStatuses").map((one) => textAt(one, "state", "waiting", "reason"));
@@ -46,7 +46,7 @@ const columns: readonly Column[] = [
   { name: "Readiness Gates", type: "string", priority: 1, cell: () => "<none>" },
 ];
 
-/** A limit without a request asks for as much. */
+/** Without a request, the request equals the limit. */
 function withRequests(container: unknown): unknown {
   const resources = at(container, "resources");
   if (!isJsonObject(container) || !isJsonObject(resources) || !isJsonObject(resources.limits)) return container;
@@ -54,7 +54,7 @@ function withRequests(container: unknown): unknown {
   return { ...container, resources: { ...resources, requests } };
 }
 
-/** What Kubernetes presets in whatever form a pod comes, so that one replaced as it was written has not changed. */
+/** Applies Kubernetes' pod defaults, so that replacing a pod with its original manifest changes nothing. */
 function withDefaults(pod: JsonObject): JsonObject {
   const spec = jsonObjectOr(pod.spec);
   const defaults = {
@@ -68,7 +68,7 @@ function withDefaults(pod: JsonObject): JsonObject {
   return { ...pod, spec: { ...defaults, ...spec, ...containers } };
 }
 
-/** Fields of a pod's spec that may change once it exists; a binding sets nodeName through its own door. */
+/** Mutable fields of a pod's spec. The binding subresource sets nodeName. */
 const changeable = ["activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"];
 
 function frozenPart(pod: JsonObject): JsonObject {

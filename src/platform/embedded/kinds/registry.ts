@@ -5,7 +5,7 @@ import type { ServedResource } from "./served-resource.ts";
 
 const pathKey = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
 
-/** Which kinds are served: the built-in ones and, as they come and go, those of CRDs. */
+/** The served kinds: built-in kinds and those of installed CRDs. */
 export class Registry {
   readonly #byPath = new Map<string, ServedResource>();
   readonly #custom = new Map<string, ServedResource>();
@@ -18,7 +18,7 @@ export class Registry {
     return this.#byPath.get(pathKey(group, version, plural));
   }
 
-  /** By what an ownerReference names. */
+  /** Finds the resource of an ownerReference. */
   ofKind(apiVersion: string, kind: string): ServedResource | undefined {
     const slash = apiVersion.indexOf("/");
     const [group, version] = [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)];
@@ -29,7 +29,7 @@ export class Registry {
     return [...this.#byPath.values()];
   }
 
-  /** Serves, or serves anew, what a CRD describes. */
+  /** Adds or replaces the kind of a CRD. */
   install(crd: JsonObject): void {
     const name = textAt(crd, "metadata", "name");
     const resource = servedByCrd(crd);

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../storage/json.ts";
 
 /**
- * Kubernetes' structural schema, read liberally: a CRD's own, checked in full, or a sketch of a built-in kind that says only
+ * A structural schema: either the full schema of a CRD, or a partial one of a built-in kind that describes only
  * how its lists and maps merge.
  */
 export interface Schema {
@@ -33,7 +33,7 @@ export interface Schema {
   readonly "x-kubernetes-int-or-string"?: boolean;
 }
 
-/** How a value is merged and owned: as one, field by field, or item by item. */
+/** How a value is merged and owned: atomically, field by field, or item by item. */
 export type Structure = "leaf" | "fields" | "set" | "map";
 
 export function structureOf(value: unknown, schema: Schema | undefined): Structure {
@@ -50,7 +50,7 @@ export function fieldSchema(schema: Schema | undefined, key: string): Schema | u
   return typeof additionalProperties === "object" ? additionalProperties : undefined;
 }
 
-/** What tells an item of a list that is a map from the others, as fieldsV1 writes it. */
+/** The fieldsV1 key of an item in a list of type map. */
 export function itemElement(item: unknown, schema: Schema | undefined): string {
   const keys = [...(schema?.["x-kubernetes-list-map-keys"] ?? [])].toSorted();
   const fields: JsonObject = isJsonObject(item) ? item : {};
@@ -62,7 +62,7 @@ export function itemElement(item: unknown, schema: Schema | undefined): string {
 
 const setElement = (item: unknown): string => `v:${JSON.stringify(item)}`;
 
-/** The items of a list that is a map or a set under their elements; of equal ones the first. */
+/** Items of a map or set list by fieldsV1 key; the first of duplicates wins. */
 export function itemsOf(
   list: readonly unknown[],
   schema: Schema | undefined,

@@ -10,18 +10,18 @@ export interface Column {
   readonly type: string;
   readonly format?: string;
   readonly description?: string;
-  /** Above 0 it shows only with `-o wide`. */
+  /** Columns above 0 appear only with `-o wide`. */
   readonly priority?: number;
   readonly cell: (object: ApiObject, now: Instant) => unknown;
 }
 
-/** Another face of stored objects: the core group's Events are the same ones as those of events.k8s.io. */
+/** A second representation of stored objects: core Events are a view of events.k8s.io Events. */
 export interface StoredObjectView {
   readonly shown: (object: ApiObject) => ApiObject;
   readonly stored: (object: JsonObject) => JsonObject;
 }
 
-/** One kind as the API serves it, whether built in or from a CRD. */
+/** A served kind, built in or from a CRD. */
 export interface ServedResource {
   readonly group: string;
   readonly version: string;
@@ -33,24 +33,24 @@ export interface ServedResource {
   readonly categories: readonly string[];
   readonly namespaced: boolean;
   readonly hasStatus: boolean;
-  /** From a CRD: unknown fields are dropped, and the schema is enforced. */
+  /** From a CRD: the server prunes unknown fields and enforces the schema. */
   readonly custom: boolean;
-  /** `group/plural` of the collection that keeps the objects. */
+  /** `group/plural` of the collection that stores the objects. */
   readonly storedAs: string;
   readonly view?: StoredObjectView;
   readonly schema: Schema;
-  /** Whether `metadata.generation` counts changes of what is asked for. */
+  /** Whether the server increments `metadata.generation` on spec changes. */
   readonly hasGeneration: boolean;
-  /** Whether a PUT without a resourceVersion overwrites, whatever is there. */
+  /** Whether a PUT without a resourceVersion overwrites the object unconditionally. */
   readonly overwritable: boolean;
-  /** Names of objects that may not be deleted; a kind that has some is not deleted by selection either. */
+  /** Objects that cannot be deleted. A kind with such names has no deletecollection. */
   readonly undeletableNames?: readonly string[];
-  /** What `fieldSelector` may name beyond metadata.name and metadata.namespace. */
+  /** Fields for `fieldSelector` besides metadata.name and metadata.namespace. */
   readonly selectable: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns: readonly Column[];
-  /** What the server itself adds to a new object. */
+  /** Adds server-side defaults to a new object. */
   readonly completed?: (object: JsonObject) => JsonObject;
-  /** What the server changes in an update, given what was stored. */
+  /** Adjusts an update, given the stored object. */
   readonly merged?: (object: JsonObject, before: ApiObject) => JsonObject;
   readonly problems?: (object: JsonObject, before: ApiObject | undefined) => readonly FieldProblem[];
 }

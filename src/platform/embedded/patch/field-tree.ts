@@ -1,8 +1,8 @@
 import { isJsonObject } from "../storage/json.ts";
 
 /**
- * A set of fields in the form of `managedFields[].fieldsV1`: `f:name` is a field, `k:{"type":"Ready"}` an item of a list that
- * is a map, `v:"x"` one of a list that is a set. A node without children is a member of the set, and so is one with ".".
+ * A set of fields in the format of `managedFields[].fieldsV1`: `f:name` is a field, `k:{"type":"Ready"}` an item of a map
+ * list, `v:"x"` an item of a set list. A node without children, or with ".", is a member of the set.
  */
 export interface FieldTree {
   readonly [element: string]: FieldTree;
@@ -23,7 +23,7 @@ export const child = (tree: FieldTree | undefined, element: string): FieldTree |
 
 const elementsOf = (tree: FieldTree): string[] => Object.keys(tree).filter((element) => element !== DOT);
 
-/** A node from its parts; undefined where nothing of it is left. */
+/** Builds a node; undefined when it would be empty. */
 function node(member: boolean, children: readonly (readonly [string, FieldTree])[]): FieldTree | undefined {
   if (children.length === 0) return member ? MEMBER : undefined;
   return Object.fromEntries(member ? [[DOT, MEMBER], ...children] : children);
@@ -54,7 +54,7 @@ function minus(a: FieldTree, b: FieldTree): FieldTree | undefined {
   return node(isMember(a) && !isMember(b), children);
 }
 
-/** The members of `a` that are none of `b`. */
+/** The members of `a` that are not in `b`. */
 export const difference = (a: FieldTree, b: FieldTree): FieldTree =>
   isEmpty(a) || isEmpty(b) ? a : (minus(a, b) ?? MEMBER);
 
@@ -82,7 +82,7 @@ export function sameTree(a: FieldTree, b: FieldTree): boolean {
   );
 }
 
-/** `.spec.cpu`, `.status.conditions[type="Ready"].status`: the members as Kubernetes names them in messages. */
+/** The members as paths in Kubernetes' message format: `.spec.cpu`, `.status.conditions[type="Ready"].status`. */
 export function pathsOf(tree: FieldTree, prefix = ""): string[] {
   return elementsOf(tree).flatMap((element) => {
     const below = child(tree, element) ?? MEMBER;

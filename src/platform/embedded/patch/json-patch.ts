@@ -2,7 +2,7 @@ import { MAX_BODY_BYTES } from "../api/request.ts";
 import { badRequest, StatusError } from "../api/status.ts";
 import { equal, isDeeperThan, isJsonObject, MAX_DEPTH } from "../storage/json.ts";
 
-/** Kubernetes' own limit. */
+/** Kubernetes' limit. */
 const MOST_OPERATIONS = 10_000;
 
 interface Operation {
@@ -15,14 +15,14 @@ interface Operation {
 const isOperation = (value: unknown): value is Operation =>
   isJsonObject(value) && typeof value.op === "string" && typeof value.path === "string";
 
-/** Kubernetes counts a patch that does not fit the object as invalid content, not as a malformed request. */
+/** Kubernetes answers 422 Invalid, not 400, when a patch does not apply to the object. */
 const unfit = (message: string) =>
   new StatusError(422, "Invalid", `the server rejected our request due to an error in our request: ${message}`);
 
-/** RFC 6902, on a copy: either every operation fits, or none was made. */
+/** Applies an RFC 6902 patch atomically to a copy. */
 export function jsonPatched(target: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch) || !patch.every(isOperation)) {
-    throw badRequest("a JSON patch is a list of operations, each with op and path");
+    throw badRequest("a JSON patch must be a list of operations, each with op and path");
   }
   if (patch.length > MOST_OPERATIONS) {
     const message = `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`;
@@ -38,15 +38,15 @@ function operated(target: unknown, patch: readonly Operation[]): unknown {
   try {
     return patch.reduce((here, operation) => operate(here, operation, copied), target);
   } catch (error) {
-    // On the way a chain of moves can get too deep to be walked, whatever the end would be.
+    // An intermediate result can exceed the recursion limit, even if the final one would not.
     throw error instanceof RangeError ? unfit(error.message) : error;
   }
 }
 
-/** Copies of copies double with every operation: all of them together may be as large as a body, as in Kubernetes. */
+/** Bounds the total size of copies, as Kubernetes does: copies of copies double with every operation. */
 function counted(value: unknown, copied: { size: number }): unknown {
   copied.size += (JSON.stringify(value) ?? "").length;
-  if (copied.size > MAX_BODY_BYTES) throw unfit(`it copies more than ${MAX_BODY_BYTES} bytes`);
+  if (copied.size > MAX_BODY_BYTES) throw unfit(`the patch copies more than ${MAX_BODY_BYTES} bytes`);
   return value;
 }
 
@@ -76,14 +76,15 @@ function operate(target: unknown, operation: Operation, copied: { size: number }
 
 function pointer(text: unknown): string[] {
   if (text === "") return [];
-  if (typeof text !== "string" || !text.startsWith("/")) throw badRequest(`${JSON.stringify(text)} is no JSON pointer`);
+  if (typeof text !== "string" || !text.startsWith("/"))
+    throw badRequest(`${JSON.stringify(text)} is not a JSON pointer`);
   return text
     .slice(1)
     .split("/")
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Where in a list a part points; `end` is one past the last, where `-` and an insertion may point too. */
+/** The list index of a path segment. With `end`, `-` and the position after the last item are valid. */
 function indexIn(list: readonly unknown[], part: string, end: boolean): number {
   const index = part === "-" && end ? list.length : /^(0|[1-9]\d*)$/.test(part) ? Number(part) : Number.NaN;
   if (!(index < list.length + (end ? 1 : 0))) throw unfit(`unable to access invalid index: ${part}`);

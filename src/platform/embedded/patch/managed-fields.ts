@@ -5,7 +5,7 @@ import type { ManagedFields } from "../storage/kube-object.ts";
 import { difference, type FieldTree, intersection, isEmpty, pathsOf, sameTree, union } from "./field-tree.ts";
 import { branch, compare, fieldTreeOf, mergeApplied, withoutBranch, withoutUnownedFields } from "./ownership.ts";
 
-/** Who writes, and through which door. */
+/** A field manager with the operation and subresource of its write. */
 export interface FieldManager {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
@@ -14,7 +14,7 @@ export interface FieldManager {
   readonly time: string;
 }
 
-/** Fields the server keeps: nobody owns them. */
+/** Server-managed fields, which have no owner. */
 const serverOwned: readonly (readonly string[])[] = [
   ["f:apiVersion"],
   ["f:kind"],
@@ -30,7 +30,7 @@ const serverOwned: readonly (readonly string[])[] = [
   ["f:metadata", "f:managedFields"],
 ];
 
-/** What of a set this door may own: status through its own, the rest through the main one. */
+/** The fields a write may own: status fields only through the status subresource, all others only outside it. */
 function ownable(tree: FieldTree, { subresource }: FieldManager, hasStatus: boolean): FieldTree {
   if (subresource === "status") return branch(tree, "f:status");
   const free = serverOwned.reduce((rest, path) => withoutBranch(rest, ...path), tree);
@@ -43,7 +43,7 @@ const isEntryOf = (entry: ManagedFields, writer: FieldManager): boolean =>
   entry.apiVersion === writer.apiVersion &&
   entry.subresource === writer.subresource;
 
-/** The entries with this writer's set replaced; its time moves only when its set does. */
+/** Replaces the manager's entry; its time changes only when its fields do. */
 function withEntry(entries: readonly ManagedFields[], writer: FieldManager, fields: FieldTree): ManagedFields[] {
   const before = entries.find((entry) => isEntryOf(entry, writer));
   const others = entries.filter((entry) => entry !== before && !isEmpty(entry.fieldsV1));
@@ -56,7 +56,7 @@ function withEntry(entries: readonly ManagedFields[], writer: FieldManager, fiel
   return [...others, subresource === undefined ? fresh : { ...fresh, subresource }];
 }
 
-/** Owners after a plain write: who changed a field has it alone, and what is gone belongs to nobody. */
+/** Ownership after an update: the writer becomes the only owner of changed fields, and removed fields lose their owners. */
 export function ownersAfterUpdate(
   before: JsonObject,
   after: JsonObject,
@@ -82,8 +82,8 @@ export interface Applied {
 }
 
 /**
- * Server-side apply: `config` is all this manager wants to say. What it says wins, or is refused where another manager holds a
- * different value (`force` takes the field over); what it said before and no longer says goes, unless someone else says it too.
+ * Server-side apply of this manager's complete configuration. A field that another manager owns with a different value is a
+ * conflict unless `force` is set. Removes fields that the manager applied before but not now, unless another manager owns them.
  */
 export function applied(
   live: JsonObject,
@@ -127,7 +127,7 @@ function causesOf(entries: readonly ManagedFields[], conflicts: readonly FieldTr
   });
 }
 
-/** Whether two lists of owners say the same, whenever they were written. */
+/** Compares ownership entries, ignoring their times. */
 export const sameOwners = (a: readonly ManagedFields[], b: readonly ManagedFields[]): boolean =>
   a.length === b.length &&
   a.every((entry) => {

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../storage/json.ts";
 
-/** RFC 7386: null takes a field away, objects merge, everything else replaces. */
+/** Applies an RFC 7386 merge patch: null removes a field, objects merge, other values replace. */
 export function mergePatched(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
   const result = new Map(Object.entries(isJsonObject(target) ? target : {}));

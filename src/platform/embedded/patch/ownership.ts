@@ -2,7 +2,7 @@ import { fieldSchema, itemsOf, type Schema, structureOf } from "../kinds/schema.
 import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 import { child, type FieldTree, isEmpty, MEMBER } from "./field-tree.ts";
 
-/** Every field of a value, as a set. */
+/** The set of all fields of a value. */
 export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTree {
   const structure = structureOf(value, schema);
   if (structure === "fields") {
@@ -18,14 +18,14 @@ export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTr
 }
 
 export interface FieldComparison {
-  /** Fields with another value than before, and new ones. */
+  /** New fields and fields with a different value. */
   readonly changed: FieldTree;
   readonly removed: FieldTree;
 }
 
 const NOTHING: FieldComparison = { changed: {}, removed: {} };
 
-/** What became of one place; undefined stands for a place that has no value. Members at the root are not told apart. */
+/** Compares the values at one path; undefined means no value. */
 function compareAt(
   before: unknown,
   after: unknown,
@@ -50,7 +50,7 @@ function compareAt(
   for (const [element, old, fresh, below] of pairs) {
     if (old === fresh) continue;
     const [more, less] = compareAt(old, fresh, below);
-    // An item that comes or goes is itself a member, not only its fields.
+    // An added or removed item is itself a member, in addition to its fields.
     const whole = (tree: FieldTree) => (element.startsWith("k:") && !isEmpty(tree) ? { ".": MEMBER, ...tree } : tree);
     if (more !== undefined) changed.push([element, old === undefined ? whole(more) : more]);
     if (less !== undefined) removed.push([element, fresh === undefined ? whole(less) : less]);
@@ -89,7 +89,7 @@ export function compare(before: JsonObject, after: JsonObject, schema: Schema | 
   return { changed: changed ?? {}, removed: removed ?? {} };
 }
 
-/** Both values in one, as server-side apply has it: `config` wins where both speak. */
+/** Merges `config` into `live` by the rules of server-side apply. */
 export function mergeApplied(live: unknown, config: unknown, schema: Schema | undefined): unknown {
   const structure = structureOf(config, schema);
   if (live === undefined || structure === "leaf" || structureOf(live, schema) !== structure) return config;
@@ -108,7 +108,7 @@ export function mergeApplied(live: unknown, config: unknown, schema: Schema | un
   return [...items.values()];
 }
 
-/** `value` without what is in `drop` and nowhere in `keep`; a struct nobody keeps goes whole. */
+/** Removes the fields in `drop` that are not in `keep`; removes an object as a whole when `keep` has none of its fields. */
 export function withoutUnownedFields(
   value: unknown,
   drop: FieldTree,
@@ -132,7 +132,7 @@ export function withoutUnownedFields(
   return items.map(([element, item]) => survivor(element, item, schema?.items)).filter((item) => item !== undefined);
 }
 
-/** The tree with a named field's whole branch cut away. */
+/** Removes the branch of a field from the tree. */
 export const withoutBranch = (tree: FieldTree, ...path: readonly string[]): FieldTree => {
   const [first, ...rest] = path;
   if (first === undefined) return {};

@@ -21,7 +21,7 @@ import { strategicallyPatched } from "./strategic-patch.ts";
 const APPLY = "application/apply-patch+yaml";
 const STRATEGIC = "application/strategic-merge-patch+json";
 
-/** What a patch of each media type makes of an object. */
+/** The patch function of each media type. */
 const patchers: ReadonlyMap<string, (target: unknown, patch: unknown) => unknown> = new Map([
   ["application/merge-patch+json", mergePatched],
   ["application/json-patch+json", jsonPatched],
@@ -39,21 +39,21 @@ export function patch(
   options: ApiWriteOptions,
 ): WriteResult {
   const patcher = patchers.get(mediaType);
-  // As in Kubernetes: strategic merge is for kinds whose Go types say how lists merge.
+  // As in Kubernetes, custom resources do not support strategic merge patches.
   if (patcher === undefined || (resource.custom && mediaType === STRATEGIC)) {
     throw unsupportedMediaType([APPLY, ...patchers.keys()].filter((type) => !resource.custom || type !== STRATEGIC));
   }
   const shown = resource.view?.shown(stored.object) ?? stored.object;
   const patched = patcher(shown, body);
-  if (!isJsonObject(patched)) throw badRequest("the patched object is no object");
+  if (!isJsonObject(patched)) throw badRequest("the patch result is not an object");
   checkUid(resource, stored, jsonObjectOr(patched.metadata));
-  // Without metadata the update would not know what it replaces: a patch may take labels away, not the name.
+  // Restores name and resourceVersion, which the update needs, in case the patch removed them.
   const { name, resourceVersion } = stored.object.metadata;
   const metadata = { name, resourceVersion, ...jsonObjectOr(patched.metadata) };
   return update(server, resource, stored, { ...patched, metadata }, options);
 }
 
-/** A patch cannot be meant for another object of that name; a PUT that is gets a conflict instead. */
+/** Rejects a patch that changes the uid. A PUT with another uid gets a conflict instead. */
 function checkUid(resource: ServedResource, { object }: StoredObject, metadata: JsonObject): void {
   const { uid, name } = object.metadata;
   const asked = metadata.uid;
@@ -62,7 +62,7 @@ function checkUid(resource: ServedResource, { object }: StoredObject, metadata: 
   throw invalid(resource, name, [{ field: "metadata.uid", reason: "FieldValueInvalid", message }]);
 }
 
-/** Where an apply takes place, and how hard it insists. */
+/** The target of a server-side apply. */
 export interface ApplyTarget {
   readonly namespace: string | undefined;
   readonly name: string;
@@ -122,7 +122,7 @@ function checkConfig(
   const { apiVersion, kind } = body;
   if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
     throw badRequest(
-      `the applied configuration has to say apiVersion: ${apiVersionOf(resource)} and kind: ${resource.kind}`,
+      `the applied configuration must have apiVersion: ${apiVersionOf(resource)} and kind: ${resource.kind}`,
     );
   }
   const metadata = jsonObjectOr(body.metadata);

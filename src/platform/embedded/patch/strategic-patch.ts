@@ -1,9 +1,9 @@
 import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 
 /**
- * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list whose name
- * stands here is merged by that field; every other list is replaced. Names, not full paths: among the kinds served here no name
- * means two things.
+ * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list in this table is
+ * merged by the given key; any other list is replaced. The table uses field names instead of paths, because no field name
+ * has two meanings among the served kinds.
  */
 const mergeKeys: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -26,7 +26,7 @@ const mergeKeys: ReadonlyMap<string, string> = new Map(
     resourceClaims: "name",
   }),
 );
-/** Lists of plain values whose items are added instead of replaced. */
+/** Lists of scalars that are merged as sets. */
 const mergedSets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
 
 const DELETE_ITEMS = "$deleteFromPrimitiveList/";
@@ -49,7 +49,7 @@ export function strategicallyPatched(target: unknown, patch: unknown): unknown {
           list.filter((item) => !gone.some((one) => equal(one, item))),
         );
     } else if (!key.startsWith("$")) {
-      // `$setElementOrder` only sorts: the order of merged lists carries no meaning here.
+      // Ignores `$setElementOrder`: the order of merged lists has no meaning here.
       if (value === null) result.delete(key);
       else
         result.set(

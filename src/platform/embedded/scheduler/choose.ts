@@ -5,10 +5,10 @@ import type { ExtenderClient } from "./extender.ts";
 import { enough, explain, leastAllocated, unfitReason } from "./fit.ts";
 import type { Occupancy } from "./occupancy.ts";
 
-/** No node takes the pod; the message says why, node by node. */
+/** No node fits the pod. The message counts the reasons. */
 export class NoNodeFits extends Error {
   override readonly name = "NoFit";
-  /** Nobody else was asked: as things stand no pod that asks for the same finds a node. */
+  /** No extender was involved, so no pod with the same requirements fits either. */
   readonly forAllAlike: boolean;
 
   constructor(message: string, forAllAlike: boolean) {
@@ -20,16 +20,16 @@ export class NoNodeFits extends Error {
 export interface SchedulingInput {
   readonly nodes: readonly SchedulerNode[];
   readonly occupancy: Occupancy;
-  /** Where in the nodes to begin to look, so that a large cluster fills evenly. */
+  /** Index of the first node to try; it rotates so that a large cluster fills evenly. */
   readonly start: number;
-  /** Of how many nodes those that fit are enough, in percent; as kube-scheduler chooses it where undefined. */
+  /** As in KubeSchedulerConfiguration; undefined uses kube-scheduler's default. */
   readonly percentageOfNodesToScore: number | undefined;
   readonly extenders: readonly ExtenderClient[];
   readonly random: RandomSource;
   readonly log: Logger;
 }
 
-/** The node for a pod: filter, ask the extenders, score, take the best; of equals any. */
+/** Chooses a node: filters nodes, calls the extenders, scores, and picks randomly among the best. */
 export async function chooseNode(
   pod: SchedulerPod,
   world: SchedulingInput,
@@ -83,13 +83,13 @@ async function filtered(
       left = kept;
     } catch (err) {
       if (!extender.ignorable || signal.aborted) throw err;
-      log.warn({ extender: extender.name, err }, "an extender is away and was passed over");
+      log.warn({ extender: extender.name, err }, "extender unavailable; ignoring it");
     }
   }
   return left;
 }
 
-/** The nodes' scores in their order: our own and what the extenders add. */
+/** The nodes' scores, including those of the extenders. */
 async function scored(
   pod: SchedulerPod,
   nodes: readonly SchedulerNode[],
@@ -98,13 +98,13 @@ async function scored(
   signal: AbortSignal,
 ): Promise<number[]> {
   const object = pod.waiting?.object;
-  // As in kube-scheduler, who fails to score is left out, ignorable or not.
+  // As in kube-scheduler, a failed prioritize call is ignored even if the extender is not ignorable.
   const added = await Promise.all(
     extenders.map(async (extender) => {
       try {
         return object === undefined ? undefined : await extender.prioritize(object, nodes, signal);
       } catch (err) {
-        log.warn({ extender: extender.name, err }, "an extender's scores were left out");
+        log.warn({ extender: extender.name, err }, "extender scoring failed; ignoring its scores");
         return undefined;
       }
     }),

@@ -12,7 +12,7 @@ interface Condition {
   readonly message?: string;
 }
 
-/** Tells in the pod's condition and in an event why it has no node; says nothing twice. */
+/** Reports why a pod is unschedulable in its condition and in an event; skips unchanged messages. */
 export async function reportUnschedulable(
   { client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger },
   events: EventRecorder,
@@ -39,6 +39,6 @@ export async function reportUnschedulable(
       signal,
     });
   } catch (err) {
-    if (!signal.aborted) log.debug({ pod: key, err }, "a pod's condition could not be written");
+    if (!signal.aborted) log.debug({ pod: key, err }, "cannot write the pod's PodScheduled condition");
   }
 }

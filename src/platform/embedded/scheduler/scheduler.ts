@@ -17,19 +17,19 @@ export interface SchedulerOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly extenders?: readonly ExtenderClient[];
-  /** Which pods are its own, by `spec.schedulerName`. */
+  /** Schedules only pods with this `spec.schedulerName`. */
   readonly schedulerName?: string;
-  /** As in a KubeSchedulerConfiguration: a large cluster places pods faster where fewer nodes are looked at. */
+  /** As in KubeSchedulerConfiguration: a lower value schedules faster in large clusters. */
   readonly percentageOfNodesToScore?: number;
 }
 
-/** Pods are placed one after another, but what the API is told of it runs beside the next decisions: so many at most. */
+/** The scheduler decides on one pod at a time, but up to this many API writes run concurrently. */
 const MOST_WRITES = 64;
-/** After so many decisions in a row everyone else in the process gets a turn. */
+/** After this many decisions the scheduler yields to the event loop. */
 const DECISIONS_PER_TURN = 32;
 
 /**
- * A small kube-scheduler for the embedded API: filters and scores nodes, asks extenders over their wire, binds, and tries again
+ * A small kube-scheduler for the embedded API: filters and scores nodes, calls extenders, binds pods, and retries
  * when the cluster changes. No preemption, no volumes, no spreading, no affinity between pods.
  */
 export class Scheduler {
@@ -44,11 +44,11 @@ export class Scheduler {
   #wake = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #start = 0;
-  /** Nodes that have got room since the decision that is under way was begun. */
+  /** Nodes that gained capacity since the current decision started. */
   #stirred: SchedulerNode[] = [];
-  /** What pods may ask for that no node has, until one gets room. Hundreds that wait for the same are not tried one by one. */
+  /** Requirement shapes that currently fit no node, so that many equal pods are not tried one by one. */
   readonly #hopeless = new Map<string, NoNodeFits>();
-  /** The store's nodes; made anew when one changes. */
+  /** Cached list of the store's nodes; rebuilt when one changes. */
   #nodeList: readonly SchedulerNode[] | undefined;
 
   constructor(options: SchedulerOptions) {
@@ -91,7 +91,7 @@ export class Scheduler {
     });
   }
 
-  /** How many pods wait for a node. */
+  /** The number of unscheduled pods. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -100,7 +100,7 @@ export class Scheduler {
     this.#running ??= this.#run();
   }
 
-  /** Until the signal, and then its end in good order; rejects where it cannot go on. */
+  /** Runs until the signal aborts, then stops gracefully; rejects on an unexpected error. */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => stopped.resolve(), { once: true });
@@ -124,11 +124,11 @@ export class Scheduler {
   #see(pod: SchedulerPod): void {
     if (pod.nodeName !== undefined && pod.active) {
       this.#waiting.forget(pod.key);
-      // Somebody else may have bound it elsewhere than we are about to.
+      // Another scheduler may have bound the pod to a different node.
       if (this.#occupancy.nodeOf(pod.key) !== pod.nodeName) this.#free(pod.key);
       this.#occupancy.place(pod.key, pod.nodeName, pod.requests);
     } else if (pod.waiting === undefined) this.#leave(pod);
-    // A pod whose binding is under way looks as if it still waited.
+    // The API still shows a pod as unbound while its binding is in flight.
     else if (this.#occupancy.nodeOf(pod.key) === undefined) this.#waiting.offer(pod);
   }
 
@@ -137,7 +137,7 @@ export class Scheduler {
     this.#free(key);
   }
 
-  /** Takes back the room that a pod has or was about to have. */
+  /** Releases the resources that a pod occupies or reserved. */
   #free(key: string): void {
     const name = this.#occupancy.nodeOf(key);
     if (name === undefined) return;
@@ -146,7 +146,7 @@ export class Scheduler {
     if (node !== undefined) this.#stir(node);
   }
 
-  /** A node has room that it did not have: whoever it would suit is tried again. */
+  /** A node gained capacity: retries the pods that would fit it. */
   #stir(node: SchedulerNode): void {
     this.#stirred.push(node);
     this.#hopeless.clear();
@@ -199,16 +199,16 @@ export class Scheduler {
         this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);
       if (now === undefined) return;
-      // An extender that is away may be back soon; a cluster that is full stays so until something changes, which may
-      // have been while the extenders were asked.
+      // An unavailable extender may return soon. A full cluster needs a change first, which may
+      // have happened during the extender calls.
       const changed = this.#stirred.some((node) => unfitReason(now, node, this.#occupancy.on(node.name)) === undefined);
       this.#waiting.fail(now, attempts, changed || !(error instanceof NoNodeFits));
-      if (!(error instanceof NoNodeFits)) log.warn({ pod: pod.key, reason }, "a pod could not be scheduled");
+      if (!(error instanceof NoNodeFits)) log.warn({ pod: pod.key, reason }, "cannot schedule pod");
       this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoNodeFits, signal));
     }
   }
 
-  /** The pod as it is now; undefined where it is gone, or placed, or another of its name: a decision takes its time. */
+  /** The pod's current state; undefined when it was deleted, bound or recreated during the decision. */
   #stillWaiting({ key, uid }: SchedulerPod): SchedulerPod | undefined {
     const now = this.#pods.store.getByKey(key);
     return now?.uid === uid && now.waiting !== undefined ? now : undefined;
@@ -218,7 +218,7 @@ export class Scheduler {
     const { client, log } = this.#options;
     const { key, name, namespace, uid } = pod;
     this.#occupancy.place(key, node, pod.requests);
-    // An update that came while extenders were asked has put it back among the waiting.
+    // An update during the extender calls may have requeued the pod.
     this.#waiting.forget(key);
     const binding = client
       .bind({ name, namespace, uid }, node, { signal: this.#stop.signal })
@@ -229,8 +229,8 @@ export class Scheduler {
       })
       .catch((err: unknown) => {
         if (this.#stop.signal.aborted) return;
-        log.warn({ pod: key, node, err }, "a pod could not be bound");
-        // Someone else may have bound it meanwhile: then what the API says stands.
+        log.warn({ pod: key, node, err }, "cannot bind pod");
+        // Another scheduler may have bound it; the API's state wins.
         const now = this.#stillWaiting(pod);
         if (now === undefined) return;
         this.#waiting.fail(now, attempts, true);

@@ -5,14 +5,14 @@ import { WatchHistory } from "./watch-history.ts";
 export const keyOf = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
-/** All objects of one kind, in the order of their keys, and what lately became of them. */
+/** All objects of one kind in key order, with their recent changes. */
 export class Collection {
   readonly id: string;
   readonly history: WatchHistory;
   readonly #entries = new Map<string, StoredObject>();
   readonly #listeners = new Set<(change: StoredChange) => void>();
   #keys: readonly string[] | undefined = [];
-  /** Reader of a value → value → keys of the objects that have it. Only of what somebody has asked by. */
+  /** Reader → value → keys of the objects with that value. Built on the first query by a reader. */
   readonly #indexes = new Map<Reader, Map<string, Set<string>>>();
 
   constructor(id: string, historyLimit: number, version: number) {
@@ -28,15 +28,15 @@ export class Collection {
     return this.#entries.get(key);
   }
 
-  /** In key order; of one namespace where asked. */
+  /** Objects in key order, optionally of one namespace. */
   list(namespace?: string): StoredObject[] {
-    // Sorted again only after something came or went, and then almost sorted already.
+    // Sorts only after an object was added or deleted; the keys are then almost sorted.
     this.#keys ??= [...this.#entries.keys()].toSorted(byCodeUnits);
     const keys = namespace === undefined ? this.#keys : this.#keys.filter((key) => key.startsWith(`${namespace}/`));
     return keys.flatMap((key) => this.#entries.get(key) ?? []);
   }
 
-  /** Those of which `read` gives this value, in key order. The first question by a reader looks at all, the next ones do not. */
+  /** Objects for which `read` returns this value, in key order. The first call with a reader builds its index. */
   having(read: Reader, value: string): StoredObject[] {
     let index = this.#indexes.get(read);
     if (index === undefined) {

@@ -1,4 +1,4 @@
-// JSON values as the API server handles them. Nothing here changes a value: what is stored is shared by its readers.
+// Helpers for JSON values. They never mutate a value, because readers share stored objects.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -7,7 +7,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 export const jsonObjectOr = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Deep equality; the order of fields does not count. */
+/** Deep equality; ignores field order. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {
@@ -18,7 +18,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
 }
 
-/** The value with one field set, or without it where `value` is undefined. */
+/** Sets a field, or removes it when `value` is undefined. */
 export function withField(fields: JsonObject, key: string, value: unknown): JsonObject {
   if (value !== undefined) return { ...fields, [key]: value };
   return Object.hasOwn(fields, key) ? without(fields, [key]) : fields;
@@ -27,7 +27,7 @@ export function withField(fields: JsonObject, key: string, value: unknown): Json
 export const without = (fields: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !keys.includes(key)));
 
-/** What stands at a path of field names; undefined where the path leaves the objects. */
+/** The value at a path of field names, or undefined. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let here = value;
   for (const key of path) {
@@ -47,16 +47,16 @@ export const listAt = (value: unknown, ...path: readonly string[]): readonly unk
   return Array.isArray(found) ? found : [];
 };
 
-/** Far beyond any real object, and far from where the walks over it would run out of stack. Kubernetes stops at 10,000. */
+/** Deeper than any real object, but shallow enough for recursion. Kubernetes' limit is 10,000. */
 export const MAX_DEPTH = 1000;
 
-/** Whether more than `depth` lists and objects stand in one another. */
+/** Whether lists and objects are nested more than `depth` levels deep. */
 export function isDeeperThan(depth: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
 }
 
-/** A number JSON cannot hold comes out of JSON.parse as Infinity (`1e999`), and would go back out as null. */
+/** Whether JSON.parse may turn a number into Infinity (`1e999`), which JSON.stringify would write as null. */
 export const mayOverflow = (text: string): boolean => /[eE]\+?\d{3}|\d{300}/.test(text);
 
 export function everyNumberIsFinite(value: unknown): boolean {

@@ -34,12 +34,12 @@ export interface ApiObjectMetadata extends JsonObject {
   readonly managedFields?: readonly ManagedFields[];
 }
 
-/** An object as it is stored: complete, and never changed in place. */
+/** A complete stored object. Never mutated. */
 export interface ApiObject extends JsonObject {
   readonly kind: string;
   readonly apiVersion: string;
   readonly metadata: ApiObjectMetadata;
 }
 
-/** Kubernetes' wall-clock form, to the second. */
+/** Kubernetes' timestamp format, in whole seconds. */
 export const timestamp = (instant: number): string => `${new Date(instant).toISOString().slice(0, 19)}Z`;

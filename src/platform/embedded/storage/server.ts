@@ -3,7 +3,7 @@ import type { Clock } from "../../clock/index.ts";
 import type { Registry } from "../kinds/registry.ts";
 import type { EmbeddedStore } from "./store.ts";
 
-/** What every part of the API works on. */
+/** The shared state of the API server. */
 export interface Server {
   readonly store: EmbeddedStore;
   readonly registry: Registry;

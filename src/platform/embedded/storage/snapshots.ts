@@ -3,9 +3,9 @@ import type { Clock, Timer } from "../../clock/index.ts";
 import { badRequest, expired } from "../api/status.ts";
 import type { StoredObject } from "./stored-object.ts";
 
-/** More lists than this half read at once, and the oldest of them has to start again. */
+/** Maximum number of retained snapshots; above it the oldest list must restart. */
 const MOST = 64;
-/** As long as a cluster keeps what is past: each holds on to every object as it was. */
+/** The default etcd compaction interval. A snapshot retains all objects of its list. */
 const KEPT = milliseconds(5 * 60_000);
 
 interface Token {
@@ -14,13 +14,13 @@ interface Token {
 }
 
 interface Snapshot {
-  /** Which list it is a part of: kind, namespace and selectors. */
+  /** Identifies the list: kind, namespace and selectors. */
   readonly of: string;
   readonly items: readonly StoredObject[];
   readonly version: number;
 }
 
-/** Lists that are read page by page: each as it was when its first page was asked for. */
+/** Snapshots for paginated lists: all pages show the state at the first page. */
 export class Snapshots {
   readonly #kept = new Map<number, Snapshot & { readonly timer: Timer }>();
   #next = 1;
@@ -49,17 +49,18 @@ export class Snapshots {
     return Buffer.from(JSON.stringify(token)).toString("base64url");
   }
 
-  /** What a continue token of the list `of` stands for. */
+  /** Resolves a continue token of the list `of`. */
   resume(text: string, of: string): Snapshot & Token {
     const token = read(text);
-    if (token === undefined) throw badRequest("continue key is not valid: it is no token of this server");
+    if (token === undefined) throw badRequest("continue key is not valid: it was not issued by this server");
     const kept = this.#kept.get(token.snapshot);
     if (kept === undefined) {
       throw expired(
         "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.",
       );
     }
-    if (kept.of !== of) throw badRequest("continue key is not valid: it is of another kind, namespace or selector");
+    if (kept.of !== of)
+      throw badRequest("continue key is not valid: it belongs to another kind, namespace or selector");
     return { ...kept, ...token };
   }
 }

@@ -5,7 +5,7 @@ import { type StoredChange, StoredObject } from "./stored-object.ts";
 
 export type StoreListener = (change: StoredChange, collection: Collection) => void;
 
-/** Everything the API keeps, under one counter of resourceVersions. In memory, and gone with the process. */
+/** The in-memory store of all kinds, with one resourceVersion counter. */
 export class EmbeddedStore {
   readonly snapshots = new Snapshots();
   readonly #collections = new Map<string, Collection>();
@@ -33,7 +33,7 @@ export class EmbeddedStore {
     return this.#collections.values();
   }
 
-  /** Called after each change, once it is stored. A listener may itself change the store. */
+  /** Calls the listener after each stored change. A listener may write to the store. */
   listen(listener: StoreListener): void {
     this.#listeners.push(listener);
   }
@@ -48,7 +48,7 @@ export class EmbeddedStore {
     return this.#record(collection, "DELETED", stored.object, stored);
   }
 
-  /** Forgets history and open pages: the next watch from an older resourceVersion, or the next page, gets 410. */
+  /** Drops history and snapshots: a watch from an older resourceVersion, or a continue token, gets 410. */
   compact(): void {
     for (const collection of this.#collections.values()) collection.history.compact(this.#version);
     this.snapshots.clear();
@@ -64,7 +64,7 @@ export class EmbeddedStore {
     const { namespace, name } = object.metadata;
     const metadata = { ...object.metadata, resourceVersion: String(version) };
     const current = new StoredObject(keyOf(namespace, name), { ...object, metadata }, version);
-    // What has no text could be stored and never be listed: it fails here, before anything has changed.
+    // An object that cannot be serialized could never be listed, so it fails here, before any state changes.
     if (type !== "DELETED") current.json();
     this.#version = version;
     const change = { type, version, current, previous };

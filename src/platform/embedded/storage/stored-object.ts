@@ -1,6 +1,6 @@
 import type { ApiObject } from "./kube-object.ts";
 
-/** An object at one resourceVersion, with its JSON once someone asked for it. */
+/** An object at one resourceVersion, with lazily cached JSON. */
 export class StoredObject {
   readonly key: string;
   readonly object: ApiObject;
@@ -13,14 +13,14 @@ export class StoredObject {
     this.version = version;
   }
 
-  /** Made once; throws where an object is too deep to have a text. */
+  /** Serializes once; throws when the object is nested too deeply. */
   json(): string {
     this.#json ??= JSON.stringify(this.object);
     return this.#json;
   }
 }
 
-/** What happened to one object; `current` of a deletion is its last state, at the deletion's resourceVersion. */
+/** A change of one object. For a deletion, `current` is the last state at the deletion's resourceVersion. */
 export interface StoredChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly version: number;

@@ -1,11 +1,11 @@
 import { expired } from "../api/status.ts";
 import type { StoredChange } from "./stored-object.ts";
 
-/** The latest changes of a collection: what a watch can go back to. Older ones are compacted, as etcd does. */
+/** The recent changes of a collection, for watches to resume from. Drops older ones, like etcd's compaction. */
 export class WatchHistory {
   readonly #limit: number;
   #changes: StoredChange[] = [];
-  /** Changes up to this resourceVersion are no longer known. */
+  /** Changes up to this resourceVersion were dropped. */
   #floor: number;
 
   constructor(limit: number, floor: number) {
@@ -15,20 +15,20 @@ export class WatchHistory {
 
   add(change: StoredChange): void {
     this.#changes.push(change);
-    // Cut in halves: dropping one at a time would move the whole list for each change.
+    // Drops half at once: dropping one at a time would copy the list on every change.
     if (this.#changes.length <= this.#limit) return;
     const kept = Math.floor(this.#limit / 2);
     this.#floor = this.#changes[this.#changes.length - kept - 1]?.version ?? this.#floor;
     this.#changes = kept === 0 ? [] : this.#changes.slice(-kept);
   }
 
-  /** Forgets everything up to `version`. */
+  /** Drops all changes up to `version`. */
   compact(version: number): void {
     this.#floor = Math.max(this.#floor, version);
     this.#changes = this.#changes.filter((change) => change.version > version);
   }
 
-  /** The changes after `version`, or 410 where some of them are forgotten. */
+  /** The changes after `version`; throws 410 when some of them were dropped. */
   since(version: number): readonly StoredChange[] {
     if (version < this.#floor) throw expired(`too old resource version: ${version} (${this.#floor})`);
     let start = this.#changes.length;

@@ -1,4 +1,4 @@
-// An embedded API in a test's process, on a clock that stands still until told. Tests only.
+// An embedded API on a virtual clock, for tests.
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
@@ -15,7 +15,7 @@ export const pod = (name: string, spec: object = {}) => ({
   spec: { containers: [{ name: "c", image: "i" }], ...spec },
 });
 
-/** An embedded API on a virtual clock, and a hand to reach it. */
+/** An embedded API on a virtual clock, with helpers to send requests and watch. */
 export function apiHarness(options: Partial<EmbeddedOptions> = {}) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   const api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf), ...options });
@@ -38,7 +38,7 @@ export function apiHarness(options: Partial<EmbeddedOptions> = {}) {
     for await (const chunk of answer.body) text += Buffer.from(chunk).toString();
     return { status: answer.status, body: JSON.parse(text) as Answered };
   };
-  /** A watch that is read in the background. */
+  /** Opens a watch and reads it in the background. */
   const watch = async (path: string) => {
     const abort = new AbortController();
     const { body } = await transport.request({ method: "GET", path, signal: abort.signal, longLived: true });

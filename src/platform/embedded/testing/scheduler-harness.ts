@@ -1,4 +1,4 @@
-// A cluster in a test's process: the embedded API, a client and a scheduler. Tests only.
+// An embedded API with a client and a running scheduler, for tests.
 import { milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../clock/index.ts";
 import { KubeClient, type KubeObject, resources } from "../../kube/index.ts";
@@ -10,7 +10,7 @@ import { Scheduler } from "../scheduler/scheduler.ts";
 
 export const log = createLogger({ program: "test", level: "silent", format: "json" });
 export const cleanups: (() => Promise<unknown>)[] = [];
-/** After each test: ends what it started, the last first. */
+/** Runs the registered cleanups in reverse order. Call it after each test. */
 export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 }
@@ -58,7 +58,7 @@ export function schedulerHarness(clock: Clock = systemClock, extenders: readonly
   };
 }
 
-/** Looks again until it is so; the test's own limit bounds it. */
+/** Polls until `look` returns a value; the test's timeout bounds it. */
 export async function eventually<Value>(
   look: () => Promise<Value | undefined>,
   pass = async () => systemClock.sleep(milliseconds(2)),

@@ -10,7 +10,7 @@ import { metadataProblems } from "./metadata-rules.ts";
 import { defaulted, pruned } from "./pruning.ts";
 import { check } from "./validate.ts";
 
-/** What a write asks for beside its object. */
+/** The options of a write request. */
 export interface ApiWriteOptions {
   readonly manager: string;
   readonly dryRun: boolean;
@@ -24,7 +24,7 @@ export interface WriteResult {
   readonly warnings: readonly string[];
 }
 
-/** Metadata only the server writes. */
+/** Metadata fields that only the server writes. */
 export const serverMetadata = [
   "uid",
   "resourceVersion",
@@ -58,7 +58,7 @@ function wrongKind(resource: ServedResource, body: JsonObject, kind: unknown): S
   return invalid(resource, textAt(body, "metadata", "name"), [{ field: "kind", reason: "FieldValueInvalid", message }]);
 }
 
-/** The object in the one form it is stored in: kind and version first. */
+/** Checks kind and apiVersion and puts them first. */
 export function withHeader(resource: ServedResource, body: JsonObject): JsonObject {
   const expected = apiVersionOf(resource);
   const { kind = resource.kind, apiVersion = expected, ...rest } = body;
@@ -72,7 +72,7 @@ export function withHeader(resource: ServedResource, body: JsonObject): JsonObje
   return resource.view === undefined ? named : resource.view.stored(named);
 }
 
-/** Without the fields a CRD does not know; a strict client is told instead. */
+/** Prunes fields that the CRD's schema does not define; with Strict validation it throws instead. */
 export function withoutUnknownFields(resource: ServedResource, object: JsonObject, options: ApiWriteOptions) {
   if (!resource.custom) return { object, warnings: [] };
   const unknown: string[] = [];
@@ -84,7 +84,7 @@ export function withoutUnknownFields(resource: ServedResource, object: JsonObjec
   return { object: kept, warnings: options.fieldValidation === "Warn" ? warnings : [] };
 }
 
-/** With a CRD's defaults, once nothing is wrong with it. */
+/** Applies the CRD's defaults and validates the object. */
 export function validated(resource: ServedResource, object: JsonObject, before: ApiObject | undefined): JsonObject {
   const shaped = resource.custom ? jsonObjectOr(defaulted(object, resource.schema)) : object;
   const problems = [
@@ -96,7 +96,7 @@ export function validated(resource: ServedResource, object: JsonObject, before: 
   return shaped;
 }
 
-/** New objects go only where there is a namespace that lasts. */
+/** New objects need an existing namespace that is not being deleted. */
 export function checkNamespace({ store }: Server, resource: ServedResource, namespace: string | undefined): void {
   if (!resource.namespaced || namespace === undefined) return;
   const home = store.collection("/namespaces").get(namespace);

@@ -7,7 +7,7 @@ import type { Server } from "../storage/server.ts";
 
 const BINDINGS = { group: "", plural: "pods/binding" };
 
-/** Gives a pod its node, once. As in Kubernetes, nobody checks here that the node exists. */
+/** Binds a pod to a node, once. Like Kubernetes, does not check that the node exists. */
 export function bind(server: Server, namespace: string, name: string, binding: JsonObject, dryRun: boolean): void {
   const given = textAt(binding, "metadata", "name");
   if (given !== "" && given !== name) {

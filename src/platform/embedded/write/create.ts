@@ -19,7 +19,7 @@ import {
 } from "./admission.ts";
 import { nameSuffix, uuid } from "./generated-names.ts";
 
-/** Stores a new object; `owners` where an apply has already said who owns what. */
+/** Stores a new object; `owners` is set when an apply has already computed the ownership. */
 export function create(
   server: Server,
   resource: ServedResource,

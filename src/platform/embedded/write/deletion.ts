@@ -10,15 +10,15 @@ import type { StoredObject } from "../storage/stored-object.ts";
 
 export interface DeletionOptions {
   readonly dryRun: boolean;
-  /** How long a bound pod has to end; undefined leaves it to the pod. */
+  /** The grace period of a bound pod; undefined uses the pod's own. */
   readonly graceSeconds: number | undefined;
-  /** `Orphan` leaves what the object owns; the others take it along. */
+  /** `Orphan` keeps the dependents; other values delete them. */
   readonly propagation: string | undefined;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }
 
-/** Kubernetes counts seconds in 64 bits. */
+/** Kubernetes uses 64-bit seconds. */
 const isWhole = (value: unknown): value is number => Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 63;
 
 function graceAsked(query: URLSearchParams, body: JsonObject): number | undefined {
@@ -39,14 +39,14 @@ export function deletionOptionsOf(query: URLSearchParams, body: JsonObject): Del
   };
 }
 
-/** A pod that runs somewhere gets its grace; one that was never placed or has ended needs none. */
+/** A running pod gets its grace period; an unbound or terminated one gets none. */
 function graceOf(resource: ServedResource, object: ApiObject, options: DeletionOptions): number {
   if (resource.storedAs !== pods.storedAs) return 0;
   const ended = ["Succeeded", "Failed"].includes(textAt(object, "status", "phase"));
   if (textAt(object, "spec", "nodeName") === "" || ended) return 0;
   const preset = at(object, "spec", "terminationGracePeriodSeconds");
   const grace = options.graceSeconds ?? (isWhole(preset) ? preset : 30);
-  // As in Kubernetes: less than none is the least there is, and none has to be meant.
+  // As in Kubernetes, a negative grace period becomes 1; only an explicit 0 deletes immediately.
   return grace < 0 ? 1 : grace;
 }
 
@@ -62,7 +62,7 @@ function checkPreconditions(resource: ServedResource, { metadata }: ApiObject, o
   }
 }
 
-/** What a deletion left: the object marked as going, or nothing (`gone`). */
+/** The result of a deletion: the terminating object, or its last state if it is already removed (`gone`). */
 export interface Deleted {
   readonly stored: StoredObject;
   readonly gone: boolean;
@@ -92,7 +92,7 @@ export function remove(
   return { stored: left, gone: false };
 }
 
-/** Kubernetes keeps an orphaning owner until its dependents are let go; here the collector does both at once. */
+/** Kubernetes keeps the owner until its dependents are orphaned; here the garbage collector does both at once. */
 const ORPHAN = "orphan";
 const finalizersAfter = ({ metadata }: ApiObject, { propagation }: DeletionOptions): readonly string[] =>
   propagation === "Orphan" ? [...new Set([...(metadata.finalizers ?? []), ORPHAN])] : (metadata.finalizers ?? []);
@@ -105,23 +105,23 @@ export const withoutOrphan = (object: ApiObject): ApiObject => ({
   metadata: { ...object.metadata, finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== ORPHAN) },
 });
 
-/** Whether nothing holds an object back any more whose deletion was asked for. */
+/** Whether a terminating object can be removed: no finalizers and no grace period left. */
 export const isReleased = ({ metadata }: ApiObject): boolean =>
   metadata.deletionTimestamp !== undefined &&
   (metadata.finalizers ?? []).length === 0 &&
   (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
-/** The last second a timestamp of four digits a year can name. */
+/** The latest timestamp with a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
 const dueAfter = (now: Instant, grace: number): string =>
   timestamp(Math.min(after(now, milliseconds(grace * 1000)), LATEST));
 
-/** A second deletion may shorten the grace, never lengthen it. */
+/** A repeated deletion may shorten the grace period but never extend it. */
 function marked({ clock }: Server, object: ApiObject, finalizers: readonly string[], grace: number): ApiObject {
   const { metadata } = object;
   const before = metadata.deletionTimestamp;
   if (before !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) <= grace) {
-    // It may still have been told to let go of what it owns.
+    // The request may still have added the orphan finalizer.
     if (finalizers.length === (metadata.finalizers ?? []).length) return object;
     return { ...object, metadata: { ...metadata, finalizers } };
   }
@@ -133,7 +133,7 @@ function marked({ clock }: Server, object: ApiObject, finalizers: readonly strin
   };
 }
 
-/** No kubelet here confirms that a pod has ended: when its grace has passed on the clock, it has. Finalizers still hold it. */
+/** Without a kubelet to confirm termination, removes the pod when its grace period ends, unless it has finalizers. */
 function removeWhenDue({ clock, store }: Server, collection: Collection, left: StoredObject, grace: number): void {
   const callback = () => {
     const now = collection.get(left.key);

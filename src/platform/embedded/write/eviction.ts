@@ -5,7 +5,7 @@ import { at, type JsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import { deletionOptionsOf, remove } from "./deletion.ts";
 
-/** Deletes a pod on behalf of `kubectl drain`. There are no PodDisruptionBudgets here, so nothing stands against it. */
+/** Evicts a pod for `kubectl drain`. Always succeeds, because PodDisruptionBudgets are not supported. */
 export function evict(
   server: Server,
   namespace: string,

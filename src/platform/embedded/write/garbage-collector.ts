@@ -6,12 +6,12 @@ import type { StoredChange } from "../storage/stored-object.ts";
 import { isOrphaning, isReleased, withoutOrphan } from "./deletion.ts";
 
 /**
- * Takes along what a deleted object owned, as Kubernetes' garbage collector does a moment later; here it is done before the
- * deletion is answered. An object that names several owners stays until the last of them is gone.
+ * Deletes the dependents of a deleted object. Kubernetes does this asynchronously; here it happens before the deletion
+ * request returns. An object with several owners stays until the last owner is deleted.
  */
 export class GarbageCollector {
   readonly #server: Server;
-  /** uid of an owner → what names it, as collection and key. */
+  /** Owner uid → dependents, as key → collection. */
   readonly #dependents = new Map<string, Map<string, Collection>>();
 
   constructor(server: Server) {
@@ -52,7 +52,7 @@ export class GarbageCollector {
     if (home.id === "/namespaces") this.#emptyNamespace(owner.metadata.name);
   }
 
-  /** Gone only when no owner is left; one of a kind that is not served here cannot be looked up and counts as there. */
+  /** Removes an object without remaining owners. An owner of an unknown kind counts as existing. */
   #removeIfOrphan(object: ApiObject, collection: Collection, key: string): void {
     const owners = object.metadata.ownerReferences ?? [];
     const lives = owners.some(({ apiVersion, kind, name, uid }) => {
@@ -69,7 +69,7 @@ export class GarbageCollector {
     return this.#server.store.collection(resource.storedAs).get(key)?.object;
   }
 
-  /** Without grace: what nobody owns nobody waits for. Finalizers still hold. */
+  /** Removes without a grace period, but respects finalizers. */
   #remove(collection: Collection, key: string): void {
     const stored = collection.get(key);
     if (stored === undefined) return;

@@ -89,7 +89,7 @@ function ownerProblems(metadata: JsonObject): FieldProblem[] {
   );
 }
 
-/** What is wrong with the part every kind shares; `before` is what an update replaces. */
+/** Validates metadata; `before` is the stored metadata in an update. */
 export const metadataProblems = (metadata: JsonObject, before: ApiObjectMetadata | undefined): FieldProblem[] => [
   ...nameProblems(metadata),
   ...labelProblems(metadata),

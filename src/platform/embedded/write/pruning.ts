@@ -4,14 +4,14 @@ import { isJsonObject, type JsonObject } from "../storage/json.ts";
 const keepsUnknown = (schema: Schema): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
 
-/** The value without the fields its schema does not name; their paths go to `unknown`. */
+/** Removes the fields that the schema does not define, and adds their paths to `unknown`. */
 export function pruned(value: unknown, schema: Schema, unknown: string[], path = ""): unknown {
   if (Array.isArray(value)) {
     const { items } = schema;
     return items === undefined ? value : value.map((item, index) => pruned(item, items, unknown, `${path}[${index}]`));
   }
   if (!isJsonObject(value)) return value;
-  // A schema without fields of its own, such as metadata's, leaves the checking to someone else.
+  // Other code validates objects whose schema defines no fields, such as metadata.
   if (schema.properties === undefined && schema.additionalProperties === undefined) {
     if (keepsUnknown(schema) || schema.type !== "object") return value;
   }
@@ -26,7 +26,7 @@ export function pruned(value: unknown, schema: Schema, unknown: string[], path =
   return Object.fromEntries(kept);
 }
 
-/** The value with the schema's defaults where a field is missing, or null where it may not be. */
+/** Fills in the schema's defaults for missing fields, and for null in non-nullable fields. */
 export function defaulted(value: unknown, schema: Schema): unknown {
   if (Array.isArray(value)) {
     const { items } = schema;

@@ -37,8 +37,8 @@ function checkPreconditions(resource: ServedResource, stored: StoredObject, meta
   }
 }
 
-/** What the writer may change through this door, on top of what stays as it was. */
-function throughTheDoor(
+/** Limits an update to what the endpoint may change: status only through /status, everything else only outside it. */
+function withinEndpoint(
   resource: ServedResource,
   before: ApiObject,
   given: JsonObject,
@@ -62,7 +62,7 @@ function generationOf(resource: ServedResource, before: ApiObject, after: JsonOb
   return { generation: (before.metadata.generation ?? 1) + (changed ? 1 : 0) };
 }
 
-/** Replaces an object; `owners` where an apply has already said who owns what. A write that changes nothing is none. */
+/** Replaces an object; `owners` is set when an apply has already computed the ownership. A no-op keeps the resourceVersion. */
 export function update(
   server: Server,
   resource: ServedResource,
@@ -75,7 +75,7 @@ export function update(
   const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
   const metadata = withNamespace(resource, jsonObjectOr(given.metadata), before.metadata.namespace);
   checkPreconditions(resource, stored, metadata);
-  const asked = throughTheDoor(resource, before, { ...given, metadata }, options);
+  const asked = withinEndpoint(resource, before, { ...given, metadata }, options);
   const shaped = validated(resource, resource.merged?.(asked, before) ?? asked, before);
 
   const entries = before.metadata.managedFields ?? [];

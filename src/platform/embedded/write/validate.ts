@@ -37,7 +37,7 @@ const expectedType = ({
       ? undefined
       : isType[type];
 
-/** RFC 3339, a real day and time: Go's own reader refuses 30 February, and so does Date. */
+/** RFC 3339. Like Go, the check below rejects dates such as 30 February. */
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
 function isDateTime(text: string): boolean {
@@ -155,7 +155,7 @@ const byType: Readonly<Record<string, Check>> = {
   object: ofFields,
 };
 
-/** Everything the schema finds wrong with a value, in the words of kube-apiserver. */
+/** Validates a value against its schema, with kube-apiserver's messages. */
 export function check(value: unknown, schema: Schema, path = ""): FieldProblem[] {
   if (value === null && schema.nullable === true) return [];
   const fits = expectedType(schema);
