@@ -77,10 +77,10 @@ describe("the operator through faults of a real control plane", () => {
       plane.apiserver.thaw();
       await sleep(3000);
     });
-    expect(operator.logged("no longer leading").length).toBe(1);
+    expect(operator.logged("lost leadership").length).toBe(1);
     await scene.converges();
     expect((await scene.verdict()).broken).toEqual([]);
-    expect(operator.logged("leading").length).toBe(2);
+    expect(operator.logged("became leader").length).toBe(2);
     expect(scene.witness.gaps).toBe(0);
   });
 

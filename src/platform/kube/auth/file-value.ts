@@ -3,29 +3,29 @@ import { JoulieError } from "../../../core/api/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 
-/** How long what a file said is believed: kubelet replaces a service account's token long before the old one ends. */
-const BELIEVED = milliseconds(60_000);
+/** How long to cache the content. The kubelet replaces a service account token long before it expires. */
+const CACHE_TIME = milliseconds(60_000);
 
-/** The text of a file that others replace while we run. */
+/** The cached text of a file that another process replaces, such as a service account token. */
 export class FileValue {
   readonly #file: string;
   readonly #clock: Clock;
   readonly #refusal: (message: string, cause: unknown) => Error;
   #text: string | undefined;
-  /** Undefined when what was read is no longer believed. */
+  /** Undefined when the cached text is invalidated. */
   #readAt: MonotonicInstant | undefined;
 
-  /** `refusal` makes the error of a file that was never readable. */
+  /** `refusal` creates the error when the file was never readable. */
   constructor(file: string, clock: Clock, refusal = noIdentity) {
     this.#file = file;
     this.#clock = clock;
     this.#refusal = refusal;
   }
 
-  /** Reads again at most once a minute. A file that cannot be read just now leaves the last text standing. */
+  /** Reads the file at most once a minute. Returns the last text while the file is unreadable. */
   get(): string {
     const now = this.#clock.monotonic();
-    const fresh = this.#readAt !== undefined && elapsed(this.#readAt, now) < BELIEVED;
+    const fresh = this.#readAt !== undefined && elapsed(this.#readAt, now) < CACHE_TIME;
     if (fresh && this.#text !== undefined) return this.#text;
     try {
       const text = readFileSync(this.#file, "utf8").trim();
@@ -38,7 +38,7 @@ export class FileValue {
     return this.#text;
   }
 
-  /** What was read is no longer believed. */
+  /** Invalidates the cached text. */
   forget(): void {
     this.#readAt = undefined;
   }

@@ -196,9 +196,9 @@ describe("an identity from a kubeconfig", () => {
 
   it.each<[string, unknown, RegExp]>([
     ["broken YAML", "a: [", /kubeconfig .*config: /],
-    ["an empty file", "", /no context is current/],
+    ["an empty file", "", /no current context/],
     ["a list", "- 1", /expected object/],
-    ["no current context", { ...config(), "current-context": "" }, /no context is current/],
+    ["no current context", { ...config(), "current-context": "" }, /no current context/],
     ["an unknown context", { ...config(), "current-context": "x" }, /no context "x"; it has "here"/],
     ["an unknown cluster", { ...config(), clusters: null }, /no cluster "c"; it has none/],
     ["an unknown user", { ...config(), users: [] }, /no user "u"; it has none/],

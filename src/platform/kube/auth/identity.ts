@@ -1,28 +1,28 @@
-/** Keys and certificates of a connection, in PEM. One object per state: another object means they changed. */
+/** Keys and certificates of a connection, in PEM. A new object means that they changed. */
 export interface TlsMaterial {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** The name the server's certificate must carry, where it is not the one in its address. */
+  /** The expected name in the server's certificate, if it differs from the address. */
   readonly serverName?: string;
-  /** The server's certificate is not checked: a person asked for that. */
+  /** Skips verification of the server's certificate, at the user's request. */
   readonly insecure?: boolean;
 }
 
-/** Which server we talk to and who we are there. */
+/** The API server and the credentials for it. */
 export interface Identity {
   readonly server: string;
-  /** The namespace we are at home in. */
+  /** The default namespace. */
   readonly namespace: string | undefined;
-  /** Asked for each request: tokens are replaced while we run. */
+  /** Called for each request, because tokens rotate. */
   headers(): Promise<Readonly<Record<string, string>>>;
-  /** Asked for each connection. */
+  /** Called for each connection. */
   tls(): Promise<TlsMaterial>;
-  /** The server did not accept us: next time the source is asked again, not memory. */
+  /** The server answered 401: the next call reads the credentials from their source again. */
   refused(): void;
 }
 
-/** How a user proves who it is. */
+/** The credentials of a user. */
 export interface Credentials {
   headers(): Promise<Readonly<Record<string, string>>>;
   certificates(): TlsMaterial;

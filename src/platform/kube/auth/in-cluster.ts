@@ -6,7 +6,7 @@ import { FileValue } from "./file-value.ts";
 import type { Identity, TlsMaterial } from "./identity.ts";
 import { cachedUntilChanged } from "./tls-material.ts";
 
-/** Where kubelet puts a pod's service account. */
+/** Where the kubelet mounts a pod's service account. */
 export const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 interface InCluster {
@@ -15,7 +15,7 @@ interface InCluster {
   readonly serviceAccount: string;
 }
 
-/** A pod's own identity. */
+/** The identity of a pod's service account. */
 export function inClusterIdentity({ clock, environment, serviceAccount }: InCluster): Identity {
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "443" } = environment;
   if (host === "" || !/^\d{1,5}$/.test(port)) {
@@ -28,7 +28,7 @@ export function inClusterIdentity({ clock, environment, serviceAccount }: InClus
   const authority = new FileValue(join(serviceAccount, "ca.crt"), clock);
   const namespaceFile = join(serviceAccount, "namespace");
   const material = cachedUntilChanged((): TlsMaterial => ({ ca: authority.get() }));
-  // A pod without a token or an authority is better told at its start than at its first call.
+  // Fails at startup, not at the first call, when the token or CA is missing.
   token.get();
   material();
   return {

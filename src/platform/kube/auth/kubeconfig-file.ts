@@ -25,7 +25,7 @@ const user = z.looseObject({
   "client-key-data": text,
   as: text,
   "as-uid": text,
-  /** Several values under one name, which this identity cannot carry: better refused than forgotten. */
+  /** These need repeated headers, which this client does not support, so it rejects them instead of ignoring them. */
   "as-groups": z.undefined("impersonating groups is not supported").optional(),
   "as-user-extra": z.undefined("impersonating with extra fields is not supported").optional(),
   exec: z.looseObject({ command: z.string() }).optional(),
@@ -54,7 +54,7 @@ const file = z.object({
   contexts: listOf("context", context),
 });
 
-/** A named part of a kubeconfig, and the file it stands in: paths in it are relative to that. */
+/** A named entry of a kubeconfig and its file. Paths in the entry are relative to the file. */
 export interface Entry<Value> {
   readonly name: string;
   readonly file: string;
@@ -68,10 +68,10 @@ export interface Kubeconfig {
   readonly contexts: ReadonlyMap<string, Entry<ContextEntry>>;
 }
 
-/** Merges the files as kubectl does: of two parts with one name the first counts, and files that do not exist are passed over unless none does. */
+/** Merges the files as kubectl does: the first entry of a name wins. Skips missing files, but at least one must exist. */
 export function readKubeconfig(files: readonly string[]): Kubeconfig {
   const there = files.filter((path) => existsSync(path));
-  if (there.length === 0) throw bad(files, "no such file; set KUBECONFIG or --kubeconfig to one that exists");
+  if (there.length === 0) throw bad(files, "no such file; set KUBECONFIG or --kubeconfig to an existing file");
   let currentContext: string | undefined;
   const clusters = new Map<string, Entry<ClusterEntry>>();
   const users = new Map<string, Entry<UserEntry>>();
@@ -113,10 +113,10 @@ function textOf(path: string): string {
   }
 }
 
-/** Neither the parser's message nor its error goes on: both quote the lines in question, and those may hold a token. */
+/** Drops the parser's error and message: both quote lines of the file, which may contain a token. */
 function parsed(path: string, content: string): unknown {
   try {
-    // Its warnings would print lines of the file.
+    // The parser's warnings would print lines of the file.
     return parse(content, { logLevel: "error" });
   } catch (error) {
     const where = error instanceof YAMLParseError ? `: ${error.code} in line ${error.linePos?.[0].line}` : "";

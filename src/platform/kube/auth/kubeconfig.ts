@@ -15,13 +15,13 @@ interface KubeconfigOptions {
   readonly allowInsecureToken?: boolean | undefined;
 }
 
-/** An identity from kubeconfig files: plain ones are read here; users with a plugin go through @kubernetes/client-node. */
+/** An identity from kubeconfig files. Users with a credential plugin go through @kubernetes/client-node. */
 export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Identity> {
   const { clock, files, context, allowInsecureToken = false } = options;
   const config = readKubeconfig(files);
   const named = context ?? config.currentContext;
   if (named === undefined) {
-    throw refusal(files, `no context is current; choose one with \`kubectl config use-context\``);
+    throw refusal(files, `no current context is set; choose one with \`kubectl config use-context\``);
   }
   const chosen = found(files, "context", named, config.contexts);
   const cluster = found(files, "cluster", chosen.value.cluster, config.clusters);
@@ -40,7 +40,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
     if (inClear && !allowInsecureToken && own["authorization"] !== undefined) throw unencrypted(cluster);
     return own;
   };
-  // A plugin may open a browser: it is asked when it is needed.
+  // Calls a plugin only when needed, because it may open a browser.
   if (isPlain(user.value)) await headers();
   const material = cachedUntilChanged((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
   return {
@@ -48,7 +48,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
     namespace: chosen.value.namespace,
     headers: async () => ({ ...(await headers()), ...impersonation(user.value) }),
     tls: async () => {
-      // A plugin may hand out a certificate; it is asked before the connection that needs it.
+      // A plugin may return a client certificate, so call it before connecting.
       await credentials.headers();
       return material();
     },
@@ -58,7 +58,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
 
 const isInClear = ({ protocol, hostname }: URL): boolean => protocol === "http:" && !isLoopbackHost(hostname);
 
-/** Not `…_TOKEN=true`: the log takes what follows for the token, and hides it. */
+/** The text avoids `…_TOKEN=true`: the log's redaction would hide the value as a token. */
 const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
   refusal(
     [file],
@@ -71,7 +71,7 @@ function plainCredentials({ value: user, file }: Entry<UserEntry>, clock: Clock)
   const tokenFile = user.tokenFile === undefined ? undefined : new FileValue(beside(file, user.tokenFile), clock);
   tokenFile?.get();
   const authorization = () => {
-    // kubectl's order: a token file wins over a token, a token over a password.
+    // Precedence as in kubectl: token file, token, password.
     const token = tokenFile?.get() ?? user.token;
     if (token !== undefined && token !== "") return `Bearer ${token}`;
     if (user.username === undefined || user.username === "") return undefined;
@@ -115,7 +115,7 @@ function certificatesOf(cluster: Entry<ClusterEntry>, user: Entry<UserEntry>, cl
 
 type Pem = "certificate-authority" | "client-certificate" | "client-key";
 
-/** `…-data` holds the file itself in base64 and wins over the path. */
+/** `…-data` holds the content in base64 and takes precedence over the path. */
 function pemOf(
   { value, file }: Entry<Readonly<Record<string, unknown>>>,
   field: Pem,
@@ -134,11 +134,11 @@ function pemOf(
 
 function serverOf({ name, file, value }: Entry<ClusterEntry>): string {
   if (value["proxy-url"] !== undefined && value["proxy-url"] !== "") {
-    throw refusal([file], `cluster "${name}" asks for a proxy (proxy-url), which Joulie does not use`);
+    throw refusal([file], `cluster "${name}" sets proxy-url, which Joulie does not support`);
   }
   const url = URL.parse(value.server);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw refusal([file], `the server of cluster "${name}" is no http or https address: ${value.server}`);
+    throw refusal([file], `the server of cluster "${name}" is not an http or https address: ${value.server}`);
   }
   return value.server;
 }

@@ -9,19 +9,19 @@ import type { kubeconfigIdentity } from "./kubeconfig.ts";
 
 export interface IdentityOptions {
   readonly clock: Clock;
-  /** Files as in KUBECONFIG, separated by colons. */
+  /** Kubeconfig files as in KUBECONFIG, separated by colons. */
   readonly kubeconfig?: string | undefined;
-  /** Which context of them; their current one unless told. */
+  /** The context; default: the current context. */
   readonly context?: string | undefined;
-  /** KUBE_ALLOW_INSECURE_TOKEN: a kubeconfig's token or password may go unencrypted over http://. */
+  /** KUBE_ALLOW_INSECURE_TOKEN: allows sending a kubeconfig's token or password over http://. */
   readonly allowInsecureToken?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where a pod finds its service account, and a person's home. Only tests say otherwise. */
+  /** The service account folder and the home folder; only tests set them. */
   readonly serviceAccount?: string;
   readonly home?: string;
 }
 
-/** The kubeconfig given, or the pod's own service account, or outside a cluster the person's own kubeconfig. */
+/** Loads the given kubeconfig, else the pod's service account, else the kubeconfig in the home folder. */
 export async function loadIdentity(options: IdentityOptions): Promise<Identity> {
   const { clock, environment, context, allowInsecureToken, serviceAccount = SERVICE_ACCOUNT } = options;
   const files = (options.kubeconfig ?? "").split(delimiter).filter((file) => file !== "");
@@ -39,6 +39,6 @@ export async function loadIdentity(options: IdentityOptions): Promise<Identity> 
   );
 }
 
-/** A pod has no kubeconfig: the reader and its YAML parser are loaded for those who do. */
+/** Loads the kubeconfig reader and its YAML parser only when needed; pods do not use them. */
 const fromFiles: typeof kubeconfigIdentity = async (options) =>
   (await import("./kubeconfig.ts")).kubeconfigIdentity(options);

@@ -7,7 +7,7 @@ import { withDeadline } from "../client/with-deadline.ts";
 import type { Credentials, TlsMaterial } from "./identity.ts";
 import type { ClusterEntry, Entry, UserEntry } from "./kubeconfig-file.ts";
 
-/** A person may have to type something; but who never answers is asked again. */
+/** A plugin may wait for user input; after this time the call fails and the next one starts the plugin again. */
 const LONGEST_ASK = milliseconds(60_000);
 
 interface Answer {
@@ -16,8 +16,8 @@ interface Answer {
 }
 
 /**
- * Users with an `exec` plugin or an OIDC provider, through @kubernetes/client-node, which keeps what the plugin said until
- * that ends. It is large, so it is loaded only for them.
+ * Credentials of users with an `exec` plugin or an OIDC provider, through @kubernetes/client-node, which caches them until
+ * they expire. The library is large, so it is loaded only for such users.
  */
 export async function pluginCredentials(
   cluster: Entry<ClusterEntry>,
@@ -37,7 +37,7 @@ export async function pluginCredentials(
     );
     const provider = providerOf(config);
     const issuer = URL.parse(String(provider?.["idp-issuer-url"]));
-    // As it is when read from a file, text, the library's own OIDC client refuses it.
+    // The library's OIDC client rejects the issuer URL as a string, which is how it appears in the file.
     if (provider !== undefined && issuer !== null) provider["idp-issuer-url"] = issuer;
     return config;
   };
@@ -47,11 +47,11 @@ export async function pluginCredentials(
   const ask = async (asked: Config): Promise<Answer> => {
     const options: { headers: Record<string, string>; cert?: unknown; key?: unknown } = { headers: {} };
     try {
-      // The node's options type allows more than a plugin ever sets.
+      // Node's options type allows more than a plugin sets.
       const work = asked.applyToHTTPSOptions(options as Parameters<typeof asked.applyToHTTPSOptions>[0]);
       await withDeadline(LONGEST_ASK, clock, "answer", work);
     } catch (cause) {
-      // Not "no credentials: …": the log takes the word behind that for one of them, and hides it.
+      // Avoids "credentials: …": the log's redaction would hide the next word.
       throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${pluginOf(user)} failed: ${said(cause)}`, { cause });
     }
     const { headers, cert, key } = options;
@@ -63,14 +63,14 @@ export async function pluginCredentials(
       },
     };
   };
-  /** The same user without what was remembered of it: of a provider that is all but the tokens, which may have been renewed. */
+  /** A copy of the user without cached state. For an OIDC provider it keeps the tokens, which may have been renewed. */
   const afresh = (old: Config): Config => {
     const fresh = new KubeConfig();
     fresh.loadFromOptions(old);
     return fresh;
   };
   return {
-    // Who asks while an answer is on its way gets that one: a plugin may open a browser, or use up a token.
+    // Concurrent callers share one plugin call: a plugin may open a browser or consume a refresh token.
     headers: async () => {
       const asked = config;
       const answer = (pending ??= ask(asked));
@@ -79,7 +79,7 @@ export async function pluginCredentials(
       } finally {
         if (pending === answer) {
           pending = undefined;
-          // The provider dates a renewed token wrongly, and would renew it for each call; afresh it reads the token's own date.
+          // The provider sets a wrong expiry on a renewed token and would renew it on each call. A fresh copy reads the token's own expiry.
           if (user.value.exec === undefined && config === asked) config = afresh(asked);
         }
       }
@@ -90,7 +90,7 @@ export async function pluginCredentials(
       config = afresh(config);
       pending = undefined;
       const provider = providerOf(config);
-      // One without a date is renewed before it is used.
+      // The provider renews a token without an expiry before using it.
       if (provider?.["refresh-token"] !== undefined) provider["id-token"] = "refused";
     },
   };
@@ -99,7 +99,7 @@ export async function pluginCredentials(
 const providerOf = (config: Config): Record<string, unknown> | undefined =>
   config.getCurrentUser()?.authProvider?.config as Record<string, unknown> | undefined;
 
-/** A command with a path is meant relative to the file it stands in; a bare name is looked up in PATH. */
+/** A command with a path is relative to its kubeconfig file; a bare name is looked up in PATH. */
 function withCommandBeside({ value, file }: Entry<UserEntry>): UserEntry {
   const { exec } = value;
   if (exec === undefined || !exec.command.includes("/") || isAbsolute(exec.command)) return value;

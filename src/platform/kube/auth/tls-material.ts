@@ -1,6 +1,6 @@
 import type { TlsMaterial } from "./identity.ts";
 
-/** Gives the same object as long as nothing in it changed: connections are told apart by it. */
+/** Returns the same object until its content changes; the transport compares it by identity. */
 export function cachedUntilChanged(current: () => TlsMaterial): () => TlsMaterial {
   let last: { material: TlsMaterial; text: string } | undefined;
   return () => {

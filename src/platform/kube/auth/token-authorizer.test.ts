@@ -139,7 +139,7 @@ describe("TokenAuthorizer", () => {
     const tokens = api.authorizer();
     api.status = 403;
     for (let at = 0; at < 5; at++) expect(await tokens.check("good", "/debug/plan")).toBe("unavailable");
-    expect(api.log.match(/bearer tokens cannot be checked/g)).toHaveLength(1);
+    expect(api.log.match(/cannot review bearer tokens/g)).toHaveLength(1);
     expect(api.log).toContain('"reason":"forbidden"');
     expect(api.log).not.toContain("good");
     api.status = 201;

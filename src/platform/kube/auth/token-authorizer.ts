@@ -11,20 +11,20 @@ import type { Transport } from "../client/transport.ts";
 
 export interface TokenAuthorizerOptions {
   readonly transport: Transport;
-  /** Real time: clients do not wait for virtual one. */
+  /** The system clock, even when the program runs on virtual time. */
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
   readonly userAgent: string;
 }
 
-/** The rules of RBAC that it needs; they let a program ask about others, and do nothing in their name. */
+/** The RBAC rules that it needs: they allow reviewing tokens and access, not impersonation. */
 export const tokenReviewRules = [
   { apiGroups: [resources.tokenReviews.group], resources: ["tokenreviews"], verbs: ["create"] },
   { apiGroups: [resources.subjectAccessReviews.group], resources: ["subjectaccessreviews"], verbs: ["create"] },
 ] as const;
 
-/** `unavailable`: nobody could tell; the API server is away, too much is asked at once, or this program may not review tokens. */
+/** `unavailable`: the API server is unreachable, the rate limit is exceeded, or RBAC forbids token reviews. */
 export type TokenVerdict = "allowed" | "forbidden" | "unauthenticated" | "unavailable";
 
 interface Remembered {
@@ -32,20 +32,20 @@ interface Remembered {
   readonly at: MonotonicInstant;
 }
 
-/** A token that was taken back, or lost its role, opens pages for so long still. */
+/** How long a revoked token or a removed role still grants access. */
 const REMEMBERED = milliseconds(60_000);
-/** Somebody who just got a role does not wait long. */
+/** Shorter, so that a new role takes effect soon. */
 const REFUSAL_REMEMBERED = milliseconds(10_000);
 const MOST_REMEMBERED = 256;
-/** Clients without a token worth anything must not become a load for the API server, nor hold up the program's own calls. */
+/** Limits reviews, so that clients with invalid tokens neither load the API server nor delay the program's own calls. */
 const LIMIT = { perSecond: 10, burst: 20, queue: 8 };
 const MOST_AT_ONCE = 4;
 const CALL = { timeout: milliseconds(5000), retries: 0 } as const;
 const TOKEN = /^[\w.~+/-]{1,8192}=*$/;
 
 /**
- * Whether the bearer of a token may read a path, by the cluster's own word: TokenReview says who it is, SubjectAccessReview
- * whether RBAC lets that user `get` the path (a nonResourceURL). Tokens are kept as hashes and never logged.
+ * Decides whether the bearer of a token may read a path: TokenReview authenticates the token, and SubjectAccessReview checks
+ * that RBAC allows the user to `get` the path (a nonResourceURL). Tokens are cached as hashes and never logged.
  */
 export class TokenAuthorizer {
   readonly #client: KubeClient;
@@ -83,10 +83,9 @@ export class TokenAuthorizer {
       this.#failing = undefined;
       return verdict;
     } catch (error) {
-      // Not the error itself: some API servers quote what they were sent.
+      // Does not log the error itself: some API servers quote the request body.
       const reason = isApiError(error) ? error.kind : "unexpected";
-      if (this.#failing !== reason)
-        this.#log.warn({ reason }, "bearer tokens cannot be checked: debug pages stay closed");
+      if (this.#failing !== reason) this.#log.warn({ reason }, "cannot review bearer tokens; debug pages stay closed");
       this.#failing = reason;
       return "unavailable";
     }

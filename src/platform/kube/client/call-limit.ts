@@ -4,11 +4,11 @@ import { ApiError } from "./errors.ts";
 
 export interface CallLimitOptions {
   readonly clock: Clock;
-  /** Calls per second in the long run. */
+  /** Sustained calls per second. */
   readonly perSecond: number;
-  /** Calls that may go at once after a quiet time. */
+  /** Maximum burst after an idle period. */
   readonly burst: number;
-  /** Calls that may wait; the next one is refused at once instead of piling up. */
+  /** Maximum number of waiting calls; further calls are rejected immediately. */
   readonly queue: number;
 }
 
@@ -16,7 +16,7 @@ interface Waiter {
   readonly go: () => void;
 }
 
-/** A token bucket: keeps one program polite towards an API server that it shares with a whole cluster. First come, first served. */
+/** A FIFO token bucket that limits this program's load on the shared API server. */
 export class CallLimit {
   readonly #options: CallLimitOptions;
   readonly #waiters = new Set<Waiter>();
@@ -40,12 +40,12 @@ export class CallLimit {
     return this.#waiters.size;
   }
 
-  /** Undefined when the call may go at once, which is the usual case and costs no turn of the event loop. */
+  /** Returns undefined when the call may proceed immediately, which avoids an event-loop turn in the common case. */
   take(signal?: AbortSignal, longest?: Milliseconds): Promise<void> | undefined {
     return this.tryTake() ? undefined : this.#wait(signal, longest);
   }
 
-  /** For what is dropped rather than waited for. */
+  /** Takes a token without waiting. */
   tryTake(): boolean {
     this.#count();
     if (this.#waiters.size > 0 || this.#tokens < 1) return false;
@@ -56,7 +56,7 @@ export class CallLimit {
   async #wait(signal: AbortSignal | undefined, longest: Milliseconds | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (this.#waiters.size >= this.#options.queue) {
-      throw busy(`${this.#waiters.size} calls already wait for the client's own limit`);
+      throw busy(`${this.#waiters.size} calls are already waiting for the client's rate limit`);
     }
     let stop: (() => void) | undefined;
     let deadline: Timer | undefined;
@@ -69,7 +69,7 @@ export class CallLimit {
         };
         stop = () => leave(signal?.reason);
         if (longest !== undefined) {
-          const late = () => leave(busy(`not its turn within ${longest} ms at the client's own limit`));
+          const late = () => leave(busy(`no slot in the client's rate limit within ${longest} ms`));
           deadline = this.#options.clock.after(longest, late);
         }
         signal?.addEventListener("abort", stop, { once: true });
@@ -95,7 +95,7 @@ export class CallLimit {
 
   #admit(): void {
     for (const waiter of this.#waiters) {
-      // Rounding must not cost a timer: a token that is all but whole is whole.
+      // Tolerates rounding errors, to avoid another timer.
       if (this.#tokens < 1 - 1e-9) break;
       this.#tokens--;
       this.#waiters.delete(waiter);

@@ -7,19 +7,19 @@ import { ApiError, describeCall, errorFromNetwork, errorFromResponse } from "./e
 import { type Backoff, mayRepeat, waitAfterError } from "./retry.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
-/** What any call may be told. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call with the signal's own reason. */
+  /** Aborts the call with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** The longest one attempt may wait for its turn, and the longest it may then take to the last byte. */
+  /** Limits both the wait in the client's queue and each attempt up to its last byte. */
   readonly timeout?: Milliseconds;
-  /** How often a failed call is repeated where that is safe. */
+  /** Maximum number of retries of a call that is safe to repeat. */
   readonly retries?: number;
-  /** Goes past the client's own limit: for a lease, whose renewal must not stand in a queue. */
+  /** Bypasses the client's rate limit, for lease renewals. */
   readonly urgent?: boolean;
-  /** Called right before each attempt is sent, after any wait: what it throws ends the call with nothing sent. */
+  /** Called right before each attempt, after any wait. If it throws, the call fails and sends nothing. */
   readonly beforeSending?: () => void;
-  /** Leaves `metadata.managedFields` empty in what comes back, which is cheaper by what they are of it: often half. */
+  /** Strips `metadata.managedFields` from the response before parsing; they are often half of it. */
   readonly lean?: boolean;
 }
 
@@ -37,10 +37,10 @@ export interface CallerOptions {
 type Outgoing = Omit<ApiRequest, "signal" | "longLived">;
 
 const BACKOFF: Backoff = { first: milliseconds(200), longest: milliseconds(10_000) };
-/** Sent away for longer than this, a call fails: its caller knows better what to do with the time. */
+/** If Retry-After exceeds this, the call fails instead of waiting. */
 const LONGEST_RETRY_AFTER = milliseconds(30_000);
 
-/** Carries calls over: limits them, times them, repeats them where that is safe, and turns failures into `ApiError`. */
+/** Sends calls with rate limit, timeout and safe retries, and converts failures to `ApiError`. */
 export class Caller {
   readonly #options: CallerOptions;
 
@@ -48,7 +48,7 @@ export class Caller {
     this.#options = options;
   }
 
-  /** The body of a successful answer as JSON. `idempotent`: doing it twice is the same as doing it once. */
+  /** Returns the JSON body of a successful response. Only `idempotent` calls are retried after an unknown outcome. */
   async call(request: Outgoing, idempotent: boolean, options: CallOptions = {}): Promise<unknown> {
     const { clock, random } = this.#options;
     const retries = options.retries ?? this.#options.retries;
@@ -64,7 +64,7 @@ export class Caller {
     }
   }
 
-  /** Opens an answer without end: the time limit covers only its beginning; after that `signal` ends it. */
+  /** Opens a streaming response. The timeout covers only its start; then `signal` ends it. */
   async open(request: Outgoing, signal: AbortSignal, options: Omit<CallOptions, "signal"> = {}): Promise<ApiResponse> {
     await this.#turn(options, signal);
     signal.throwIfAborted();
@@ -122,7 +122,7 @@ export class Caller {
       late = true;
       abort.abort(new Error(`no answer within ${timeout} ms`));
     });
-    // Nor may anything below that does not look at the signal, such as a credential plugin, outlast it.
+    // Also bounds code that ignores the signal, such as a credential plugin.
     const ended = Promise.withResolvers<never>();
     const end = () => ended.reject(abort.signal.reason);
     abort.signal.addEventListener("abort", end, { once: true });
@@ -131,7 +131,7 @@ export class Caller {
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
       if (late)
-        throw new ApiError("timeout", `${describeCall(request)}: no answer within ${timeout} ms`, { cause: error });
+        throw new ApiError("timeout", `${describeCall(request)}: no response within ${timeout} ms`, { cause: error });
       if (error instanceof ApiError) throw named(request, error);
       throw errorFromNetwork(request, error);
     } finally {
@@ -146,24 +146,26 @@ export class Caller {
   }
 
   async #refusal(request: Outgoing, response: ApiResponse): Promise<ApiError> {
-    // What cannot be read is explained no further: the status alone already says what to do.
+    // Without a readable body the error carries the status only.
     const text = await textOfBody(response.body, 2 ** 20).catch(() => "");
     return errorFromResponse(request, response, text, this.#options.clock.now());
   }
 }
 
-/** A credential may have been replaced just now; the transport asks for a fresh one after a 401. */
+/** Retries once after a 401: the credential may have rotated, and the transport reloads it. */
 const refusedOnce = (error: unknown): error is ApiError => error instanceof ApiError && error.kind === "unauthorized";
 
 function parse(request: Outgoing, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ApiError("garbled", `${describeCall(request)}: the answer is not JSON: ${text.slice(0, 80)}`, { cause });
+    throw new ApiError("garbled", `${describeCall(request)}: the response is not JSON: ${text.slice(0, 80)}`, {
+      cause,
+    });
   }
 }
 
-/** Readers of bodies do not know whose body it is. */
+/** Adds the call's name to errors of the body readers. */
 function named(request: Outgoing, error: ApiError): ApiError {
   if (error.status !== undefined) return error;
   return new ApiError(error.kind, `${describeCall(request)}: ${error.message}`, {

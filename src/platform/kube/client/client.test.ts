@@ -262,7 +262,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     await clock.advanceAsync(ms(5000));
     await expect(call).rejects.toMatchObject({
       kind: "timeout",
-      message: "GET /api/v1/nodes: no answer within 5000 ms",
+      message: "GET /api/v1/nodes: no response within 5000 ms",
     });
     const watch = client.watch(resources.nodes, { resourceVersion: "1" }, { signal: new AbortController().signal });
     await expect(outcome(clock, watch)).rejects.toMatchObject({ kind: "timeout" });

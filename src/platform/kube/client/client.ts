@@ -25,20 +25,20 @@ export interface KubeClientOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Whose fields are written, where a call does not say. */
+  /** The default field manager of writes. */
   readonly fieldManager: string;
   readonly userAgent?: string;
   readonly timeout?: Milliseconds;
   readonly retries?: number;
-  /** Calls per second in the long run, at once, and waiting. */
+  /** Rate limit: sustained calls per second, burst, and queue length. */
   readonly limit?: { readonly perSecond: number; readonly burst: number; readonly queue: number };
-  /** Bytes of an answer that are held at most. */
+  /** Maximum size of a response body in bytes. */
   readonly longestBody?: number;
 }
 
 /**
- * The verbs of a Kubernetes API, one method each. Every call has a time limit and passes the client's own limit; what may
- * be repeated safely is repeated. Results are what the server sent: their type parameter is the caller's claim, and
+ * A Kubernetes API client, one method per verb. Every call has a timeout and passes the client's rate limit; safe calls are
+ * retried. Results are not validated: the type parameter is the caller's assumption, and
  * objects of our own kinds go through `read` of core/api.
  */
 export class KubeClient {
@@ -64,7 +64,7 @@ export class KubeClient {
     return this.#object<Item>({ method: "GET", path: pathOf(resource, at) }, true, options);
   }
 
-  /** One page. */
+  /** Lists one page. */
   async list<Item extends KubeObject>(
     resource: Resource,
     query: ListQuery = {},
@@ -74,14 +74,14 @@ export class KubeClient {
     const path = collection(resource, query, {
       limit: limit?.toString(),
       continue: next,
-      // A token already names its moment; both together are refused.
+      // A continue token implies a resourceVersion; the server rejects both together.
       resourceVersion: next === undefined ? resourceVersion : undefined,
     });
     const request = { method: "GET", path } as const;
     return pageOf<Item>(request, await this.#caller.call(request, true, options));
   }
 
-  /** All pages of one moment. */
+  /** Lists all pages at one resourceVersion. */
   async listAll<Item extends KubeObject>(
     resource: Resource,
     selection: Selection = {},
@@ -102,8 +102,8 @@ export class KubeClient {
   }
 
   /**
-   * Changes after a moment, as many at a time as have arrived. Resolves once the server has opened the watch. The events
-   * end when the server closes it, and throw when it reports an error, breaks off or sends what is no event.
+   * Watches changes after a resourceVersion, in batches as they arrive. Resolves when the server has opened the watch. The
+   * iteration ends when the server closes the watch, and throws on an ERROR event, a lost connection or invalid data.
    */
   async watch<Item extends KubeObject>(
     resource: Resource,
@@ -135,7 +135,7 @@ export class KubeClient {
     });
   }
 
-  /** Server-side apply: says which fields we want and owns them. `force` takes them from whoever else owned them. */
+  /** Server-side apply. `force` takes over fields that other managers own. */
   async apply<Item extends KubeObject>(
     resource: Resource,
     at: ObjectName,
@@ -150,7 +150,7 @@ export class KubeClient {
     });
   }
 
-  /** RFC 7396: what is named is set, null removes. With `metadata.resourceVersion` in it, only on that version. */
+  /** RFC 7396 merge patch. With `metadata.resourceVersion` it applies only to that version. */
   async mergePatch<Item extends KubeObject>(
     resource: Resource,
     at: ObjectName,
@@ -160,7 +160,7 @@ export class KubeClient {
     return this.#write<Item>("PATCH", resource, at, options, {
       type: "application/merge-patch+json",
       body: patch,
-      // On one version only: after a lost answer the repetition would meet a conflict with our own success.
+      // With a resourceVersion, a retry after a lost response would conflict with the first attempt's success.
       idempotent: !(isRecord(patch.metadata) && patch.metadata.resourceVersion !== undefined),
     });
   }
@@ -174,12 +174,12 @@ export class KubeClient {
     return this.#write<Item>("PATCH", resource, at, options, {
       type: "application/json-patch+json",
       body: operations,
-      // Adding to a list twice is not adding once.
+      // Adding to a list is not idempotent.
       idempotent: false,
     });
   }
 
-  /** Assigns a pod to a node, as a scheduler does. */
+  /** Binds a pod to a node. */
   async bind(pod: ObjectName & { readonly uid?: string }, node: string, options?: CallOptions): Promise<void> {
     const binding = {
       apiVersion: "v1",
@@ -195,11 +195,11 @@ export class KubeClient {
     const { preconditions } = options;
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...(preconditions && { preconditions }) };
     const request = { ...post(pathOf(resource, at), body), method: "DELETE" } as const;
-    // By name alone, a repeated delete could hit what was created in between.
+    // Without a uid, a repeated delete could delete a recreated object.
     await this.#caller.call(request, preconditions?.uid !== undefined, options);
   }
 
-  /** Reads any path, for example of `metrics.k8s.io`. */
+  /** Reads any path, for example under `metrics.k8s.io`. */
   async raw(path: string, options?: CallOptions): Promise<unknown> {
     return this.#caller.call({ method: "GET", path }, true, options);
   }
@@ -232,7 +232,7 @@ export class KubeClient {
   ): Promise<Item> {
     const value = await this.#caller.call(request, idempotent, options);
     if (!isRecord(value) || !isRecord(value.metadata))
-      throw new ApiError("garbled", `${describeCall(request)}: no object came back`);
+      throw new ApiError("garbled", `${describeCall(request)}: the response is not an object`);
     return value as unknown as Item;
   }
 }

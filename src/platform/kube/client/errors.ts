@@ -3,8 +3,8 @@ import { isRecord } from "./object.ts";
 import type { ApiRequest, ApiResponse } from "./transport.ts";
 
 /**
- * Why a call gave no result, as far as a caller may want to act on it. The last four come from this side of the wire:
- * no answer in time, no connection, an answer that is no Kubernetes, and too many calls of our own.
+ * Why a call failed, as far as callers need to distinguish. The client itself creates the last four:
+ * timeout, no connection, a response that is not from a Kubernetes API, and the client's own rate limit.
  */
 export type ApiErrorKind =
   | "badRequest"
@@ -39,18 +39,18 @@ const kindOfStatus: Readonly<Record<number, ApiErrorKind>> = {
 };
 
 interface ApiErrorFacts {
-  /** The HTTP status, or the code of the Status a watch ended with. */
+  /** The HTTP status, or the code of a watch's ERROR event. */
   readonly status?: number;
-  /** The server's word for it, such as `Expired` or `AlreadyExists`. */
+  /** The reason in the server's Status, such as `Expired` or `AlreadyExists`. */
   readonly reason?: string;
-  /** How long the server asked us to wait. */
+  /** The server's Retry-After. */
   readonly retryAfter?: Milliseconds;
-  /** The server surely did nothing: repeating the call cannot do it twice. */
+  /** The server did not execute the call, so a retry is safe. */
   readonly notDone?: boolean;
   readonly cause?: unknown;
 }
 
-/** A call that failed: `message` names the call and carries what the server said. */
+/** A failed call. `message` names the call and quotes the server. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly kind: ApiErrorKind;
@@ -74,10 +74,10 @@ export function isApiError(error: unknown, ...kinds: readonly ApiErrorKind[]): e
 }
 
 type Call = Pick<ApiRequest, "method" | "path">;
-/** A call as a person reads it: without selectors and page tokens, which can be long. */
+/** Method and path of a call, without the query, which can be long. */
 export const describeCall = ({ method, path }: Call): string => `${method} ${path.split("?", 1)[0] ?? path}`;
 
-/** Of an answer that is no success. `text` is its body: a Status where the API server itself answered. */
+/** The error of an unsuccessful response. `text` is its body: a Status when it comes from the API server. */
 export function errorFromResponse(
   call: Call,
   answer: Pick<ApiResponse, "status" | "headers">,
@@ -94,13 +94,13 @@ export function errorFromResponse(
       status: answer.status,
       reason: status?.reason,
       retryAfter: asked,
-      // Refused at the door, before anything was done.
+      // The server rejects these before executing the call.
       notDone: answer.status === 429 || answer.status === 401,
     }),
   );
 }
 
-/** Of the Status object in an ERROR event of a watch. */
+/** The error of the Status in a watch's ERROR event. */
 export function errorFromStatus(call: Call, object: unknown): ApiError {
   const status = statusOf(object);
   const code = status?.code ?? 500;
@@ -111,13 +111,13 @@ export function errorFromStatus(call: Call, object: unknown): ApiError {
   );
 }
 
-/** Of a transport that got no answer. */
+/** The error of a transport that got no response. */
 export function errorFromNetwork(call: Call, cause: unknown): ApiError {
   const said = cause instanceof Error ? cause.message || cause.name : String(cause);
   return new ApiError("network", `${describeCall(call)}: no answer: ${said}`, { cause, notDone: neverSent(cause) });
 }
 
-/** Codes that Node and undici use before a connection exists, so that no byte of the request was sent. */
+/** Error codes of Node and undici that mean no byte of the request was sent. */
 const NO_CONNECTION = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -166,7 +166,7 @@ function statusOf(value: unknown): ServerStatus | undefined {
   };
 }
 
-/** `Retry-After` comes as seconds or as a date; anything else says nothing. */
+/** Parses `Retry-After` as seconds or as a date; ignores anything else. */
 export function retryAfterOf(header: string | undefined, now: Instant): Milliseconds | undefined {
   const text = header?.trim() ?? "";
   if (text === "") return undefined;
@@ -175,7 +175,7 @@ export function retryAfterOf(header: string | undefined, now: Instant): Millisec
   return Number.isNaN(date) ? undefined : milliseconds(Math.max(0, date - now));
 }
 
-/** Drops what is undefined: the optional fields of an error are there or not. */
+/** Drops undefined fields. */
 function facts(given: { [Fact in keyof ApiErrorFacts]: ApiErrorFacts[Fact] | undefined }): ApiErrorFacts {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -8,24 +8,24 @@ import { withDeadline } from "./with-deadline.ts";
 
 export interface HttpTransportOptions {
   readonly identity: Identity;
-  /** Connections for calls. Beyond it calls wait for one another. */
+  /** Maximum connections for calls. Further calls wait. */
   readonly connections?: number;
   /** Connections for watches: one each. */
   readonly watchConnections?: number;
-  /** The longest the identity's certificates, and after them a connection, may take. */
+  /** Timeout for loading the certificates, and again for connecting. */
   readonly connectTimeout?: Milliseconds;
   readonly clock?: Clock;
 }
 
-/** Before the server's own idle limit ends them: kube-apiserver keeps idle connections for three minutes. */
+/** Shorter than kube-apiserver's idle timeout of three minutes. */
 const KEEP_ALIVE = 60_000;
-/** Finds a dead peer below a quiet watch even while the program itself has nothing to ask. */
+/** Detects a dead peer during a quiet watch. */
 const TCP_KEEP_ALIVE = 15_000;
 
 /**
- * Calls over HTTP/1.1 connections that are kept. Watches have a pool of their own: each holds a connection for minutes,
- * and in one pool a few of them would leave none for the calls. Answers have no time limit here, since a quiet watch is
- * healthy; the client times its calls. HTTP/2 would put all watches behind one window and one dead connection.
+ * Sends calls over pooled HTTP/1.1 connections. Watches have their own pool: each holds a connection for minutes,
+ * and in a shared pool they could starve the calls. Responses have no timeout here, since a quiet watch is
+ * healthy; the client sets timeouts. HTTP/2 would put all watches on one connection with one flow-control window.
  */
 export class HttpTransport implements Transport {
   readonly #identity: Identity;
@@ -38,7 +38,7 @@ export class HttpTransport implements Transport {
     const { connectTimeout = milliseconds(10_000) } = options;
     this.#identity = identity;
     const server = new URL(identity.server);
-    // Some servers stand behind a path, such as Rancher's.
+    // Some API servers have a path prefix, such as Rancher's.
     this.#prefix = server.pathname.replace(/\/+$/, "");
     const shared: PoolOptions = {
       connect: currentConnector(identity, connectTimeout, clock),
@@ -67,13 +67,13 @@ export class HttpTransport implements Transport {
     return { status: answer.statusCode, headers: single(answer.headers), body: answer.body };
   }
 
-  /** Ends everything that is under way. */
+  /** Aborts all requests in flight. */
   async close(): Promise<void> {
     await Promise.all([this.#calls.destroy(), this.#watches.destroy()]);
   }
 }
 
-/** Each new connection uses the certificates of its time: those in files are renewed while we run. */
+/** Each new connection uses the current certificates, because certificate files rotate. */
 function currentConnector(identity: Identity, connectTimeout: Milliseconds, clock: Clock): buildConnector.connector {
   let built: { material: TlsMaterial; connect: buildConnector.connector } | undefined;
   const connectorFor = (material: TlsMaterial): buildConnector.connector => {
@@ -92,13 +92,13 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds, cloc
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
     let material: TlsMaterial;
     try {
-      // One that hangs would keep the connection's place in the pool for good.
+      // A hanging credential source would block the pool slot forever.
       material = await withDeadline(connectTimeout, clock, "certificates", identity.tls());
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
       return;
     }
-    // A name a person gave for the certificate wins over the one undici takes from the Host header.
+    // tls-server-name takes precedence over the name that undici takes from the Host header.
     connectorFor(material)(withServerName(options, material), callback);
   };
   return (options, callback) => void connect(options, callback);

@@ -1,4 +1,4 @@
-/** What every object of a Kubernetes API has. */
+/** Metadata of every Kubernetes object. */
 export interface KubeMetadata {
   readonly name: string;
   readonly namespace?: string;
@@ -9,20 +9,20 @@ export interface KubeMetadata {
   readonly [field: string]: unknown;
 }
 
-/** An object as the server sends it: of what is below `metadata`, only its kind's reader knows more. */
+/** An object from the server. Only the reader of its kind validates the fields besides `metadata`. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: KubeMetadata;
 }
 
-/** Which object: cluster-scoped ones have no namespace. */
+/** Identifies an object. Cluster-scoped objects have no namespace. */
 export interface ObjectName {
   readonly name: string;
   readonly namespace?: string;
 }
 
-/** `namespace/name`, or the name alone: what a store and a work queue know an object by. */
+/** `namespace/name`, or the name of a cluster-scoped object: the key in stores and work queues. */
 export const keyOf = ({ namespace, name }: ObjectName): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 

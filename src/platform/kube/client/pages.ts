@@ -1,29 +1,29 @@
 import { isApiError } from "./errors.ts";
 import type { KubeObject } from "./object.ts";
 
-/** One page of a list. All pages of one list show the same moment. */
+/** One page of a list. All pages of a list have the same resourceVersion. */
 export interface ListPage<Item extends KubeObject = KubeObject> {
   readonly items: readonly Item[];
-  /** The moment the page shows: where a watch goes on from. */
+  /** A watch can start from this resourceVersion. */
   readonly resourceVersion: string;
-  /** The token for the next page; undefined on the last one. */
+  /** The continue token; undefined on the last page. */
   readonly next?: string;
 }
 
 export interface PageReader<Item extends KubeObject> {
   readonly fetch: (page: { limit?: number; next?: string }) => Promise<ListPage<Item>>;
-  /** Everything begins anew: what earlier pages brought no longer counts. */
+  /** The list restarts: discard the earlier pages. */
   readonly begin: () => void;
   readonly page: (items: readonly Item[]) => void;
   readonly pageSize: number;
 }
 
-/** After so many starts the server forgets pages faster than we read them, and one big page is the way out. */
+/** After this many restarts the list is read in one page, because continue tokens expire too fast. */
 const PAGED_STARTS = 3;
 
 /**
- * Reads a list to its end and returns its resourceVersion. A page token that has expired (410) starts the list anew:
- * pages of two moments would show an object twice or not at all. A page too large to hold is asked for in halves.
+ * Reads a whole list and returns its resourceVersion. An expired continue token (410) restarts the list, because
+ * pages of two resourceVersions could repeat or miss an object. A page that is too large is requested again at half size.
  */
 export async function readPages<Item extends KubeObject>(reader: PageReader<Item>): Promise<string> {
   let size = Math.max(1, Math.floor(reader.pageSize));
@@ -43,7 +43,7 @@ async function readOnce<Item extends KubeObject>(reader: PageReader<Item>, limit
   let first: string | undefined;
   for (let next: string | undefined; ; ) {
     const page = await reader.fetch({ ...(limit !== undefined && { limit }), ...(next !== undefined && { next }) });
-    // A watch from the first page's moment misses nothing, even where a server dates later pages later.
+    // A watch from the first page's resourceVersion misses nothing, even if later pages report a newer one.
     first ??= page.resourceVersion;
     reader.page(page.items);
     next = page.next;

@@ -15,7 +15,7 @@ export function withQuery(path: string, query: Query): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
-/** The path of all selected objects of a kind. */
+/** The collection path with selectors. */
 export function collection(
   resource: Resource,
   { namespace, labelSelector, fieldSelector }: Selection,
@@ -35,9 +35,9 @@ export function pageOf<Item extends KubeObject>(
   value: unknown,
 ): ListPage<Item> {
   const metadata = isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
-  // Some servers write an empty list as null; what has no list at all, such as a Status, must not pass for an empty one.
+  // Some servers send null for an empty list. A response without items, such as a Status, must not count as an empty list.
   const items = isRecord(value) && "items" in value ? (value.items ?? []) : undefined;
-  if (!Array.isArray(items)) throw new ApiError("garbled", `${describeCall(request)}: no list came back`);
+  if (!Array.isArray(items)) throw new ApiError("garbled", `${describeCall(request)}: the response is not a list`);
   const { resourceVersion, continue: next } = metadata;
   return {
     items: items as Item[],

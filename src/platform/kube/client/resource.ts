@@ -1,6 +1,6 @@
-/** Where a kind lives in the API. */
+/** The API path components of a kind. */
 export interface Resource {
-  /** "" is Kubernetes' core group. */
+  /** "" is the core group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
@@ -8,12 +8,12 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** What to tell of a kind of ours that the server does not know, and what to do about it. */
+/** Messages for a Joulie kind whose CRD is not installed. */
 export const definitionOf = ({ group, plural }: Resource): string => `the CustomResourceDefinition ${plural}.${group}`;
 export const missingDefinition = (resource: Resource): string => `${definitionOf(resource)} is not installed`;
 export const remedyOfMissingDefinition = 'install it with "kubectl apply -f charts/joulie/crds"; trying again';
 
-/** `/apis/joulie.io/v1alpha1/nodetwins`, with the namespace and name asked for. Throws for one that names nothing. */
+/** The API path, such as `/apis/joulie.io/v1alpha1/nodetwins`. Throws for an empty or dots-only namespace or name. */
 export function pathOf(
   resource: Resource,
   at: { namespace?: string; name?: string; subresource?: string } = {},
@@ -28,8 +28,8 @@ export function pathOf(
   return `${base}/${parts.map(encodeURIComponent).join("/")}`;
 }
 
-/** Without its last part a path means the whole collection, and dots are walked away with: deleting there is not deleting here. */
+/** An empty name would address the whole collection and dots another path; a delete would then hit the wrong objects. */
 function named(what: string, given: string): string {
-  if (/^\.*$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is no ${what} of an object`);
+  if (/^\.*$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is not a valid object ${what}`);
   return given;
 }

@@ -22,7 +22,7 @@ const namespaced = (group: string, version: string, plural: string, kind: string
 });
 const ours = ({ plural, kind }: AnyKind): Resource => cluster(apiGroup, apiVersionName, plural, kind);
 
-/** Every kind Joulie talks about, once. */
+/** All kinds that Joulie uses. */
 export const resources = {
   nodes: cluster("", "v1", "nodes", "Node"),
   pods: namespaced("", "v1", "pods", "Pod"),
@@ -38,5 +38,5 @@ export const resources = {
   telemetryProfiles: ours(telemetryProfileKind),
 } as const satisfies Readonly<Record<string, Resource>>;
 
-/** `v1`, `joulie.io/v1alpha1`: what an object's `apiVersion` says. */
+/** The `apiVersion` of a resource: `v1`, `joulie.io/v1alpha1`. */
 export const apiVersionOf = ({ group, version }: Resource): string => (group === "" ? version : `${group}/${version}`);

@@ -27,15 +27,15 @@ describe("waitAfter", () => {
 });
 
 describe("waitAfterError", () => {
-  const sentAway = (ms: number) => new ApiError("tooMany", "x", { retryAfter: milliseconds(ms) });
+  const retryAfterUntil = (ms: number) => new ApiError("tooMany", "x", { retryAfter: milliseconds(ms) });
   const wait = (error: unknown) => waitAfterError(error, 1, backoff, milliseconds(60_000), middle);
 
   it("is never sooner than asked, and bounded", () => {
-    expect(wait(sentAway(10_000))).toBeGreaterThanOrEqual(10_000);
-    expect(wait(sentAway(10_000))).toBeLessThanOrEqual(11_000);
-    expect(wait(sentAway(1))).toBe(100);
-    expect(wait(sentAway(86_400_000))).toBeLessThanOrEqual(66_000);
-    expect(wait(sentAway(Number.POSITIVE_INFINITY))).toBeLessThanOrEqual(66_000);
+    expect(wait(retryAfterUntil(10_000))).toBeGreaterThanOrEqual(10_000);
+    expect(wait(retryAfterUntil(10_000))).toBeLessThanOrEqual(11_000);
+    expect(wait(retryAfterUntil(1))).toBe(100);
+    expect(wait(retryAfterUntil(86_400_000))).toBeLessThanOrEqual(66_000);
+    expect(wait(retryAfterUntil(Number.POSITIVE_INFINITY))).toBeLessThanOrEqual(66_000);
   });
 
   it("is the plain wait for anything else", () => {

@@ -1,7 +1,7 @@
 import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 
-/** For work that nobody can end, such as another program's: it is waited for no longer than this. */
+/** Rejects after `length`, for work that cannot be aborted, such as a credential plugin. */
 export async function withDeadline<Result>(
   length: Milliseconds,
   clock: Clock,

@@ -1,6 +1,6 @@
 import type { ObjectName } from "../client/object.ts";
 
-/** The object an event is about. */
+/** The object of an event. */
 export interface EventSubject extends ObjectName {
   readonly apiVersion: string;
   readonly kind: string;
@@ -10,13 +10,13 @@ export interface EventSubject extends ObjectName {
 export interface EventNote {
   readonly regarding: EventSubject;
   readonly type: "Normal" | "Warning";
-  /** Why, in one CamelCase word. */
+  /** The reason, in CamelCase. */
   readonly reason: string;
-  /** What was done or tried, in one CamelCase word. */
+  /** The action taken or attempted, in CamelCase. */
   readonly action: string;
-  /** A sentence for people. */
+  /** A human-readable message. */
   readonly note: string;
-  /** Tells apart what is another thing though all but the note is the same; else it is counted as the same thing again. */
+  /** Distinguishes events that differ only in their note; without it they count as one series. */
   readonly series?: string;
 }
 
@@ -29,7 +29,7 @@ interface EventFacts {
   readonly instance: string;
 }
 
-/** A note as events.k8s.io/v1 wants it, within the lengths it allows. */
+/** Builds an events.k8s.io/v1 object within the API's length limits. */
 export function eventObject(about: EventNote, { name, at, count, controller, instance }: EventFacts) {
   const { apiVersion, kind, uid, name: subject, namespace } = about.regarding;
   return {
@@ -52,10 +52,10 @@ export function eventObject(about: EventNote, { name, at, count, controller, ins
   };
 }
 
-/** Events about what belongs to no namespace live in `default`; the server insists. */
+/** The API server requires events of cluster-scoped objects to be in `default`. */
 export const namespaceOf = ({ namespace }: EventSubject): string => namespace ?? "default";
 
-/** The API allows 1 KiB, counted in bytes. */
+/** Shortens a note to the API's limit of 1 KiB. */
 function shortened(note: string): string {
   if (Buffer.byteLength(note) <= 1024) return note;
   let end = Math.min(note.length, 1021);

@@ -18,17 +18,17 @@ export interface EventRecorderOptions {
   readonly controller: string;
   /** The pod it runs in. */
   readonly instance: string;
-  /** How often repetitions are written, and how long after the last one a series is over. */
+  /** The interval between writes of a series, and the quiet time after which it ends. */
   readonly seriesInterval?: Milliseconds;
   readonly seriesEnd?: Milliseconds;
-  /** Events kept in memory at most; the longest untouched goes first. */
+  /** Maximum number of series in memory; the least recently used is dropped first. */
   readonly capacity?: number;
-  /** Writes per second in the long run, and at once. */
+  /** Rate limit of writes: sustained and burst. */
   readonly perSecond?: number;
   readonly burst?: number;
 }
 
-/** One event and how often it happened. */
+/** An event and its count. */
 interface Series {
   readonly first: EventNote;
   readonly name: string;
@@ -40,8 +40,8 @@ interface Series {
 }
 
 /**
- * Tells people what happened, as events of the cluster. The same thing again is counted, not written: one event becomes a
- * series. It is best effort by design: what does not fit into its bounds or fails is dropped, and nobody waits for it.
+ * Publishes Kubernetes Events. Repetitions of an event are counted as a
+ * series. Best effort: it drops events that exceed its limits or fail, and callers never wait.
  */
 export class EventRecorder {
   readonly #options: Required<EventRecorderOptions>;
@@ -69,7 +69,7 @@ export class EventRecorder {
     this.#run = Math.floor(options.random.next() * 2 ** 48).toString(36);
   }
 
-  /** How many events were not told for lack of room. */
+  /** Events dropped because of the limits. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -93,7 +93,7 @@ export class EventRecorder {
     series.count++;
     series.lastSeen = clock.monotonic();
     series.lastSeenAt = microTime(clock.now());
-    // Kept in the order of their last time, so that the first one is the longest untouched.
+    // Keeps least-recently-used order: the first entry is the oldest.
     this.#series.delete(key);
     if (this.#series.size >= capacity) this.#evict();
     this.#series.set(key, series);
@@ -101,11 +101,11 @@ export class EventRecorder {
     this.#arm();
   }
 
-  /** Writes what was only counted so far, then ends. */
+  /** Writes the pending counts and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    // A write under way does not carry what was counted since.
+    // Writes in flight do not include later counts.
     await Promise.all(this.#writes);
     for (const series of this.#series.values()) this.#writeOrDrop(series);
     await Promise.all(this.#writes);
@@ -145,12 +145,12 @@ export class EventRecorder {
     }
   }
 
-  /** The last occasion to tell it. */
+  /** Final write of a series. */
   #writeOrDrop(series: Series): void {
     if (series.count > series.written && !this.#write(series)) this.#dropped++;
   }
 
-  /** Whether it is being written. Beyond the limit it waits for the next sweep. */
+  /** Starts a write; false when the rate limit defers it to the next sweep. */
   #write(series: Series): boolean {
     if (series.writing || !this.#limit.tryTake()) return false;
     series.writing = true;
@@ -160,8 +160,8 @@ export class EventRecorder {
         series.written = count;
       })
       .catch((err: unknown) => {
-        // Once: whoever may not write events should not read about it every minute.
-        this.#options.log[this.#complained ? "debug" : "warn"]({ err }, "an event could not be written");
+        // Warns once, so that missing permissions do not fill the log.
+        this.#options.log[this.#complained ? "debug" : "warn"]({ err }, "cannot write event");
         this.#complained = true;
       })
       .finally(() => {
@@ -176,7 +176,7 @@ export class EventRecorder {
     try {
       if (series.written > 0) return await this.#patch(series, count);
     } catch (error) {
-      // Servers forget events after an hour; what still happens is told anew.
+      // The server deletes events after an hour, so create it again.
       if (!isApiError(error, "notFound")) throw error;
     }
     const namespace = namespaceOf(series.first.regarding);
@@ -184,7 +184,7 @@ export class EventRecorder {
       await this.#options.client.create(resources.events, this.#object(series, count), { namespace, retries: 1 });
     } catch (error) {
       if (!isApiError(error, "alreadyExists")) throw error;
-      // It was created, and only the answer got lost. A series begins with two.
+      // The create succeeded, but its response was lost. A series starts at count 2.
       if (count > 1) await this.#patch(series, count);
     }
   }
@@ -200,7 +200,7 @@ export class EventRecorder {
     return eventObject(first, { name, at: lastSeenAt, count, controller, instance });
   }
 
-  /** Unique over runs; the object's name comes first so that events sort by it. */
+  /** Unique across restarts; starts with the object's name for sorting. */
   #nameFor({ name }: EventSubject): string {
     return `${name.slice(0, 220)}.${this.#run}${(this.#names++).toString(36)}`;
   }

@@ -12,25 +12,25 @@ export interface LeaderElectorOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** The Lease all candidates share. */
+  /** The Lease shared by all candidates. */
   readonly lease: ObjectName & { readonly namespace: string };
-  /** Who we are, for people; what tells two processes apart is added. */
+  /** The candidate's readable name; the elector adds a random suffix per process. */
   readonly name: string;
-  /** What only the leader does, until `term` ends. The next term begins only after it returned. */
+  /** The leader's work, until `term` aborts. The next term starts only after it returns. */
   readonly lead: (term: AbortSignal) => Promise<void> | void;
-  /** Who leads now, as far as we have seen. */
+  /** Called with the observed leader. */
   readonly onLeader?: (name: string | undefined) => void;
   readonly leaseDuration?: Milliseconds;
   readonly renewDeadline?: Milliseconds;
   readonly retryPeriod?: Milliseconds;
 }
 
-/** Share by which the pauses between attempts differ, so that candidates do not meet. */
+/** Jitter of the retry period, so that candidates do not collide. */
 const SPREAD = 0.2;
 
 /**
- * Leads while it holds a Lease, by client-go's rules. Nobody compares clocks: a candidate waits until it has itself seen the
- * Lease unchanged for the whole lease duration, and the leader stops, without asking anyone, when its last renewal was sent a
+ * Leader election by client-go's rules, without comparing clocks between machines. A candidate waits until it has observed the
+ * Lease unchanged for the whole lease duration. The leader stops on its own when it sent its last successful renewal a
  * renew deadline ago. The deadline is shorter than the lease, so the old leader has stopped before a new one starts.
  */
 export class LeaderElector {
@@ -39,7 +39,7 @@ export class LeaderElector {
   readonly #record: LeaseRecord;
   readonly #renewDeadline: Milliseconds;
   readonly #retryPeriod: Milliseconds;
-  /** When the last renewal that succeeded was sent. */
+  /** When the last successful renewal was sent. */
   #renewed: DualTimestamp | undefined;
   #leader: string | undefined;
 
@@ -51,20 +51,20 @@ export class LeaderElector {
     if (!(leaseDuration > this.#renewDeadline && this.#renewDeadline > this.#retryPeriod * (1 + SPREAD))) {
       throw new RangeError("leader election needs leaseDuration > renewDeadline > retryPeriod with its spread");
     }
-    // The API counts a lease in whole seconds, of which there is at least one.
+    // The API stores the lease duration in whole seconds.
     if (leaseDuration < 1000) throw new RangeError(`a lease lasts at least 1000 ms, got ${leaseDuration}`);
     this.#options = options;
-    // A restarted process has the same name and must not think that it still leads.
+    // The suffix prevents a restarted process with the same name from assuming that it still leads.
     this.#identity = `${name}_${Math.floor(random.next() * 2 ** 48).toString(36)}`;
     this.#record = new LeaseRecord({ client, clock, at: lease, identity: this.#identity, leaseDuration });
   }
 
-  /** Whether we lead at this very moment. Right even after the process stood still: it looks at the time, not at a flag. */
+  /** Whether this process leads now. Compares times instead of a flag, so it is correct after the process was suspended. */
   get leading(): boolean {
     return this.#renewed !== undefined && this.#sinceRenewal(this.#renewed) < this.#renewDeadline;
   }
 
-  /** Stands for election until `signal` ends it; then gives the Lease back. */
+  /** Runs the election until `signal` aborts, then releases the Lease. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (await this.#tryOnce(signal)) await this.#term(signal);
@@ -75,34 +75,34 @@ export class LeaderElector {
   async #term(signal: AbortSignal): Promise<void> {
     const { lead, log } = this.#options;
     const term = new AbortController();
-    log.info({ lease: this.#options.lease, identity: this.#identity }, "leading");
+    log.info({ lease: this.#options.lease, identity: this.#identity }, "became leader");
     const work = (async () => lead(term.signal))().catch((err: unknown) => {
-      if (!term.signal.aborted) log.error({ err }, "the leader's work failed; standing for election again");
+      if (!term.signal.aborted) log.error({ err }, "leader work failed; rejoining the election");
     });
     try {
       await this.#holdOn(signal, work);
     } finally {
-      // Whatever happened: nobody works without a lease.
+      // In every case, ends the work when the lease is no longer held.
       const lost = !this.leading;
       term.abort(new Error(lost ? "the lease was lost" : "the term is over"));
       await this.#endTerm(work);
-      log[lost ? "warn" : "info"]({ lease: this.#options.lease }, lost ? "no longer leading" : "gave leadership back");
+      log[lost ? "warn" : "info"]({ lease: this.#options.lease }, lost ? "lost leadership" : "released leadership");
       await work;
     }
   }
 
   async #endTerm(work: Promise<void>): Promise<void> {
-    // What the leader still does, it does on its own lease: giving it back earlier would let two lead.
+    // Keeps the lease until the work has ended; releasing it earlier would allow two leaders.
     const end = new AbortController();
     await Promise.race([work, this.#untilLost(end.signal)]);
     end.abort();
     const wasLeading = this.leading;
-    // Before the release is sent: the next one may lead before its answer is back.
+    // Stop leading before sending the release: another candidate may lead before its response arrives.
     this.#renewed = undefined;
     if (wasLeading) await this.#release();
   }
 
-  /** Renews again and again; returns when leadership or the work is over. */
+  /** Renews periodically; returns when leadership or the work ends. */
   async #holdOn(signal: AbortSignal, work: Promise<void>): Promise<void> {
     const end = new AbortController();
     const stop = () => end.abort();
@@ -122,20 +122,20 @@ export class LeaderElector {
     }
   }
 
-  /** Waits for the moment at which we stop leading by ourselves; a renewal moves it on. */
+  /** Waits until the renew deadline passes; a renewal extends it. */
   async #untilLost(signal: AbortSignal): Promise<void> {
     try {
       while (this.#renewed !== undefined && this.leading) {
         const rest = this.#renewDeadline - this.#sinceRenewal(this.#renewed);
-        // Looking again now and then finds a calendar that jumped, which moves no timer.
+        // Polls, because a jump of the wall clock fires no timer.
         await this.#options.clock.sleep(milliseconds(Math.max(1, Math.min(rest, this.#retryPeriod / 4))), signal);
       }
     } catch {
-      // Ended: nobody waits for it any more.
+      // Aborted: the caller no longer needs the result.
     }
   }
 
-  /** One attempt to take or renew the Lease; true when it is ours now. */
+  /** One attempt to acquire or renew the Lease; true on success. */
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
     const { log } = this.#options;
     let ours = false;
@@ -148,7 +148,7 @@ export class LeaderElector {
     } catch (err) {
       if (signal.aborted) return false;
       const expected = isApiError(err, "conflict", "alreadyExists");
-      log[expected ? "debug" : "warn"]({ err }, "the lease could not be taken or renewed");
+      log[expected ? "debug" : "warn"]({ err }, "cannot acquire or renew the lease");
     }
     this.#tell(this.#record.holder);
     return ours;
@@ -160,7 +160,7 @@ export class LeaderElector {
     try {
       this.#options.onLeader?.(leader);
     } catch (err) {
-      this.#options.log.error({ err }, "a listener failed on a change of leader");
+      this.#options.log.error({ err }, "a leader-change listener threw");
     }
   }
 
@@ -168,7 +168,7 @@ export class LeaderElector {
     try {
       await this.#record.release(this.#retryPeriod);
     } catch (err) {
-      this.#options.log.debug({ err }, "the lease could not be given back; it ends by itself");
+      this.#options.log.debug({ err }, "cannot release the lease; it will expire");
     }
   }
 
@@ -179,8 +179,8 @@ export class LeaderElector {
   }
 
   /**
-   * The longer of what both kinds of time say. Monotonic time stands still while a machine sleeps, the calendar does not:
-   * whoever wakes up after an hour has lost its lease although its own clock says a second passed.
+   * The larger elapsed time of both clocks. The monotonic clock stops while a machine sleeps; the wall clock does not.
+   * A process that wakes up after an hour has lost its lease, even if its monotonic clock advanced by a second.
    */
   #sinceRenewal({ monotonic, calendar }: DualTimestamp): number {
     const { clock } = this.#options;

@@ -23,13 +23,13 @@ interface LeaseRecordOptions {
   readonly leaseDuration: Milliseconds;
 }
 
-/** A point of time by both kinds of time. */
+/** A point in time on the monotonic clock and the wall clock. */
 export interface DualTimestamp {
   readonly monotonic: MonotonicInstant;
   readonly calendar: Instant;
 }
 
-/** The Lease as we last saw it, when that was, and the writes that are allowed on it. Each names the version it saw. */
+/** The last observed Lease, its observation time, and conditional writes on it. */
 export class LeaseRecord {
   readonly #options: LeaseRecordOptions;
   #seen: Lease | undefined;
@@ -47,10 +47,10 @@ export class LeaseRecord {
     return this.holder === this.#options.identity;
   }
 
-  /** Takes or renews the Lease; undefined while another holds it. Tells when the successful write was sent. */
+  /** Acquires or renews the Lease and returns when the write was sent; undefined while another candidate holds it. */
   async take(signal: AbortSignal, timeout: Milliseconds): Promise<DualTimestamp | undefined> {
     const options = { signal, timeout, retries: 0, urgent: true } as const;
-    // Ours as far as we know: one write is enough, and fails if we are wrong.
+    // Optimistic renewal: one write, which conflicts if another candidate took the Lease.
     if (this.isOurs) {
       try {
         return await this.#write(options);
@@ -79,14 +79,14 @@ export class LeaseRecord {
     return this.#write(options);
   }
 
-  /** Gives the Lease back, so that the next one need not wait for its end. */
+  /** Releases the Lease, so that the next leader need not wait for it to expire. */
   async release(timeout: Milliseconds): Promise<void> {
     const options = { timeout, retries: 0, urgent: true } as const;
     try {
       await this.#giveBack(options);
     } catch (error) {
       if (!isApiError(error, "conflict")) throw error;
-      // A renewal whose answer did not reach us made it a newer version.
+      // A renewal whose response was lost has changed the resourceVersion.
       this.#see(await this.#options.client.get<Lease>(resources.leases, this.#options.at, options));
       await this.#giveBack(options);
     }

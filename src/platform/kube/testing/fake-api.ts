@@ -1,18 +1,18 @@
-// A Kubernetes API as small as the tests beside it need: one process, no schemas, and faults on demand. Tests only.
+// A minimal in-process Kubernetes API for tests, without schemas and with injectable faults.
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { isRecord, type KubeObject } from "../client/object.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../client/transport.ts";
 import { jsonResponse, openBody, status, truncatedResponse, type Watcher, waitForAbort } from "./fake-responses.ts";
 
-/** What may happen to a request instead of, or on the way to, its answer. */
+/** A fault injected into a request. */
 export type FakeApiFault =
   | { readonly answer: number; readonly headers?: Readonly<Record<string, string>>; readonly message?: string }
   | "no connection"
-  /** Nothing ever comes back; after `done`, although it was done. */
+  /** No response; "done, then silence" executes the request first. */
   | "silence"
   | "done, then silence"
-  /** The answer breaks off in the middle. */
+  /** Aborts the response halfway. */
   | "torn"
   | { readonly late: number };
 
@@ -26,7 +26,7 @@ export class FakeApi implements Transport {
   readonly objects = new Map<string, KubeObject>();
   readonly watchers = new Set<Watcher>();
   readonly requests: ApiRequest[] = [];
-  /** Asked for each request. */
+  /** Called for each request. */
   fault: (request: ApiRequest) => FakeApiFault | undefined = () => undefined;
   version = 1000;
   compacted = 1000;
@@ -60,7 +60,7 @@ export class FakeApi implements Transport {
     for (const watcher of this.watchers) watcher.end(new Error("closed"));
   }
 
-  /** Creates or replaces; returns what is stored. */
+  /** Creates or replaces an object and returns it. */
   put(path: string, object: { readonly metadata?: object; readonly [field: string]: unknown }): KubeObject {
     const old = this.objects.get(path);
     const name = decodeURIComponent(path.split("/").at(-1) ?? "");
@@ -86,14 +86,14 @@ export class FakeApi implements Transport {
     this.#tell(path, "DELETED", last);
   }
 
-  /** The past is forgotten: going on from before gives 410. */
+  /** Drops the history: older resourceVersions get 410. */
   compact(): void {
     this.compacted = this.version;
     this.#log.length = 0;
     this.#snapshots.clear();
   }
 
-  /** Every line that watches of a collection were told since the past was last forgotten. */
+  /** The watch lines of a collection since the last compaction. */
   watchLinesOf(collection: string): readonly string[] {
     return this.#log.filter((logged) => logged.collection === collection).map(({ line }) => line);
   }
@@ -103,7 +103,7 @@ export class FakeApi implements Transport {
     for (const watcher of this.watchers) watcher.send(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
   }
 
-  /** Breaks all watches and counts versions from elsewhere, as after a restore; objects keep their uids. */
+  /** Breaks all watches and resets the version, as after a restore; objects keep their uids. */
   restart(version: number): void {
     for (const watcher of this.watchers) watcher.end(new Error("connection reset"));
     this.version = version;
@@ -187,7 +187,7 @@ export class FakeApi implements Transport {
   }
 }
 
-/** The collections an object shows in: its own, and that over all namespaces. */
+/** The collections of an object: its namespace's and the cluster-wide one. */
 function collectionsOf(path: string): string[] {
   const own = path.slice(0, path.lastIndexOf("/"));
   const all = own.replace(/\/namespaces\/[^/]+(?=\/)/, "");

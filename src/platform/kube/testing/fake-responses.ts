@@ -1,13 +1,13 @@
-// The answers of fake-api.ts, whole and broken. Tests only.
+// Complete and broken responses for fake-api.ts, for tests.
 import type { ApiResponse } from "../client/transport.ts";
 
 export interface Watcher {
   readonly path: string;
-  /** Puts bytes into the open answer as they are. */
+  /** Sends raw text. */
   send(text: string): void;
-  /** Ends the answer, by an error where one is given. */
+  /** Ends the response, optionally with an error. */
   end(error?: Error): void;
-  /** From now on nothing arrives any more, and nobody is told. */
+  /** Silently drops all further data. */
   freeze(): void;
 }
 

@@ -2,30 +2,30 @@ import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../..
 import type { Clock, Timer } from "../../clock/index.ts";
 
 /**
- * What a probe of a silent watch found: nothing was there to hear; something was; the server is well but moved on, by
- * this kind or another; or an error that settles it.
+ * The result of probing a silent watch: it missed nothing; it missed changes; the server's resourceVersion advanced, through
+ * this kind or another; or a fatal error.
  */
 export type ProbeResult = "nothing missed" | "missed" | "unsure" | Error;
 
 export interface WatchdogOptions {
   readonly clock: Clock;
-  /** The longest silence of the server. */
+  /** Maximum silence before the watch is restarted. */
   readonly limit: Milliseconds;
   readonly probe: () => Promise<ProbeResult>;
-  /** The watch is given up: with what the probe met, or with nothing when it only stayed silent for too long. */
+  /** Ends the watch, with the probe's error or undefined after too long a silence. */
   readonly giveUp: (error: Error | undefined) => void;
 }
 
-/** Asked this early, the answer and the grace after it still fit into the limit. */
+/** Probes at this share of the limit, so that the response and the grace time still fit into it. */
 const ASK_AFTER = 0.75;
-/** What was missed may be on its way: so long the watch may still bring it. */
+/** Grace time (share of the limit) for missed events that may still arrive. */
 const GRACE = 0.25;
 const LONGEST_GRACE = 15_000;
 
 /**
- * Doubts a watch that says nothing: over a connection that is dead without knowing it, nothing is exactly what one hears.
- * A probe over another connection tells whether there was anything to hear; where it cannot tell, a new watch from the same
- * moment does: it costs one request, and nothing is older than the limit.
+ * Detects a watch whose connection is dead without an error.
+ * A probe over another connection checks for missed changes. If the result is unsure, a new watch from the same
+ * resourceVersion replaces the old one: this costs one request and bounds staleness by the limit.
  */
 export class IdleWatchdog {
   readonly #options: WatchdogOptions;
@@ -48,7 +48,7 @@ export class IdleWatchdog {
     this.#timer?.cancel();
   }
 
-  /** A timer that finds out it came too early waits for the rest: cheaper than a new timer for each event. */
+  /** A timer that fires early waits for the rest, which is cheaper than a new timer per event. */
   #listen(): void {
     const { clock, limit } = this.#options;
     const rest = this.#heardAt + limit * ASK_AFTER - clock.monotonic();
@@ -68,7 +68,7 @@ export class IdleWatchdog {
       finding = error instanceof Error ? error : new Error(String(error));
     }
     if (this.#stopped) return;
-    // A watch that spoke meanwhile needs no witness, whatever the probe met.
+    // Ignores the probe if the watch received data meanwhile.
     if (this.#heardAt !== heardAt) this.#listen();
     else if (finding instanceof Error) giveUp(finding);
     else if (finding === "nothing missed") {

@@ -5,10 +5,10 @@ import type { WatchEvent } from "./watch-events.ts";
 
 export interface ListWatchSyncOptions<Value, Index extends string> {
   readonly store: ObjectStore<Value, Index>;
-  /** Keeps of an object only what is used. Undefined: it is not of interest. What throws, here or in an index, is reported and passed over. */
+  /** Projects an object; undefined skips it. An object for which this or an index function throws is reported and skipped. */
   readonly project: (object: KubeObject) => Value | undefined;
   readonly onChange: ChangeListener<Value>;
-  /** Told once for an object that cannot be read, until it can or is gone. */
+  /** Called once per unparsable object, until it parses or is deleted. */
   readonly onUnreadable: (key: string, error: unknown) => void;
 }
 
@@ -20,8 +20,8 @@ interface Read<Value> {
 type Listed<Value> = Read<Value> | "as it is" | "not of interest";
 
 /**
- * Makes a store say what lists and watches say, and turns what they say into changes: each once, in order, whatever is
- * repeated or skipped on the wire. Between two lists it works out itself what must have happened.
+ * Applies lists and watch events to a store and emits the changes: each once and in order, even if events are
+ * repeated or lost. It derives the changes between two lists by comparing them.
  */
 export class ListWatchSync<Value, Index extends string> {
   readonly #options: ListWatchSyncOptions<Value, Index>;
@@ -33,7 +33,7 @@ export class ListWatchSync<Value, Index extends string> {
     this.#options = options;
   }
 
-  /** How far it has come: where a watch goes on from. */
+  /** The resourceVersion from which a watch continues. */
   get resourceVersion(): string {
     return this.#resourceVersion;
   }
@@ -42,7 +42,7 @@ export class ListWatchSync<Value, Index extends string> {
     this.#listed = new Map();
   }
 
-  /** Projects a page at once, so that its objects can go; nothing shows in the store before the list is whole. */
+  /** Projects a page immediately to free its objects; the store changes only when the list is complete. */
   addPage(items: readonly KubeObject[]): void {
     for (const item of items) {
       const key = keyOf(item.metadata);
@@ -75,13 +75,13 @@ export class ListWatchSync<Value, Index extends string> {
       for (const { type, object } of events) {
         const { resourceVersion = "" } = object.metadata;
         if (type === "DELETED") this.#delete(object, changes);
-        // A watch only moves on: what is not after where we are was told before.
+        // Skips events that are not newer than the current resourceVersion: they were already applied.
         else if (comesAfter(resourceVersion, this.#resourceVersion) === false) continue;
         else if (type !== "BOOKMARK") this.#put(object, changes);
         if (comesAfter(resourceVersion, this.#resourceVersion) !== false) this.#resourceVersion = resourceVersion;
       }
     } finally {
-      // What the store shows by now was told, whatever ended the rest.
+      // Emits the applied changes even if a later event throws.
       this.#tell(changes);
     }
   }
@@ -97,7 +97,7 @@ export class ListWatchSync<Value, Index extends string> {
     push(changes, read === "not of interest" ? store.delete(key) : store.set(key, version, read.value, read.words));
   }
 
-  /** By uid: a delete that is told late must not take away what was created under the same name since. */
+  /** Compares uids: a late delete must not remove a recreated object of the same name. */
   #delete(object: KubeObject, changes: Change<Value>[]): void {
     const { store } = this.#options;
     const key = keyOf(object.metadata);
@@ -105,7 +105,7 @@ export class ListWatchSync<Value, Index extends string> {
     const stored = store.version(key);
     if (this.#unreadable.get(key) === version.uid) this.#unreadable.delete(key);
     if (stored?.uid !== version.uid) return;
-    // With a selector an object may leave and come back: an old leaving does not undo the coming back.
+    // With a selector an object may leave and return; an old DELETED event must not remove the returned object.
     if (comesAfter(stored.resourceVersion, version.resourceVersion) === true) return;
     push(changes, store.delete(key));
   }
@@ -120,7 +120,7 @@ export class ListWatchSync<Value, Index extends string> {
     } catch (error) {
       if (this.#unreadable.get(key) !== version.uid) this.#options.onUnreadable(key, error);
       this.#unreadable.set(key, version.uid);
-      // The last state that could be read stands, unless it was another object's.
+      // Keeps the last parsable state of the same object.
       return stored?.uid === version.uid ? "as it is" : "not of interest";
     }
   }

@@ -1,6 +1,6 @@
 import { keyOf, type ObjectName } from "../client/object.ts";
 
-/** What happened to one object. Deleted and created anew under its name, it is two changes: a delete and an add. */
+/** A change of one object. A recreated object (new uid) gives two changes: a delete and an add. */
 export type Change<Value> =
   | { readonly type: "added"; readonly key: string; readonly new: Value }
   | { readonly type: "updated"; readonly key: string; readonly old: Value; readonly new: Value }
@@ -8,36 +8,36 @@ export type Change<Value> =
 
 export type ChangeListener<Value> = (changes: readonly Change<Value>[]) => void;
 
-/** Under which word an index finds a value; undefined leaves it out of the index. */
+/** Index functions: return the index key of a value, or undefined to leave it out. */
 export type IndexFunctions<Value, Index extends string> = Readonly<Record<Index, (value: Value) => string | undefined>>;
 
-/** What readers of a store may do with it. */
+/** The read-only interface of a store. */
 export interface StoreView<Value, Index extends string = never> {
   readonly size: number;
   get(at: ObjectName): Value | undefined;
   getByKey(key: string): Value | undefined;
   values(): IterableIterator<Value>;
   entries(): IterableIterator<[key: string, value: Value]>;
-  /** All values under a word of an index, for example the pods of a node. */
+  /** All values with this index key, for example the pods of a node. */
   by(index: Index, word: string): Iterable<Value>;
 }
 
-/** The version of an object a value was made from. */
+/** The uid and resourceVersion of the object that a value was projected from. */
 export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** The words of a value, one for each index, in the indexes' order. */
+/** The index keys of a value, in the order of the indexes. */
 export type IndexKeys = readonly (string | undefined)[];
 
 interface Stored<Value> extends ObjectVersion {
   readonly value: Value;
-  /** Kept, so that what once went in always comes out again, whatever an index function says by then. */
+  /** Stored, so that removal from the indexes does not depend on the index functions. */
   readonly words: IndexKeys;
 }
 
-/** Objects by key, with indexes that are kept up to date change by change. It knows nothing of where they come from. */
+/** Stores projected objects by key, with incrementally updated indexes. */
 export class ObjectStore<Value, Index extends string = never> implements StoreView<Value, Index> {
   readonly #records = new Map<string, Stored<Value>>();
   readonly #wordsOf: readonly ((value: Value) => string | undefined)[];
@@ -80,12 +80,12 @@ export class ObjectStore<Value, Index extends string = never> implements StoreVi
     return this.#records.get(key);
   }
 
-  /** Throws what an index function throws. */
+  /** Propagates errors of the index functions. */
   indexKeysOf(value: Value): IndexKeys {
     return this.#wordsOf.length === 0 ? NO_WORDS : this.#wordsOf.map((wordOf) => wordOf(value));
   }
 
-  /** Puts a value in place of what was there, and tells what that changed: another uid is another object. */
+  /** Sets a value and returns the changes: a different uid means a delete and an add. */
   set(
     key: string,
     { uid, resourceVersion }: ObjectVersion,
@@ -121,7 +121,7 @@ export class ObjectStore<Value, Index extends string = never> implements StoreVi
       if (before !== undefined && before !== word) {
         const members = words.get(before);
         members?.delete(key);
-        // A word without members is forgotten: nodes come and go by the thousand.
+        // Removes empty index keys, because thousands of nodes come and go.
         if (members?.size === 0) words.delete(before);
       }
       if (word !== undefined && stored !== undefined) {

@@ -23,35 +23,35 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly resource: Resource;
   readonly selection?: Selection;
   /**
-   * Keeps of an object only what is used; its `managedFields` are already gone. Undefined: it is not of interest. What throws
-   * is reported once and passed over.
+   * Projects an object to the needed fields; `managedFields` are already stripped. Return undefined to skip the object. An
+   * object for which it throws is reported once and skipped.
    */
   readonly project: (object: KubeObject) => Value | undefined;
   readonly indexes?: IndexFunctions<Value, Index>;
-  /** What changed, in order, as many changes at a time as arrived together; the store already shows them. */
+  /** Receives changes in order and in batches, after the store was updated. */
   readonly onChange?: ChangeListener<Value>;
-  /** The longest a watch may be silent before it is doubted. */
+  /** Maximum silence of a watch before it is probed. */
   readonly idleLimit?: Milliseconds;
   readonly pageSize?: number;
 }
 
-/** Servers send a bookmark each minute: a watch that brought none for longer is worth a doubt. */
+/** Servers send a bookmark every minute, so a longer silence is suspicious. */
 const LONGEST_SILENCE = milliseconds(75_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
 const LONGEST_RETRY_AFTER = milliseconds(120_000);
-/** A watch that lasted this long was a good one, and may be followed by the next at once. */
+/** After a watch of at least this duration, the next one starts without backoff. */
 const A_GOOD_WHILE = milliseconds(1000);
-/** After so many watches that failed at the same place, the place itself is in doubt. */
+/** After this many failed watches from one resourceVersion, the reflector lists again. */
 const FAILURES_UNTIL_LIST = 5;
 const LONGEST_PROBE = 10_000;
-/** One call at a time bounds itself; behind a queue of writes it would notice a dead watch minutes late. */
+/** Bypasses the rate limit: it sends one call at a time, and must not queue behind writes. */
 const CALL = { lean: true, urgent: true } as const;
-/** As client-go: the server ends watches after 5 to 10 minutes, so that they spread over its replicas again. */
+/** As in client-go: the server ends watches after 5 to 10 minutes, which rebalances them over its replicas. */
 const SERVER_TIMEOUT = milliseconds(300_000);
 
 /**
- * Keeps a store equal to the server's objects, for as long as the program runs: lists, watches, and begins again wherever
- * it must. It never gives up and never goes quiet: a silent connection is tested.
+ * Keeps a store in sync with the API server: lists, watches, and restarts as needed.
+ * It retries forever and probes silent connections.
  */
 export class Reflector<Value, Index extends string = never> {
   readonly #options: ReflectorOptions<Value, Index>;
@@ -75,12 +75,13 @@ export class Reflector<Value, Index extends string = never> {
     this.#sync = new ListWatchSync({
       store: this.#store,
       project: options.project,
-      onUnreadable: (key, err) => log.warn({ kind: resource.kind, object: key, err }, "an object cannot be read"),
+      onUnreadable: (key, err) =>
+        log.warn({ kind: resource.kind, object: key, err }, "cannot parse object; skipping it"),
       onChange: (changes) => {
         try {
           onChange?.(changes);
         } catch (err) {
-          log.error({ kind: resource.kind, err }, "a listener failed on a change");
+          log.error({ kind: resource.kind, err }, "a change listener threw");
         }
       },
     });
@@ -90,17 +91,17 @@ export class Reflector<Value, Index extends string = never> {
     return this.#store;
   }
 
-  /** Whether the store has shown the whole state of the server at least once. */
+  /** Whether the initial list is complete. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Why the server cannot list the kind: `the CustomResourceDefinition … is not installed`; undefined where it can. */
+  /** `the CustomResourceDefinition … is not installed`, or undefined. */
   get missingDefinition(): string | undefined {
     return this.#missingDefinition;
   }
 
-  /** Since when nothing was heard of the server; undefined before the first time. */
+  /** Time since the last data from the server; undefined before the first. */
   get silence(): Milliseconds | undefined {
     const last = this.#lastContact;
     return last === undefined ? undefined : elapsed(last, this.#options.clock.monotonic());
@@ -110,7 +111,7 @@ export class Reflector<Value, Index extends string = never> {
     this.#running ??= this.#run(this.#stop.signal);
   }
 
-  /** Resolves when the store is whole for the first time; never, if the server is never there: give it a signal. */
+  /** Resolves after the initial list. Pass a signal, because the server may stay unreachable. */
   async synced(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     let stop: (() => void) | undefined;
@@ -122,7 +123,7 @@ export class Reflector<Value, Index extends string = never> {
     if (stop !== undefined) signal?.removeEventListener("abort", stop);
   }
 
-  /** Ends it; nothing is told after that. */
+  /** Stops the reflector; listeners are not called afterwards. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error("the reflector was stopped"));
     await this.#running;
@@ -132,7 +133,7 @@ export class Reflector<Value, Index extends string = never> {
     const { clock, random } = this.#options;
     let placeKnown = false;
     for (let failures = 0; ; ) {
-      // Only what a watch brings is progress: a list is always newer than the last one on a busy cluster.
+      // Only watch events count as progress: on a busy cluster every list has a newer resourceVersion.
       let from = this.#sync.resourceVersion;
       this.#openedAt = undefined;
       let error: unknown;
@@ -178,7 +179,7 @@ export class Reflector<Value, Index extends string = never> {
     this.#synced.resolve();
   }
 
-  /** Returns when the server ends the watch, or when it was silent for too long to be trusted. */
+  /** Returns when the server ends the watch or the watchdog gives it up. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { client, clock, random, resource, selection } = this.#options;
     const abort = new AbortController();
@@ -231,7 +232,7 @@ export class Reflector<Value, Index extends string = never> {
     });
   }
 
-  /** Once per absence: it is tried again for as long as it takes, and nothing more can be said about it. */
+  /** Logs a missing CRD once until it is installed. */
   #undefined(): void {
     if (this.#missingDefinition !== undefined) return;
     const { log, resource } = this.#options;
@@ -257,14 +258,14 @@ export class Reflector<Value, Index extends string = never> {
       return;
     }
     const facts = { kind: resource.kind, failures, err: error };
-    // One line when it starts and one now and then: an outage of an hour is not a thousand lines.
+    // Logs at failure counts 1, 2, 4, 8, …, to limit the log during an outage.
     if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
-      log.debug(facts, "the watch begins again");
-    } else log.warn(facts, "the watch broke off; trying again");
+      log.debug(facts, "restarting watch");
+    } else log.warn(facts, "watch failed; retrying");
   }
 }
 
-/** What is not read yet, by name, with the reason where a CustomResourceDefinition is not installed: for /readyz. */
+/** Names of the reflectors that have not synced, with a missing CRD as the reason; for /readyz. */
 export const unreadOf = (
   reflectors: Readonly<Record<string, Pick<Reflector<unknown>, "hasSynced" | "missingDefinition">>>,
 ): readonly string[] =>
@@ -272,7 +273,7 @@ export const unreadOf = (
     .filter(([, { hasSynced }]) => !hasSynced)
     .map(([name, { missingDefinition: why }]) => (why === undefined ? name : `${name} (${why})`));
 
-/** The server no longer knows, or does not yet know, the moment we would go on from. */
+/** The resourceVersion is too old or too new for the server, so a new list is needed. */
 function isPlaceLost(error: unknown): boolean {
   if (isApiError(error, "gone")) return true;
   return isApiError(error, "timeout") && /too large resource version/i.test(error.message);

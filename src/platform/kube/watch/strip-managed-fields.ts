@@ -8,8 +8,8 @@ const CLOSE = 0x5d;
 const BRACE = 0x7d;
 
 /**
- * Empties every `"managedFields":[…]` in JSON that an API server wrote, before it is parsed. They are the server's own book
- * of who wrote which field, often half of an object, and nobody keeps them: not parsing them is what makes a watch cheap.
+ * Empties every `"managedFields":[…]` in JSON from an API server before parsing. They record
+ * field ownership, are often half of an object, and Joulie does not use them; skipping them makes a watch cheap.
  * Works in place and returns the part that is left. Within a JSON string the key's quotes would be escaped, so it is never
  * found there; an array that does not end within its line is left for the parser to judge.
  */
@@ -53,7 +53,7 @@ function quickEnd(json: Buffer, start: number, lineEnd: number): number | undefi
   return json[comma] === COMMA && json[comma + 1] === QUOTE && isLetter ? close : undefined;
 }
 
-/** The end of the array whose content begins at `start`, whatever is in it. */
+/** The end of the array whose content begins at `start`; scans every byte. */
 function endOfArray(json: Buffer, start: number, lineEnd: number): number | undefined {
   let depth = 1;
   for (let at = start; at < lineEnd; at++) {

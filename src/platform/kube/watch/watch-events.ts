@@ -4,14 +4,14 @@ import type { ApiRequest } from "../client/transport.ts";
 import { linesOf } from "./watch-lines.ts";
 
 export interface WatchEvent<Item extends KubeObject = KubeObject> {
-  /** A BOOKMARK brings only how far the watch has come, in `metadata.resourceVersion`. */
+  /** A BOOKMARK carries only `metadata.resourceVersion`. */
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
   readonly object: Item;
 }
 
 type Call = Pick<ApiRequest, "method" | "path">;
 
-/** The events of a watch. What came whole before a bad line is handed out before the error is thrown. */
+/** Parses the events of a watch. Yields the complete events before a bad line, then throws. */
 export async function* watchEvents<Item extends KubeObject>(
   call: Call,
   body: AsyncIterable<Uint8Array>,

@@ -2,15 +2,15 @@ import { ApiError } from "../client/errors.ts";
 import { withoutManagedFields } from "./strip-managed-fields.ts";
 
 const NEWLINE = 10;
-/** An object in etcd is at most 1.5 MiB by default; what is much longer is not a watch. */
+/** etcd limits an object to 1.5 MiB by default, so a much longer line is not a watch event. */
 const LONGEST_LINE = 16 * 2 ** 20;
 const HELD = 128 * 2 ** 10;
 const LARGE = 2 ** 20;
 
 /**
- * Cuts a body into its lines, as many at a time as have arrived. Bytes are cut before they become text, so a character
- * that is spread over two chunks stays whole. A body that ends within a line was torn: that is an error, after all whole
- * lines were handed out.
+ * Splits a body into lines, in batches as they arrive. Splits bytes before decoding, so that a character
+ * that spans two chunks stays intact. A body that ends within a line is truncated: throws after yielding all complete
+ * lines.
  */
 export async function* linesOf(
   body: AsyncIterable<Uint8Array>,
@@ -36,10 +36,10 @@ export async function* linesOf(
     held.set(rest);
     yield lines;
   }
-  if (begun > 0) throw new ApiError("garbled", `the answer ended in the middle of a line of ${begun} bytes or more`);
+  if (begun > 0) throw new ApiError("garbled", `the response ended in the middle of a line, after ${begun} bytes`);
 }
 
-/** One place for the bytes of a watch, as long as it is neither too small nor, after a giant line, far too large. */
+/** Reuses the buffer; grows it when needed and shrinks it after a very long line. */
 function withRoomFor(length: number, held: Buffer, begun: number): Buffer {
   if (length <= held.length && (held.length <= LARGE || length > held.length / 4)) return held;
   const room = Buffer.allocUnsafe(Math.max(HELD, 2 * length));
@@ -47,21 +47,21 @@ function withRoomFor(length: number, held: Buffer, begun: number): Buffer {
   return room;
 }
 
-/** All of a body as text, unless it is longer than we are ready to hold. */
+/** Reads a body as text; throws when it exceeds `longest` bytes. */
 export async function textOfBody(body: AsyncIterable<Uint8Array>, longest: number, lean = false): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > longest) throw new ApiError("tooLarge", `the answer is longer than ${longest} bytes`);
+    if (length > longest) throw new ApiError("tooLarge", `the response is longer than ${longest} bytes`);
     chunks.push(chunk);
   }
   return textOf(chunks, lean);
 }
 
-/** `lean`: without what nobody keeps of an object. */
+/** `lean` strips managedFields. */
 function textOf(chunks: readonly Uint8Array[], lean: boolean): string {
-  // Cutting works in place, so it gets a copy; the bytes that arrived may belong to somebody.
+  // Stripping works in place, so it needs a copy; the caller may own the received bytes.
   if (lean) return withoutManagedFields(Buffer.concat(chunks)).toString("utf8");
   const [only] = chunks;
   const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);

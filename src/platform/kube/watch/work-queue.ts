@@ -8,7 +8,7 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** What is done for a key. It looks at the state as it is then, so being told twice is being told once. */
+  /** Processes a key. It reads the current state, so duplicate adds can be merged. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
   readonly concurrency?: number;
   readonly backoff?: Backoff;
@@ -18,22 +18,22 @@ const BACKOFF: Backoff = { first: milliseconds(100), longest: milliseconds(60_00
 const LONGEST_RETRY_AFTER = milliseconds(120_000);
 
 /**
- * Keys that need work. A key waits once however often it is added, is never worked on twice at the same time, and comes
- * back later and later while it fails. Added anew meanwhile it does not wait: that is news, and may be the remedy. Only a
- * wait the server asked for is waited to its end.
+ * A deduplicating work queue. A key is queued once however often it is added, is never processed concurrently, and is
+ * retried with exponential backoff. Adding it again skips the backoff, because a change may fix the failure. Only a
+ * server's Retry-After is always respected.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
   readonly #working = new Set<string>();
-  /** Added while being worked on: due again as soon as that is over. */
+  /** Added while being processed: queued again afterwards. */
   readonly #again = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #later = new Map<string, { readonly due: MonotonicInstant; readonly timer: Timer }>();
-  /** Forgotten while being worked on: whatever comes of it, it does not come back by itself. */
+  /** Forgotten while being processed: not retried on failure. */
   readonly #forgotten = new Set<string>();
-  /** Until when the server does not want to hear of a key. */
-  readonly #sentAway = new Map<string, MonotonicInstant>();
+  /** Key → end of the server's Retry-After. */
+  readonly #retryAfterUntil = new Map<string, MonotonicInstant>();
   readonly #stop = new AbortController();
   #idle: (() => void)[] = [];
   #closed = false;
@@ -41,12 +41,11 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions) {
     const { concurrency = 1 } = options;
-    if (!(concurrency >= 1))
-      throw new RangeError(`a work queue works on at least one key at a time, got ${concurrency}`);
+    if (!(concurrency >= 1)) throw new RangeError(`concurrency must be at least 1, got ${concurrency}`);
     this.#options = options;
   }
 
-  /** Keys that wait, now or for later, or are being worked on. */
+  /** The number of queued, delayed and active keys. */
   get size(): number {
     return new Set([...this.#waiting, ...this.#later.keys(), ...this.#working, ...this.#again]).size;
   }
@@ -60,12 +59,12 @@ export class WorkQueue {
     } else this.#enqueue(key);
   }
 
-  /** Adds after a while, unless it is added sooner: of two times the earlier one counts. */
+  /** Adds the key after a delay; the earliest of several times wins. */
   addAfter(key: string, length: Milliseconds): void {
     if (this.#closed || this.#waiting.has(key)) return;
     const { clock } = this.#options;
     const now = clock.monotonic();
-    const due = monotonicInstant(Math.max(now + length, this.#sentAway.get(key) ?? now));
+    const due = monotonicInstant(Math.max(now + length, this.#retryAfterUntil.get(key) ?? now));
     if ((this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY) <= due) return;
     this.#cancelLater(key);
     const timer = clock.after(milliseconds(due - now), () => {
@@ -75,18 +74,18 @@ export class WorkQueue {
     this.#later.set(key, { due, timer });
   }
 
-  /** The key is no longer of interest: it does not come back, and its failures are forgotten. */
+  /** Removes the key, its retries and its failure count. */
   forget(key: string): void {
     this.#cancelLater(key);
     this.#waiting.delete(key);
     this.#again.delete(key);
     this.#failures.delete(key);
-    this.#sentAway.delete(key);
+    this.#retryAfterUntil.delete(key);
     if (this.#working.has(key)) this.#forgotten.add(key);
     this.#settle();
   }
 
-  /** Takes nothing more, does what waits now, and resolves when all of it was tried. What only waits for a retry is left. */
+  /** Rejects new keys, processes the queued ones once, and drops pending retries. */
   async drain(): Promise<void> {
     this.#closed = true;
     for (const { timer } of this.#later.values()) timer.cancel();
@@ -97,7 +96,7 @@ export class WorkQueue {
     });
   }
 
-  /** As `drain`, but what waits is dropped and what is being done is told to end. */
+  /** Like `drain`, but drops queued keys and aborts active work. */
   async stop(): Promise<void> {
     this.#waiting.clear();
     this.#again.clear();
@@ -106,18 +105,18 @@ export class WorkQueue {
   }
 
   #enqueue(key: string): void {
-    const rest = (this.#sentAway.get(key) ?? 0) - this.#options.clock.monotonic();
+    const rest = (this.#retryAfterUntil.get(key) ?? 0) - this.#options.clock.monotonic();
     if (rest > 0) {
       this.addAfter(key, milliseconds(rest));
       return;
     }
-    this.#sentAway.delete(key);
+    this.#retryAfterUntil.delete(key);
     this.#cancelLater(key);
     this.#waiting.add(key);
     this.#begin();
   }
 
-  /** Not within `add`: whoever adds a key is not held up by the work, and what is added in one go counts once. */
+  /** Starts in a microtask, so that `add` returns immediately and synchronous adds are merged. */
   #begin(): void {
     if (this.#beginning) return;
     this.#beginning = true;
@@ -157,9 +156,9 @@ export class WorkQueue {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
     const asked = waitAsked(error, LONGEST_RETRY_AFTER, random);
-    if (asked > 0) this.#sentAway.set(key, monotonicInstant(clock.monotonic() + asked));
+    if (asked > 0) this.#retryAfterUntil.set(key, monotonicInstant(clock.monotonic() + asked));
     const wait = milliseconds(Math.max(asked, waitAfter(failures, backoff, random)));
-    log.debug({ key, failures, wait, err: error }, "work failed; it comes back later");
+    log.debug({ key, failures, wait, err: error }, "work failed; retrying later");
     this.addAfter(key, wait);
   }
 
