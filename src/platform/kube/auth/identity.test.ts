@@ -203,7 +203,7 @@ describe("an identity from a kubeconfig", () => {
     ["an unknown cluster", { ...config(), clusters: null }, /no cluster "c"; it has none/],
     ["an unknown user", { ...config(), users: [] }, /no user "u"; it has none/],
     ["a cluster without a server", config({}, { server: 7 }), /clusters\.0\.cluster\.server/],
-    ["a server that is no address", config({}, { server: "kube.test" }), /no http or https address: kube.test/],
+    ["a server that is no address", config({}, { server: "kube.test" }), /not an http or https address: kube.test/],
     ["a proxy", config({}, { "proxy-url": "http://proxy" }), /proxy-url/],
     ["groups to impersonate", config({ "as-groups": ["a"] }), /groups is not supported/],
   ])("says what is wrong with %s", async (_case, content, message) => {

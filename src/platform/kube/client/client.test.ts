@@ -154,7 +154,7 @@ describe("the verbs of KubeClient on the wire", () => {
   it.each(["", ".", ".."])("sends nothing for an object named %j: it would mean all of them", async (name) => {
     const { api, client } = make();
     await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
-    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(/is no namespace/);
+    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(/is not a valid object namespace/);
     await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
     expect(api.requests).toHaveLength(0);
   });

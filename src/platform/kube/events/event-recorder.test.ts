@@ -145,7 +145,7 @@ describe("EventRecorder", () => {
       recorder.record(note);
       await clock.advanceAsync(ms(60_000));
     }
-    expect(lines.filter((line) => line.includes("could not be written"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("cannot write event"))).toHaveLength(1);
     api.fault = () => undefined;
     recorder.record(note);
     await clock.advanceAsync(ms(60_000));

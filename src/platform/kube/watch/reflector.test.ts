@@ -161,14 +161,14 @@ describe("Reflector", () => {
     await clock.advanceAsync(ms(5000));
     expect(told()).toEqual(["added a", "added c", "updated c"]);
     expect(reflector.store.get({ name: "a" })).toEqual({ name: "a", zone: "x" });
-    expect(lines.filter((line) => line.includes("cannot be read"))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes("cannot parse object"))).toHaveLength(2);
     api.put(node("a"), labelled("y"));
     api.put(node("b"), labelled("y"));
     await clock.advanceAsync(ms(1));
     expect(told().slice(3)).toEqual(["updated a", "added b"]);
     api.put(node("a"), labelled("broken"));
     await clock.advanceAsync(ms(1));
-    expect(lines.filter((line) => line.includes("cannot be read"))).toHaveLength(3);
+    expect(lines.filter((line) => line.includes("cannot parse object"))).toHaveLength(3);
     await reflector.stop();
   });
 
