@@ -29,7 +29,7 @@ describe("an object that is too deep", () => {
     expect((await send("GET", nodes)).body.items.map(({ metadata }) => metadata.name)).toEqual(["just"]);
   });
 
-  it("is refused as YAML, too, as are loops and numbers that are none", async () => {
+  it("is rejected as YAML too, as are alias loops and non-finite numbers", async () => {
     const { send } = apiHarness();
     const yaml = { "content-type": "application/yaml" };
     const bodies = ["&a [*a]", "&a [*a, *a]", lists(5000), ".inf", "-.inf", ".nan", "1e999"];

@@ -25,7 +25,7 @@ describe("listening", () => {
     },
   );
 
-  it("knows whoever holds the token, and nobody else", async () => {
+  it("accepts only requests with the token", async () => {
     const { url, token } = await embedded().listen({ host: "localhost" });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const status = async (headers: Record<string, string>) => (await fetch(`${url}/api/v1/nodes`, { headers })).status;

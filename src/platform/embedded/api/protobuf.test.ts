@@ -75,7 +75,7 @@ describe("Protobuf of Kubernetes", () => {
     );
   });
 
-  it("refuses what is cut off or nonsense: 400, never anything else", () => {
+  it("rejects truncated or invalid Protobuf with 400", () => {
     const outcome = (bytes: Buffer): unknown => {
       try {
         return typeof jsonFromProtobuf(bytes);

@@ -101,7 +101,7 @@ describe("WatchStream", () => {
     expect(await linesOf(streams[2] as WatchStream)).toEqual(['{"type":"ADDED","object":"n"}']);
   });
 
-  it("says at once that it is over to whoever asks late", () => {
+  it("ends immediately for a reader that starts after the end", () => {
     const { open } = world();
     const stream = open();
     stream.fail({ code: 410 });

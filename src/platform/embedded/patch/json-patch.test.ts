@@ -35,7 +35,7 @@ describe("jsonPatched", () => {
   const refused: [says: string, patch: unknown][] = [
     ["no list", {}],
     ["no operation", ["add"]],
-    ["an operation nobody knows", [{ op: "merge", path: "/a" }]],
+    ["an unknown operation", [{ op: "merge", path: "/a" }]],
     ["a path without a slash", [{ op: "add", path: "a", value: 1 }]],
     ["a field that is not there", [{ op: "remove", path: "/nothing" }]],
     ["a replacement of nothing", [{ op: "replace", path: "/nothing", value: 1 }]],

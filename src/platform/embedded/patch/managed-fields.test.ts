@@ -59,7 +59,7 @@ describe("applied", () => {
           // What it applied is there: applying it again, without force, changes nothing and meets no conflict.
           const again = applied(object, wanted, owners, writer(manager), schema, { force: false, hasStatus: false });
           expect(again.object).toEqual(object);
-          // Nobody owns what is not there.
+          // A missing field has no owner.
           const present = fieldTreeOf(object, schema);
           for (const { fieldsV1 } of owners) {
             const leaves = difference(fieldsV1, union(present, prefixes(object)));
@@ -117,7 +117,7 @@ function prefixes(object: JsonObject): ReturnType<typeof fieldTreeOf> {
 }
 
 describe("ownersAfterUpdate", () => {
-  it("gives a changed field to who changed it and to nobody else", () => {
+  it("makes the writer the only owner of a changed field", () => {
     fc.assert(
       fc.property(config, config, (first, second) => {
         const start = applied({}, first, [], writer("applier"), schema, { force: false, hasStatus: false });

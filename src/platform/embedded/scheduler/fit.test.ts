@@ -104,7 +104,7 @@ describe("enough and explain", () => {
     [99, 99],
     [2000, 100],
     [5000, 250],
-  ])("of %d nodes %d are enough where somebody says 5 percent", (nodes, wanted) => {
+  ])("of %d nodes %d are enough at 5 percent", (nodes, wanted) => {
     expect(enough(nodes, 5)).toBe(wanted);
   });
 

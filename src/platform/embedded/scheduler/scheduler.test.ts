@@ -88,7 +88,7 @@ describe("Scheduler", () => {
     expect(slow.asked).toBe(2);
   });
 
-  it("gives the room of a binding that failed to whoever waits for it", async () => {
+  it("gives the resources of a failed binding to a waiting pod", async () => {
     const w = schedulerHarness();
     const bound = Promise.withResolvers<void>();
     vi.spyOn(w.client, "bind").mockImplementationOnce(async () => bound.promise);
@@ -109,7 +109,7 @@ describe("Scheduler", () => {
     ).toBe("one");
   });
 
-  it("gives the room that a pod was to have to others when somebody else has bound it elsewhere", async () => {
+  it("frees the reserved resources of a pod that another scheduler bound elsewhere", async () => {
     const w = schedulerHarness();
     const bind = w.client.bind.bind(w.client);
     const late = Promise.withResolvers<void>();
@@ -125,7 +125,7 @@ describe("Scheduler", () => {
     late.resolve();
   });
 
-  it("tells whoever runs it that it cannot go on, and ends when it is told to", async () => {
+  it("rejects run() when it cannot continue, and stops on the signal", async () => {
     const w = schedulerHarness();
     const full = () => {
       throw new Error("no place to write to");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EmbeddedStore } from "./store.ts";
 
 describe("Store", () => {
-  it("changes nothing and tells nobody where an object has no text", () => {
+  it("changes nothing and notifies no listener when an object cannot be serialized", () => {
     const store = new EmbeddedStore(10);
     const collection = store.collection("/nodes");
     const heard: string[] = [];

@@ -124,7 +124,7 @@ describe("where an identity comes from", () => {
     expect(await from(undefined, {})).toEqual({ authorization: "Bearer own" });
   });
 
-  it("is told in full when there is none", async () => {
+  it("reports every source that was tried when there is no identity", async () => {
     const none = loadIdentity({
       clock: new VirtualClock(),
       environment: {},
@@ -185,7 +185,7 @@ describe("an identity from a kubeconfig", () => {
     expect(await careless.identity.tls()).toEqual({ insecure: true });
   });
 
-  it("merges several files as kubectl does: the first word counts, missing files are passed over", async () => {
+  it("merges several files as kubectl does: the first entry wins, missing files are skipped", async () => {
     const first = { "current-context": "here", users: [{ name: "u", user: { token: "first" } }] };
     const folder = files({ a: first, b: config({ token: "second" }) });
     const kubeconfig = ["missing", "a", "b"].map((name) => join(folder, name)).join(":");

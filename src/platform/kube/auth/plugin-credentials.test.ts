@@ -45,7 +45,7 @@ describe("users with an exec plugin", () => {
     expect(calls()).toBe(1);
   });
 
-  it("ask anew after a failure", async () => {
+  it("call the plugin again after a failure", async () => {
     const { identity, calls } = await identityOf({ exec }, "echo 'not today' >&2; exit 1");
     for (let time = 1; time <= 2; time++) {
       await expect(Promise.all([identity.headers(), identity.headers()])).rejects.toThrow("not today");

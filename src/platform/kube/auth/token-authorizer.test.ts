@@ -134,7 +134,7 @@ describe("TokenAuthorizer", () => {
     expect(api.asked.length).toBeLessThan(50);
   });
 
-  it("closes the pages while nobody can tell, says so once, and never logs a token", async () => {
+  it("denies access while token reviews fail, warns once, and never logs a token", async () => {
     const api = new Reviews();
     const tokens = api.authorizer();
     api.status = 403;

@@ -154,7 +154,9 @@ describe("the verbs of KubeClient on the wire", () => {
   it.each(["", ".", ".."])("sends nothing for an object named %j: it would mean all of them", async (name) => {
     const { api, client } = make();
     await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
-    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(/is not a valid object namespace/);
+    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(
+      /is not a valid object namespace/,
+    );
     await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
     expect(api.requests).toHaveLength(0);
   });
@@ -180,7 +182,7 @@ describe("the verbs of KubeClient on the wire", () => {
     expect(api.requests.filter(({ path }) => path.includes("continue="))).toHaveLength(2);
   });
 
-  it("begins a list anew when a page has expired, and takes it whole when that goes on", async () => {
+  it("restarts a list when a page has expired, and reads it in one page after repeated expiry", async () => {
     const { api, client } = make();
     for (let index = 0; index < 5; index++) api.put(`/api/v1/nodes/n${index}`, {});
     let gone = 1;

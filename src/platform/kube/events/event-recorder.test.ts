@@ -81,7 +81,7 @@ describe("EventRecorder", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("tells anew what the server has forgotten", async () => {
+  it("creates an event again after the server deleted it", async () => {
     const { clock, api, recorder } = make();
     recorder.record(note);
     await clock.advanceAsync(ms(0));
@@ -138,7 +138,7 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
-  it("complains once when it may not write, keeps trying while it happens, and holds up nobody", async () => {
+  it("warns once when writes are forbidden, keeps trying, and never blocks callers", async () => {
     const { clock, api, recorder, lines } = make();
     api.fault = () => ({ answer: 403, message: "may not" });
     for (let time = 0; time < 5; time++) {

@@ -281,7 +281,7 @@ describe("LeaderElector", () => {
     await one.stop();
   });
 
-  it("stands again after the leader's work failed", async () => {
+  it("rejoins the election after the leader's work failed", async () => {
     const { clock, api } = world();
     let calls = 0;
     const one = candidate(new Process(clock, api), "one", 1, {
@@ -312,7 +312,7 @@ describe("LeaderElector", () => {
     await two.stop();
   });
 
-  it("leads on when whoever listens to changes of leader fails", async () => {
+  it("keeps leading when a leader-change listener throws", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1, {
       onLeader: () => {
@@ -330,7 +330,7 @@ describe("LeaderElector", () => {
     await one.stop();
   });
 
-  it("ends the leader's work even when renewing fails in a way nobody thought of", async () => {
+  it("ends the leader's work even when renewing fails unexpectedly", async () => {
     const { clock, api } = world();
     const process = new Process(clock, api);
     const broken = { next: () => 0.5 };

@@ -45,7 +45,7 @@ function make(more: Partial<ReflectorOptions<Small, "zone">> = {}) {
 
 function project({ metadata }: KubeObject): Small | undefined {
   const zone = metadata.labels?.zone ?? "";
-  if (zone === "broken") throw new Error("a label nobody can read");
+  if (zone === "broken") throw new Error("unreadable label");
   return zone === "elsewhere" ? undefined : { name: metadata.name, zone };
 }
 
@@ -96,7 +96,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("tells a delete and an add for an object created anew under its name, in a watch and between two lists", async () => {
+  it("emits a delete and an add for a recreated object, in a watch and between two lists", async () => {
     const { clock, api, reflector, told } = make();
     api.put(node("a"), labelled("x"));
     reflector.start();
@@ -148,7 +148,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("reports an object it cannot read once, keeps its last good state, and goes on with the others", async () => {
+  it("reports an unparsable object once, keeps its last good state, and continues with the others", async () => {
     const { clock, api, reflector, told, lines } = make();
     api.put(node("a"), labelled("x"));
     api.put(node("b"), labelled("broken"));
@@ -332,7 +332,7 @@ describe("Reflector", () => {
     [60_000, 60],
     [90_000, 90],
   ])(
-    "opens a watch anew where nobody can tell, so that nothing is older than its limit: %d ms, %d s",
+    "reopens a watch when the probe is unsure, so that staleness stays within the limit: %d ms, %d s",
     async (limit, after) => {
       const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
       reflector.start();
@@ -349,7 +349,7 @@ describe("Reflector", () => {
     },
   );
 
-  it("does not end a watch that spoke while the question about it failed", async () => {
+  it("keeps a watch that received data while its probe failed", async () => {
     const { clock, api, reflector, watches, told } = make({ idleLimit: ms(20_000) });
     reflector.start();
     await clock.advanceAsync(ms(1));

@@ -74,7 +74,7 @@ function churn(api: FakeApi, random: RandomSource): void {
       api.remove(path);
       break;
     case 1:
-      // Deleted and created anew under its name, often within one moment.
+      // Deletes and recreates the object, often at the same time.
       api.remove(path);
       api.put(path, { spec });
       break;

@@ -41,7 +41,7 @@ describe("linesOf", () => {
     expect(seen).toEqual(["one", "two"]);
   });
 
-  it("is not confused by lines longer than what it holds, nor by short ones after them", async () => {
+  it("handles lines longer than its buffer, and short ones after them", async () => {
     const lines = [3, 300_000, 5, 3_000_000, 7, 140_000, 0, 9].map((length, index) => String(index).repeat(length));
     const bytes = Buffer.from(`${lines.join("\n")}\n`);
     const cuts = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, index) => index * 65_536);

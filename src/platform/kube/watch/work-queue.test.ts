@@ -46,7 +46,7 @@ describe("WorkQueue", () => {
     expect(done).toBe(2);
   });
 
-  it("keeps its concurrency and starves nobody", async () => {
+  it("respects its concurrency and starves no key", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.integer(), async (concurrency, seed) => {
         const random = seededRandom(seed);
@@ -140,7 +140,7 @@ describe("WorkQueue", () => {
     expect(calls).toBe(1);
   });
 
-  it("does not come back to a key that was forgotten while its work was under way, unless it is added anew", async () => {
+  it("does not retry a key that was forgotten during its work, unless it is added again", async () => {
     let calls = 0;
     const { clock, queue } = make(async (key) => {
       calls++;
