@@ -1,4 +1,4 @@
-// The operator while the cluster fails around it. Beside it stands a witness: the rules hold at every version there ever was.
+// The operator under cluster faults. A witness records every object version and checks the safety rules on each.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
