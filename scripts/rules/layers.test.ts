@@ -54,6 +54,10 @@ const breakers: [rule: string, files: Record<string, string>][] = [
     { "src/programs/cli/a.ts": importing("../../core/units/watts.ts"), "src/core/units/watts.ts": leaf },
   ],
   ["src-stands-alone", { "src/platform/clock/a.ts": importing("../../../test/x.ts"), "test/x.ts": leaf }],
+  [
+    "testing-folders-are-for-tests",
+    { "src/platform/clock/a.ts": importing("./testing/fake.ts"), "src/platform/clock/testing/fake.ts": leaf },
+  ],
   ["no-development-dependency", { "src/platform/clock/a.ts": 'import "vitest";\n' }],
   [
     "no-cycle",
@@ -98,6 +102,15 @@ describe("the house rules bite", () => {
       "src/core/units/index.ts": leaf,
       "src/core/api/a.ts": `${importing("../units/index.ts")}import "zod";\n`,
       "src/platform/clock/a.ts": `${importing("../../core/units/index.ts")}import "node:fs";\n`,
+    });
+    expect(violations).toEqual([]);
+  });
+
+  it("a test and another testing file may import from a testing folder", async () => {
+    const violations = await violationsOf({
+      "src/platform/clock/a.test.ts": importing("./testing/fake.ts"),
+      "src/platform/clock/testing/fake.ts": 'export { x } from "./other-fake.ts";\n',
+      "src/platform/clock/testing/other-fake.ts": leaf,
     });
     expect(violations).toEqual([]);
   });

@@ -1,19 +1,19 @@
 import type { Instant } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { Extender, type ExtenderConfig } from "../../platform/embedded/index.ts";
+import { ExtenderClient, type ExtenderClientConfig } from "../../platform/embedded/index.ts";
 
-type Filter = Extender["filter"];
+type Filter = ExtenderClient["filter"];
 
 /** Many times as many as can be asked about until their placement is looked at. */
 const REMEMBERED = 20_000;
 
 /** An extender as the scheduler asks it, with a memory of when it was last asked where a pod may go. */
-export class AskedExtender extends Extender {
+export class AskedExtender extends ExtenderClient {
   readonly #clock: Clock;
   readonly #asked = new Map<string, Instant>();
 
   /** `clock`: simulated time. */
-  constructor(config: ExtenderConfig, clock: Clock) {
+  constructor(config: ExtenderClientConfig, clock: Clock) {
     super(config);
     this.#clock = clock;
   }
