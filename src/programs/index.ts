@@ -65,9 +65,9 @@ export const programs: readonly Program[] = [
   program({
     name: "simulator",
     summary: "Serves simulated nodes: their telemetry, control and facility metrics.",
-    config: async () => (await import("./simulator/config.ts")).simulatorConfig,
-    metrics: async () => (await import("./simulator/metrics.ts")).definitions,
-    start: async (config) => (await import("./simulator/start.ts")).start(config),
+    config: async () => (await import("./fleet/config.ts")).simulatorConfig,
+    metrics: async () => (await import("./fleet/metrics.ts")).definitions,
+    start: async (config) => (await import("./fleet/start.ts")).start(config),
   }),
   program({
     name: "demo",

@@ -4,9 +4,9 @@ import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
-import { simulatorConfig } from "../../src/programs/simulator/config.ts";
-import { simulatorPermissions } from "../../src/programs/simulator/permissions.ts";
-import { type RunningSimulator, runSimulator } from "../../src/programs/simulator/start.ts";
+import { simulatorConfig } from "../../src/programs/fleet/config.ts";
+import { simulatorPermissions } from "../../src/programs/fleet/permissions.ts";
+import { type RunningSimulator, runSimulator } from "../../src/programs/fleet/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 

@@ -2,7 +2,7 @@ import { type AnyKind, crdOf, kinds, labels } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
-import { SIMULATED } from "../simulator/index.ts";
+import { SIMULATED } from "../fleet/index.ts";
 import { withinLimit } from "./rounds.ts";
 
 const crds: Resource = {

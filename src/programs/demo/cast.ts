@@ -10,7 +10,7 @@ import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
 import { runExtender } from "../extender/index.ts";
 import { runOperator } from "../operator/index.ts";
-import { type RunningSimulator, runSimulator } from "../simulator/index.ts";
+import { type RunningSimulator, runSimulator } from "../fleet/index.ts";
 import { AskedExtender } from "./asked-extender.ts";
 import type { DemoConfig } from "./config.ts";
 import { freePorts } from "./free-ports.ts";

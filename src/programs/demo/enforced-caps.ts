@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { NodeTwinSpec } from "../../core/api/index.ts";
 import { effectiveCaps } from "../../core/twin/index.ts";
 import type { Percent, Watts } from "../../core/units/index.ts";
-import type { RunningSimulator } from "../simulator/index.ts";
+import type { RunningSimulator } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningSimulator["datacenter"]["machine"]>>;
 /** What a comparison reads of a simulated node. */

@@ -10,7 +10,7 @@ import {
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type RunningSimulator, SIMULATED } from "../simulator/index.ts";
+import { type RunningSimulator, SIMULATED } from "../fleet/index.ts";
 import { ClassHistory } from "./class-history.ts";
 import { EnergyMeter } from "./energy.ts";
 import { CapAudit } from "./enforced-caps.ts";

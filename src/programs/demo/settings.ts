@@ -4,7 +4,7 @@ import { type ConfigSchema, parseConfig, type Texts } from "../../platform/confi
 import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { operatorConfig } from "../operator/index.ts";
-import { simulatorConfig } from "../simulator/index.ts";
+import { simulatorConfig } from "../fleet/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { NAMESPACE, type Plane } from "./plane.ts";
 

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { parseConfig, type Texts } from "../../platform/config/index.ts";
 import { simulateConfig } from "./config.ts";
-import { dropExperiment } from "./drop/experiment.ts";
+import { dropExperiment } from "./published/experiment.ts";
 import { simulate } from "./simulate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "joulie-simulate-"));

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersIn, type SimulateConfig } from "./config.ts";
 import { nameOf } from "./contenders.ts";
-import { dropExperiment } from "./drop/experiment.ts";
+import { dropExperiment } from "./published/experiment.ts";
 import type { Experiment } from "./experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
