@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Summary } from "../src/programs/demo/summary.ts";
+import type { DemoSummary } from "../src/programs/demo/summary.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 2000;
@@ -52,10 +52,10 @@ function started() {
   let [out, said] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const ended = new Promise<Summary>((resolve, reject) => {
+  const ended = new Promise<DemoSummary>((resolve, reject) => {
     child.on("close", () => {
       if (out === "") reject(new Error(`the demo has failed: ${said}`));
-      else resolve(JSON.parse(out) as Summary);
+      else resolve(JSON.parse(out) as DemoSummary);
     });
   });
   /** Ticks that were not over when the next one was due, so far. */

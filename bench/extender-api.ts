@@ -9,7 +9,7 @@ import { seededRandom } from "../src/platform/random/index.ts";
 import { nameOf, nodeOf, twinStatusOf } from "./extender-cluster.ts";
 
 /** `change`: a twin after the other gets new figures, until `rest`. */
-export type Wish = "change" | "rest";
+export type ApiCommand = "change" | "rest";
 
 const size = Number(process.argv[2]);
 const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
@@ -30,7 +30,7 @@ for (let index = 0; index < size; index++) {
   await hand.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
   await publish(index, index);
 }
-process.on("message", (wish: Wish) => {
+process.on("message", (wish: ApiCommand) => {
   changes?.abort();
   if (wish === "rest") return;
   changes = new AbortController();

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Wish } from "./extender-api.ts";
+import type { ApiCommand } from "./extender-api.ts";
 import { ExtenderClient, quantile } from "./extender-client.ts";
 import { bodyOf, ChangingBody, type Mode } from "./extender-cluster.ts";
 import { ExtenderProcess, environment, nodeOptions } from "./extender-process.ts";
@@ -210,7 +210,7 @@ class Cluster {
     return new Cluster(api, kubeconfig);
   }
 
-  tell(wish: Wish): void {
+  tell(wish: ApiCommand): void {
     this.#api.send(wish);
   }
 

@@ -1,5 +1,5 @@
 /** What a child of bench/kube.ts is asked for, as JSON in its first argument. */
-export interface Asked {
+export interface MeasurementRequest {
   readonly port: number;
   readonly what: "nodes" | "events" | "patches" | "memory";
   readonly events: number;
@@ -15,8 +15,8 @@ interface Measured {
 }
 
 /** Runs in the child: measures, tells the value with the connections that took, and ends. */
-export async function measurement(measure: (asked: Asked) => Promise<Measured>): Promise<void> {
-  const asked = JSON.parse(process.argv[2] ?? "{}") as Asked;
+export async function measurement(measure: (asked: MeasurementRequest) => Promise<Measured>): Promise<void> {
+  const asked = JSON.parse(process.argv[2] ?? "{}") as MeasurementRequest;
   const before = await connections(asked.port);
   const { value, cpu = 0, close } = await measure(asked);
   // The two questions themselves take a connection each, at most.

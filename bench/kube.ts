@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, fork } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Asked } from "./kube-measurement.ts";
+import type { MeasurementRequest } from "./kube-measurement.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const here = (file: string) => join(import.meta.dirname, file);
@@ -17,7 +17,7 @@ let served: Promise<Served> | undefined;
 
 type Client = "ours" | "official";
 
-const asked: readonly { what: Asked["what"]; figure: string; unit: string }[] = [
+const asked: readonly { what: MeasurementRequest["what"]; figure: string; unit: string }[] = [
   { what: "nodes", figure: "5,000 Nodes list to store", unit: "ms" },
   { what: "events", figure: "watch events", unit: "per s" },
   { what: "patches", figure: "apply patches", unit: "per s" },
@@ -80,9 +80,12 @@ async function serve(): Promise<Served> {
   return { child, ...told };
 }
 
-async function run(client: Client, asked: Asked): Promise<{ value: number; cpu: number; connections: number }>;
+async function run(
+  client: Client,
+  asked: MeasurementRequest,
+): Promise<{ value: number; cpu: number; connections: number }>;
 async function run(client: "nothing"): Promise<{ value: number }>;
-async function run(client: Client | "nothing", asked?: Asked): Promise<unknown> {
+async function run(client: Client | "nothing", asked?: MeasurementRequest): Promise<unknown> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--expose-gc", here(`kube-${client}.ts`), JSON.stringify(asked ?? {})],

@@ -29,7 +29,7 @@ export function memoryOf(pid: number, which: "VmRSS" | "VmHWM"): number {
 }
 
 /** What the operator says of itself. */
-export interface Told {
+export interface OperatorMessage {
   readonly passes: number;
   /** Writes so far, by kind. */
   readonly writes: Readonly<Record<string, number>>;
@@ -58,7 +58,7 @@ export class OperatorProcess {
   }
 
   /** Undefined as long as it does not serve. */
-  async told(): Promise<Told | undefined> {
+  async told(): Promise<OperatorMessage | undefined> {
     if (this.#child.exitCode !== null) throw new Error(`the operator ended with ${this.#child.exitCode}`);
     const text = await fetch(`${this.#url}/metrics`).then(
       async (answer) => answer.text(),

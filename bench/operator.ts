@@ -4,7 +4,7 @@ import { apiVersion, labels } from "../src/core/api/index.ts";
 import { operatorPermissions } from "../src/programs/operator/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import { numbered } from "../test/controlplane/objects.ts";
-import { memoryOf, nodeOptions, OperatorProcess, processorSeconds, type Told } from "./operator-process.ts";
+import { memoryOf, nodeOptions, type OperatorMessage, OperatorProcess, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
@@ -215,7 +215,7 @@ async function untilQuiet(own: OperatorProcess): Promise<void> {
   });
 }
 
-async function until(own: OperatorProcess, reached: (told: Told) => boolean): Promise<void> {
+async function until(own: OperatorProcess, reached: (told: OperatorMessage) => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const now = await own.told();
@@ -225,7 +225,7 @@ async function until(own: OperatorProcess, reached: (told: Told) => boolean): Pr
   }
 }
 
-async function told(own: OperatorProcess): Promise<Told> {
+async function told(own: OperatorProcess): Promise<OperatorMessage> {
   const now = await own.told();
   if (now === undefined) throw new Error("the operator does not serve");
   return now;

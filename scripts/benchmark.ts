@@ -13,7 +13,7 @@ interface Spread {
   readonly max: number;
 }
 
-export interface Report {
+export interface BenchmarkReport {
   readonly scenario: string;
   readonly machine: Machine;
   readonly repeats: number;
@@ -27,7 +27,7 @@ export function summarise(
   scenario: Scenario,
   samples: Record<string, Figure>[],
   machine: Machine,
-): Report {
+): BenchmarkReport {
   const first = samples[0] ?? {};
   const figures = Object.fromEntries(
     Object.entries(first).map(([figure, { unit }]) => [
@@ -59,7 +59,7 @@ export function spread(values: number[]): Spread {
   return { median: (lower + upper) / 2, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
 }
 
-export function renderReport(about: string, report: Report): string {
+export function renderReport(about: string, report: BenchmarkReport): string {
   const { machine } = report;
   const rows = [["figure", "median", "min – max", "unit"]];
   for (const [name, { median, min, max, unit }] of Object.entries(report.figures)) {

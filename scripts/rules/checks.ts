@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { checkLayers, sourceFiles } from "./layers.ts";
-import { timeAndChance } from "./time.ts";
+import { findDirectTimeAndRandom } from "./time.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -54,7 +54,7 @@ async function layerRules(): Promise<Outcome> {
   const report = await checkLayers(root);
   const findings = [...report.violations];
   for (const file of sourceFiles(join(root, "src"))) {
-    findings.push(...timeAndChance(relative(root, file), readFileSync(file, "utf8")));
+    findings.push(...findDirectTimeAndRandom(relative(root, file), readFileSync(file, "utf8")));
   }
   if (report.modulesSeen !== report.files) {
     findings.push(`dependency-cruiser saw ${report.modulesSeen} of ${report.files} modules: its verdict means nothing`);

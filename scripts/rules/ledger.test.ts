@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ledger, namedIds, survey } from "./ledger.ts";
+import { namedIds, parseRequirements, surveyRequirements } from "./ledger.ts";
 
 const idsOf = (source: string) => namedIds(source).map(({ id }) => id);
 
 describe("the requirement ledger", () => {
   it("reads ids and their text", () => {
-    const entries = ledger("## SCH\n- SCH-07: a reason [003]\n- X-01: one source\nprose - X-02: no\n- C1: a note\n");
+    const entries = parseRequirements(
+      "## SCH\n- SCH-07: a reason [003]\n- X-01: one source\nprose - X-02: no\n- C1: a note\n",
+    );
     expect([...entries]).toEqual([
       ["SCH-07", "a reason [003]"],
       ["X-01", "one source"],
@@ -62,11 +64,11 @@ describe("the requirement ledger", () => {
   });
 
   it("refuses an id that stands twice", () => {
-    expect(() => ledger("- X-01: a\n- X-01: b\n")).toThrow("X-01 twice");
+    expect(() => parseRequirements("- X-01: a\n- X-01: b\n")).toThrow("X-01 twice");
   });
 
   it("no test of this repository names an unknown id", () => {
-    const { required, unknown } = survey(join(import.meta.dirname, "../.."));
+    const { required, unknown } = surveyRequirements(join(import.meta.dirname, "../.."));
     expect(required.size).toBeGreaterThan(250);
     expect(unknown).toEqual([]);
   });

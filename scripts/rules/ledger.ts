@@ -6,7 +6,7 @@ import { sourceFiles } from "./layers.ts";
 const ID = /^[A-Z]+-\d{2,}$/;
 
 /** The ids of docs/requirements.md with their text, in order. */
-export function ledger(markdown: string): Map<string, string> {
+export function parseRequirements(markdown: string): Map<string, string> {
   const entries = new Map<string, string>();
   for (const [, id = "", text = ""] of markdown.matchAll(/^- ([A-Z]+-\d{2,}): (.+)$/gm)) {
     if (entries.has(id)) throw new Error(`docs/requirements.md has ${id} twice`);
@@ -46,8 +46,8 @@ export interface Survey {
 }
 
 /** What the tests of the repository prove of its ledger. */
-export function survey(root: string): Survey {
-  const required = ledger(readFileSync(join(root, "docs/requirements.md"), "utf8"));
+export function surveyRequirements(root: string): Survey {
+  const required = parseRequirements(readFileSync(join(root, "docs/requirements.md"), "utf8"));
   const tested = new Set<string>();
   const unknown: string[] = [];
   for (const file of ["src", "test", "scripts", "bench"].flatMap((folder) => sourceFiles(join(root, folder)))) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { timeAndChance } from "./time.ts";
+import { findDirectTimeAndRandom } from "./time.ts";
 
-const inCore = (text: string) => timeAndChance("src/core/policy/x.ts", text);
+const inCore = (text: string) => findDirectTimeAndRandom("src/core/policy/x.ts", text);
 
 describe("time and chance come in as arguments", () => {
   it.each([
@@ -38,8 +38,8 @@ describe("time and chance come in as arguments", () => {
     ["import of node:perf_hooks", 'import { performance as p } from "node:perf_hooks";'],
   ])("finds %s in `%s`", (what, text) => {
     expect(inCore(text)).toEqual([`src/core/policy/x.ts:1: ${what} outside platform/clock`]);
-    expect(timeAndChance("src/platform/clock/x.ts", text)).toEqual([]);
-    expect(timeAndChance("src/programs/agent/x.ts", text)).toHaveLength(1);
+    expect(findDirectTimeAndRandom("src/platform/clock/x.ts", text)).toEqual([]);
+    expect(findDirectTimeAndRandom("src/programs/agent/x.ts", text)).toHaveLength(1);
   });
 
   it.each([
@@ -50,7 +50,7 @@ describe("time and chance come in as arguments", () => {
     "globalThis.Math.random()",
   ])("finds chance in `%s`", (text) => {
     expect(inCore(text)).toEqual(["src/core/policy/x.ts:1: Math.random outside platform/random"]);
-    expect(timeAndChance("src/platform/random/x.ts", text)).toEqual([]);
+    expect(findDirectTimeAndRandom("src/platform/random/x.ts", text)).toEqual([]);
   });
 
   it.each([

@@ -19,7 +19,7 @@ const TIMELESS_DATE = ["parse", "UTC", "prototype"];
  * Finds what would make a decision depend on the moment or on luck: `Date.now`, `new Date()`, `performance`, timers and
  * `Math.random`, also when renamed, destructured or imported. Everything else gets time and chance as arguments.
  */
-export function timeAndChance(path: string, text: string): string[] {
+export function findDirectTimeAndRandom(path: string, text: string): string[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];
   const report = (node: ts.Node, what: string, chance = false) => {

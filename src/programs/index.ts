@@ -65,7 +65,7 @@ export const programs: readonly Program[] = [
   program({
     name: "simulator",
     summary: "Serves simulated nodes: their telemetry, control and facility metrics.",
-    config: async () => (await import("./fleet/config.ts")).simulatorConfig,
+    config: async () => (await import("./fleet/config.ts")).fleetConfig,
     metrics: async () => (await import("./fleet/metrics.ts")).definitions,
     start: async (config) => (await import("./fleet/start.ts")).start(config),
   }),

@@ -2,12 +2,16 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import { wordsOnly } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { defineCompletion, defineVersion } from "./own-commands.ts";
-import { exitCodes, type World } from "./world.ts";
+import { defineCompletion, defineVersion } from "./built-in-commands.ts";
+import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
 
 /** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
-export async function run(args: readonly string[], programs: readonly Program[], world: World): Promise<number> {
+export async function run(
+  args: readonly string[],
+  programs: readonly Program[],
+  world: CliEnvironment,
+): Promise<number> {
   let exitCode: number = exitCodes.done;
   const joulie = new Command("joulie")
     .description(packageJson.description)
@@ -50,7 +54,7 @@ export async function run(args: readonly string[], programs: readonly Program[],
   );
 
   /** A command that is no program: it reads no variables and ends at once. */
-  function addOwnCommand(name: string, define: (command: Command, world: World) => void): void {
+  function addOwnCommand(name: string, define: (command: Command, world: CliEnvironment) => void): void {
     const command = joulie.command(name).helpCommand(false);
     obey(command, `joulie ${name}`, world);
     define(command, world);
@@ -78,7 +82,7 @@ interface NamedProgram {
 type Prepare = (program: Program, command: Command, name: string) => Promise<void>;
 
 /** Commander prints and exits by itself; here it does both through us, one line for one problem. */
-function obey(command: Command, name: string, world: World): void {
+function obey(command: Command, name: string, world: CliEnvironment): void {
   command.createHelp = () => new WrappedHelp();
   command
     .exitOverride()

@@ -12,8 +12,8 @@ import {
 } from "../../platform/config/index.ts";
 import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { jsonConfig, printedConfig } from "./print-config.ts";
-import { exitCodes, type World } from "./world.ts";
+import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { configJson, configTable } from "./print-config.ts";
 
 /** Every variable as a flag, under its heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
@@ -51,7 +51,7 @@ export async function runProgram(
   name: string,
   programs: readonly Program[],
   command: Command,
-  world: World,
+  world: CliEnvironment,
 ): Promise<number> {
   const say = (message: string, code?: ErrorCode): void =>
     world.err(printableLine(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`));
@@ -76,7 +76,7 @@ export async function runProgram(
   }
   if (given.printConfig === true) {
     const asJson = given.json !== undefined && given.json !== "false";
-    world.out(asJson ? jsonConfig(parsed.value) : printedConfig(parsed.value));
+    world.out(asJson ? configJson(parsed.value) : configTable(parsed.value));
     return exitCodes.done;
   }
   if (program.start === undefined) {

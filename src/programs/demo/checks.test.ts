@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { joules, milliseconds, seconds } from "../../core/units/index.ts";
-import { checksOf, type Findings } from "./checks.ts";
-import { type Summary, summaryText } from "./summary.ts";
+import { type CheckInputs, evaluateChecks } from "./checks.ts";
+import { type DemoSummary, summaryText } from "./summary.ts";
 
-const good: Findings = {
+const good: CheckInputs = {
   expected: { twins: true, drains: true, figures: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
@@ -16,8 +16,8 @@ const good: Findings = {
     meter: { samples: 500, seconds: seconds(1000), meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
   },
 };
-const failedOf = (change: Partial<Findings>) =>
-  checksOf({ ...good, ...change })
+const failedOf = (change: Partial<CheckInputs>) =>
+  evaluateChecks({ ...good, ...change })
     .filter(({ ok }) => !ok)
     .map(({ name }) => name);
 
@@ -26,7 +26,7 @@ describe("the demo's own checks", () => {
     expect(failedOf({})).toEqual([]);
   });
 
-  it.each<[string, Partial<Findings>]>([
+  it.each<[string, Partial<CheckInputs>]>([
     ["every node has a fresh twin", { twins: { ...good.twins, fresh: 39 } }],
     ["a drain was deferred and later completed", { drains: { deferred: 3, completed: 0, takenBack: 3 } }],
     [
@@ -58,9 +58,9 @@ describe("the demo's own checks", () => {
   it("ask no twins of a run that somebody ended before they were there, and of any other", () => {
     const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
     expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
-    const ended = checksOf({ ...good, twins, expected: { ...good.expected, twins: false } });
+    const ended = evaluateChecks({ ...good, twins, expected: { ...good.expected, twins: false } });
     expect(ended[0]).toMatchObject({ ok: true, note: expect.stringContaining("not seen") as string });
-    expect(checksOf({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
+    expect(evaluateChecks({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
   });
 
   it("ask for what takes its time only of a run that was long enough, and say so", () => {
@@ -79,17 +79,17 @@ describe("the demo's own checks", () => {
     });
     expect(failedOf(metered(9.05e7))).toEqual([]);
     expect(failedOf(metered(9.1e7))).toHaveLength(1);
-    const [, drains] = checksOf({ ...good, ...short });
+    const [, drains] = evaluateChecks({ ...good, ...short });
     expect(drains).toMatchObject({
       ok: true,
       note: "not seen in a run this short or small",
     });
-    expect(checksOf(good).filter(({ note }) => note !== undefined)).toEqual([]);
+    expect(evaluateChecks(good).filter(({ note }) => note !== undefined)).toEqual([]);
   });
 });
 
 describe("the summary", () => {
-  const summary: Summary = {
+  const summary: DemoSummary = {
     ok: false,
     nodes: 40,
     policy: "queue_aware_v1",
@@ -107,7 +107,7 @@ describe("the summary", () => {
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
     eventLoop: { medianMs: 1, worstMs: 80 },
     notices: ["this machine does not hold speed 60; going on at 30"],
-    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
+    checks: evaluateChecks({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
   };
 
   it("says what happened, what it took, and which promise was not kept with its figures", () => {
@@ -120,10 +120,12 @@ describe("the summary", () => {
   });
 
   it("does not praise what did not happen", () => {
-    const [short] = checksOf({ ...good, expected: { twins: true, drains: false, figures: false } }).map((check) => ({
-      ...check,
-      note: "no",
-    }));
+    const [short] = evaluateChecks({ ...good, expected: { twins: true, drains: false, figures: false } }).map(
+      (check) => ({
+        ...check,
+        note: "no",
+      }),
+    );
     expect(summaryText({ ...summary, checks: short === undefined ? [] : [short] })).toContain(
       "-      every node has a fresh twin (no)\n",
     );

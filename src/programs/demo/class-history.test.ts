@@ -5,7 +5,7 @@ import { ClassHistory } from "./class-history.ts";
 
 const told = (...classes: readonly (SchedulableClass | undefined)[]): ClassHistory => {
   const history = new ClassHistory();
-  classes.forEach((one, index) => history.saw("a", { version: 10 * (index + 1), class: one, seen: instant(index) }));
+  classes.forEach((one, index) => history.record("a", { version: 10 * (index + 1), class: one, seen: instant(index) }));
   return history;
 };
 
@@ -26,12 +26,12 @@ describe("the classes nodes were published with", () => {
 
   it("knows what was published before a version, and not by it", () => {
     const history = told("performance", "draining", "eco");
-    expect(history.at("a", 10)).toBeUndefined();
-    expect(history.at("a", 11)?.class).toBe("performance");
-    expect(history.at("a", 20)?.class).toBe("performance");
-    expect(history.at("a", 21)?.class).toBe("draining");
-    expect(history.at("a", Number.NaN)).toBeUndefined();
-    expect(history.at("b", 100)).toBeUndefined();
+    expect(history.publishedBefore("a", 10)).toBeUndefined();
+    expect(history.publishedBefore("a", 11)?.class).toBe("performance");
+    expect(history.publishedBefore("a", 20)?.class).toBe("performance");
+    expect(history.publishedBefore("a", 21)?.class).toBe("draining");
+    expect(history.publishedBefore("a", Number.NaN)).toBeUndefined();
+    expect(history.publishedBefore("b", 100)).toBeUndefined();
   });
 
   it("keeps the moment a class was first seen, and forgets nodes that are gone", () => {
@@ -43,7 +43,7 @@ describe("the classes nodes were published with", () => {
 
   it("remembers the last changes of a node that changes for ever", () => {
     const history = told(...Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? "eco" : "performance")));
-    expect(history.at("a", 9_995)?.class).toBe("eco");
-    expect(history.at("a", 20)).toBeUndefined();
+    expect(history.publishedBefore("a", 9_995)?.class).toBe("eco");
+    expect(history.publishedBefore("a", 20)).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import type { SchedulableClass } from "../../core/api/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 
 /** A node's published class, from a version of the cluster on. */
-interface Published {
+interface PublishedClass {
   /** Versions count over all kinds: they are the order in which things became true. */
   readonly version: number;
   readonly class: SchedulableClass | undefined;
@@ -10,7 +10,7 @@ interface Published {
   readonly seen: Instant;
 }
 
-export interface Drains {
+export interface DrainCounts {
   /** Nodes that were to go to eco while performance pods were on them. */
   readonly deferred: number;
   /** Of those, nodes that went to eco when the last of the pods had ended. */
@@ -24,10 +24,10 @@ const REMEMBERED = 32;
 
 /** Which class each node was published with, and when: from NodeTwins as watches showed them. */
 export class ClassHistory {
-  readonly #of = new Map<string, Published[]>();
+  readonly #of = new Map<string, PublishedClass[]>();
   readonly #drains = { deferred: 0, completed: 0, takenBack: 0 };
 
-  saw(node: string, published: Published): void {
+  record(node: string, published: PublishedClass): void {
     const history = this.#of.get(node) ?? [];
     const before = history.at(-1);
     if (before?.class === published.class) return;
@@ -44,16 +44,16 @@ export class ClassHistory {
   }
 
   /** What was published when the cluster was at this version; undefined where nothing was, or it is too long ago. */
-  at(node: string, version: number): Published | undefined {
+  publishedBefore(node: string, version: number): PublishedClass | undefined {
     return this.#of.get(node)?.findLast((published) => published.version < version);
   }
 
   /** Since when a node has had the class it has. */
-  current(node: string): Published | undefined {
+  current(node: string): PublishedClass | undefined {
     return this.#of.get(node)?.at(-1);
   }
 
-  get drains(): Drains {
+  get drains(): DrainCounts {
     return { ...this.#drains };
   }
 }

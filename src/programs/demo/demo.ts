@@ -2,19 +2,19 @@ import type { Ansis } from "ansis";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
-import { Cast, type Started } from "./cast.ts";
 import type { DemoConfig } from "./config.ts";
-import { introduction } from "./introduction.ts";
-import { embeddedPlane, type Plane, realPlane } from "./plane.ts";
-import { every, until, withinLimit } from "./rounds.ts";
+import { type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
+import { DemoMonitor } from "./demo-monitor.ts";
+import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
+import { repeatEvery, waitUntil, withTimeLimit } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
-import { Stage } from "./stage.ts";
-import type { Summary } from "./summary.ts";
+import type { DemoSummary } from "./summary.ts";
 import { plainLine, renderExplanation, renderFrame } from "./view.ts";
 import { ViewKeys } from "./view-keys.ts";
+import { welcomeText } from "./welcome-text.ts";
 
 /** What the demo runs in. */
-export interface DemoWorld {
+export interface DemoEnvironment {
   /** A folder of its own. */
   readonly folder: string;
   readonly log: (program: string) => Logger;
@@ -48,7 +48,7 @@ const DAY = 86_400_000;
 const TIME_OF_DAY = 18 * 3_600_000;
 
 /** The demo until its time is over, a signal ends it or `q` is pressed. */
-export async function runDemo(config: DemoConfig, world: DemoWorld, stopped: AbortSignal): Promise<Summary> {
+export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
   const viewKeys = new ViewKeys();
   const releaseKeys = world.keys?.((key) => viewKeys.press(key));
   try {
@@ -62,9 +62,9 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, stopped: Abo
 async function runUntil(
   interrupted: AbortSignal,
   config: DemoConfig,
-  world: DemoWorld,
+  world: DemoEnvironment,
   viewKeys: ViewKeys,
-): Promise<Summary> {
+): Promise<DemoSummary> {
   const { say, log } = world;
   const began = systemClock.monotonic();
   const ended = new AbortController();
@@ -72,13 +72,13 @@ async function runUntil(
   const over = AbortSignal.any([interrupted, ended.signal]);
   const plane = await planeOf(config, world, over);
   const clock = new ScaledClock(systemClock, config.SPEED, startOf(systemClock.now()));
-  const cast = new Cast({ config, plane, clock, folder: world.folder, log });
+  const cast = new DemoPrograms({ config, plane, clock, folder: world.folder, log });
   const screen = world.terminal && new Screen(world.terminal);
-  let stage: Stage | undefined;
+  let stage: DemoMonitor | undefined;
   try {
     const started = await cast.start();
-    say(introduction(config, plane, started.addresses, world.logFile));
-    const running = new Stage({
+    say(welcomeText(config, plane, started.addresses, world.logFile));
+    const running = new DemoMonitor({
       ...started,
       config,
       transport: await cast.connect(),
@@ -87,7 +87,7 @@ async function runUntil(
       began,
       // What keeps a cluster elsewhere busy cannot be seen from here.
       planeLoad: plane.load ?? (() => 1),
-      askedAt: (pod) => cast.askedAt(pod),
+      askedAt: (pod) => cast.lastFilteredAt(pod),
       onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
@@ -106,31 +106,36 @@ async function runUntil(
     try {
       await Promise.all([cast.stop(plane.embedded ? FAREWELL : CLEANUP), stage?.close()]);
     } finally {
-      await withinLimit(CLEANUP, async (limit) => plane.close(limit));
+      await withTimeLimit(CLEANUP, async (limit) => plane.close(limit));
     }
   }
 }
 
 async function planeOf(
   { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
-  { say, folder }: DemoWorld,
+  { say, folder }: DemoEnvironment,
   signal: AbortSignal,
-): Promise<Plane> {
+): Promise<DemoCluster> {
   say(
     `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
   );
-  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, allowInsecureToken, signal);
+  return KUBECONFIG === undefined ? embeddedCluster(folder) : realCluster(KUBECONFIG, allowInsecureToken, signal);
 }
 
 /** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */
-async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, signal: AbortSignal): Promise<void> {
+async function play(
+  stage: DemoMonitor,
+  cast: DemoPrograms,
+  { simulator, ports }: RunningPrograms,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     stage.start();
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
-    await until(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
-    await until(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
+    await waitUntil(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    await waitUntil(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
     await systemClock.sleep(PLANNING, signal);
-    await cast.schedule(ports, signal);
+    await cast.startScheduler(ports, signal);
     await systemClock.sleep(SETTLING, signal);
     await stage.watch(signal);
   } catch (error) {
@@ -140,13 +145,14 @@ async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, sig
 
 /** A live view where there is a terminal, else a line now and then. */
 async function show(
-  stage: Stage,
+  stage: DemoMonitor,
   screen: Screen | undefined,
-  { say, color, keys }: DemoWorld,
+  { say, color, keys }: DemoEnvironment,
   viewKeys: ViewKeys,
   signal: AbortSignal,
 ): Promise<void> {
-  if (screen === undefined) return every(PLAIN_LINE, systemClock, signal, () => say(`${plainLine(stage.frame)}\n`));
+  if (screen === undefined)
+    return repeatEvery(PLAIN_LINE, systemClock, signal, () => say(`${plainLine(stage.frame)}\n`));
   const draw = () =>
     screen.draw(
       viewKeys.explains
@@ -156,7 +162,7 @@ async function show(
   viewKeys.onChange = () => {
     if (!signal.aborted) draw();
   };
-  await every(REDRAW, systemClock, signal, draw);
+  await repeatEvery(REDRAW, systemClock, signal, draw);
 }
 
 const startOf = (now: Instant): Instant => instant(Math.floor(now / DAY) * DAY + TIME_OF_DAY);

@@ -3,20 +3,20 @@ import { JoulieError } from "../../core/api/index.ts";
 import { type ConfigSchema, parseConfig, type Texts } from "../../platform/config/index.ts";
 import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
-import { operatorConfig } from "../operator/index.ts";
 import { simulatorConfig } from "../fleet/index.ts";
+import { operatorConfig } from "../operator/index.ts";
 import type { DemoConfig } from "./config.ts";
-import { NAMESPACE, type Plane } from "./plane.ts";
+import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 
 /** What each program of the demo is configured with, as a person would write it. */
-export interface Ports {
+export interface ProgramPorts {
   readonly operator: number;
   readonly agent: number;
   readonly extender: number;
   readonly extenderMetrics: number;
 }
 
-export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
+export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
   configured(simulatorConfig, {
     SIMULATOR_ADDR: "127.0.0.1:0",
     METRICS_ADDR: "127.0.0.1:0",
@@ -31,19 +31,24 @@ export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
     TAINT_NODES: String(!plane.embedded),
   });
 
-export const operatorSettings = (config: DemoConfig, { operator }: Ports, simulator: string) =>
+export const operatorSettings = (config: DemoConfig, { operator }: ProgramPorts, simulator: string) =>
   configured(operatorConfig, {
     POLICY_TYPE: config.POLICY,
     // A small base and a small share for each node, so that the number of performance nodes follows the jobs closely.
     QUEUE_HP_BASE_FRAC: "0.15",
     QUEUE_PERF_PER_HP_NODE: "2",
     METRICS_ADDR: `127.0.0.1:${operator}`,
-    POD_NAMESPACE: NAMESPACE,
+    POD_NAMESPACE: DEMO_NAMESPACE,
     ENABLE_FACILITY_METRICS: "true",
     FACILITY_PROMETHEUS_ADDRESS: simulator,
   });
 
-export const agentSettings = ({ SPEED: speed }: DemoConfig, { agent }: Ports, simulator: string, folder: string) =>
+export const agentSettings = (
+  { SPEED: speed }: DemoConfig,
+  { agent }: ProgramPorts,
+  simulator: string,
+  folder: string,
+) =>
   configured(agentConfig, {
     AGENT_MODE: "pool",
     // About once a second of real time, and never more often than an agent's usual interval.
@@ -62,7 +67,7 @@ export const agentSettings = ({ SPEED: speed }: DemoConfig, { agent }: Ports, si
     TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
   });
 
-export const extenderSettings = ({ extender, extenderMetrics }: Ports) =>
+export const extenderSettings = ({ extender, extenderMetrics }: ProgramPorts) =>
   configured(extenderConfig, {
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,

@@ -1,11 +1,11 @@
 import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
 import { instant, joules, milliseconds, watts } from "../../core/units/index.ts";
-import type { Frame } from "./frame.ts";
 import { plainLine, renderExplanation, renderFrame } from "./view.ts";
+import type { ViewData } from "./view-data.ts";
 
 const plain = new Ansis(0);
-const frame: Frame = {
+const frame: ViewData = {
   time: instant(Date.UTC(2030, 0, 1, 18, 21, 51)),
   speed: 60,
   running: milliseconds(21_900),
@@ -30,7 +30,7 @@ const frame: Frame = {
   ],
   notice: undefined,
 };
-const text = (change: Partial<Frame> = {}, width = 100) => renderFrame({ ...frame, ...change }, width, plain);
+const text = (change: Partial<ViewData> = {}, width = 100) => renderFrame({ ...frame, ...change }, width, plain);
 
 describe("the live view", () => {
   it("says what the cluster does, line by line", () => {

@@ -1,9 +1,9 @@
 import { type RandomSource, type Seconds, seconds } from "../../core/units/index.ts";
-import type { MachineSpec } from "./fleet.ts";
 import { CORES_PER_GPU, CPU_JOBS, DAY_SHAPE, GPU_JOBS, type JobKind } from "./job-mix.ts";
+import type { MachineSpec } from "./machine-specs.ts";
 
 /** A job that somebody submits. */
-export interface Arrival {
+export interface JobArrival {
   /** Seconds after the workload began. */
   readonly at: Seconds;
   readonly kind: JobKind["kind"];
@@ -14,7 +14,7 @@ export interface Arrival {
   readonly performance: boolean;
 }
 
-export interface WorkloadOptions {
+export interface ArrivalOptions {
   readonly fleet: readonly MachineSpec[];
   readonly load: number;
   readonly performanceShare: number;
@@ -42,7 +42,7 @@ const PEAK = Math.max(...DAY_SHAPE);
  * that fills up for an hour shows nothing of a day, and one that begins in the evening has jobs of the afternoon left. Job
  * times are exponential, so what is left of one under way is distributed as a whole one.
  */
-export function* arrivals(options: WorkloadOptions): Generator<Arrival, never, undefined> {
+export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, never, undefined> {
   const { random, timeOfDay } = options;
   const streams = streamsOf(options);
   for (const stream of streams) {
@@ -87,7 +87,7 @@ function presentAt(timeOfDay: Seconds, { rate }: Stream): (job: JobKind) => numb
   };
 }
 
-function streamsOf({ fleet, load }: WorkloadOptions): readonly Stream[] {
+function streamsOf({ fleet, load }: ArrivalOptions): readonly Stream[] {
   const gpus = new Map<string, number>();
   let cores = 0;
   for (const spec of fleet) {
@@ -116,7 +116,7 @@ function pick<Item>(items: readonly Item[], weightOf: (item: Item) => number, ra
   return items.at(-1) as Item;
 }
 
-function arrivalOf({ resource }: Stream, job: JobKind, at: Seconds, options: WorkloadOptions): Arrival {
+function arrivalOf({ resource }: Stream, job: JobKind, at: Seconds, options: ArrivalOptions): JobArrival {
   const { random, performanceShare } = options;
   const size = job.sizes[Math.floor(random.next() * job.sizes.length)] ?? 1;
   const mean = job.minutes * 60;

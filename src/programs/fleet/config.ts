@@ -97,7 +97,7 @@ const settings = {
   ...everyProgram,
 };
 
-export const simulatorConfig = configOf(settings, [
+export const fleetConfig = configOf(settings, [
   {
     reads: ["NODE_PREFIX"],
     holds: ({ NODE_PREFIX }) => NODE_PREFIX.length <= LONGEST_PREFIX,
@@ -106,4 +106,4 @@ export const simulatorConfig = configOf(settings, [
   },
 ]);
 
-export type SimulatorConfig = z.output<typeof simulatorConfig>;
+export type FleetConfig = z.output<typeof fleetConfig>;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Percent, percent, type Watts, watts } from "../../core/units/index.ts";
-import type { Machine } from "./machine.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
 
 /** What came of a command, as POST /control/{node} answers. */
 export interface ControlOutcome {
@@ -18,7 +18,7 @@ const command = z.discriminatedUnion("action", [
 ]);
 
 /** Reads a command and does it; `machine` is in the present. */
-export function control(machine: Machine, body: unknown): ControlOutcome {
+export function applyControlCommand(machine: SimulatedMachine, body: unknown): ControlOutcome {
   const { name } = machine.spec;
   const read = command.safeParse(body);
   if (!read.success) {
@@ -36,7 +36,7 @@ export function control(machine: Machine, body: unknown): ControlOutcome {
 const wrong = (message: string): ControlOutcome => ({ result: "error", message });
 const applied = (message: string): ControlOutcome => ({ result: "applied", message });
 
-function capCpu(machine: Machine, asked: Watts): ControlOutcome {
+function capCpu(machine: SimulatedMachine, asked: Watts): ControlOutcome {
   const { minWattsPerSocket: min = watts(0), maxWattsPerSocket: max } = machine.spec.hardware.cpu;
   const cap = within(asked, min, max);
   machine.cap({ cpuWattsPerPackage: cap });
@@ -44,12 +44,12 @@ function capCpu(machine: Machine, asked: Watts): ControlOutcome {
   return applied(`${said(cap, asked, "a package", min, max)}${kept(cpuSaturated, cpuWatts, "all packages draw")}`);
 }
 
-function throttle(machine: Machine, throttlePct: Percent): ControlOutcome {
+function throttle(machine: SimulatedMachine, throttlePct: Percent): ControlOutcome {
   machine.cap({ throttlePct });
   return applied(`${throttlePct} % of the cores are held at their slowest clock`);
 }
 
-function capGpu(machine: Machine, asked: Watts): ControlOutcome {
+function capGpu(machine: SimulatedMachine, asked: Watts): ControlOutcome {
   const { gpu } = machine.spec.hardware;
   if (gpu === undefined) return { result: "blocked", message: "this node has no GPU" };
   const cap = within(asked, gpu.minWatts, gpu.maxWatts);

@@ -5,23 +5,23 @@ import { type Instant, instant, milliseconds, percent, seconds, watts } from "..
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { Datacenter } from "./datacenter.ts";
-import { facilityOf } from "./facility.ts";
-import { fleetOf } from "./fleet.ts";
-import type { Machine } from "./machine.ts";
+import { readFacilityMeters } from "./facility.ts";
+import { generateMachines } from "./machine-specs.ts";
 import type { PodJob } from "./pod-job.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
 
 function begin(nodes = 20, hour = 10) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, hour)));
   const finished: { readonly key: string; readonly at: Instant }[] = [];
   const datacenter = new Datacenter({
-    fleet: fleetOf(nodes, "sim", seededRandom(1)),
+    fleet: generateMachines(nodes, "sim", seededRandom(1)),
     clock,
     level: { cpuPct: percent(100), gpuPct: percent(100) },
     onFinished: ({ key }, at) => finished.push({ key, at }),
   });
   datacenter.start();
   const pass = (length: number) => clock.advance(milliseconds(1000 * length));
-  const machine = (name = "sim-000"): Machine => {
+  const machine = (name = "sim-000"): SimulatedMachine => {
     const found = datacenter.machine(name);
     if (found === undefined) throw new Error(`no ${name}`);
     return found;
@@ -156,7 +156,7 @@ describe("the building", () => {
   it("adds up: zones and racks are the whole site", () => {
     const { datacenter, run } = begin(60);
     run({});
-    const { site, zones, racks } = facilityOf(datacenter);
+    const { site, zones, racks } = readFacilityMeters(datacenter);
     const sum = (values: Iterable<number>) => Array.from(values).reduce((total, value) => total + value, 0);
     expect(sum(racks.values())).toBeCloseTo(site.it, 6);
     expect(sum(Array.from(zones.values(), ({ it: power }) => power))).toBeCloseTo(site.it, 6);

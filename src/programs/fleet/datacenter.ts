@@ -15,9 +15,9 @@ import {
   watts,
 } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../../platform/clock/index.ts";
-import type { MachineSpec } from "./fleet.ts";
-import { Machine, type Offence, type PerformanceLevel } from "./machine.ts";
+import type { MachineSpec } from "./machine-specs.ts";
 import type { PodJob } from "./pod-job.ts";
+import { type CapViolation, type PerformanceLevel, SimulatedMachine } from "./simulated-machine.ts";
 
 export interface DatacenterOptions {
   readonly fleet: readonly MachineSpec[];
@@ -29,7 +29,7 @@ export interface DatacenterOptions {
 }
 
 /** Sums over all nodes. */
-export interface Totals {
+export interface DatacenterTotals {
   /** Simulated seconds since the start. */
   readonly seconds: Seconds;
   readonly watts: Watts;
@@ -43,11 +43,11 @@ export interface Totals {
 }
 
 /** What is known of performance pods that were held below their level. */
-export interface Offences {
+export interface CapViolations {
   readonly pods: number;
   readonly podSeconds: number;
   /** The first ones. */
-  readonly first: readonly Offence[];
+  readonly first: readonly CapViolation[];
 }
 
 const FIRST_OFFENCES = 100;
@@ -61,12 +61,12 @@ const AIR_EVERY = milliseconds(60_000);
  */
 export class Datacenter {
   readonly #options: DatacenterOptions;
-  readonly #machines: ReadonlyMap<string, Machine>;
-  readonly #timers = new Map<Machine, { readonly due: Seconds; readonly timer: Timer }>();
+  readonly #machines: ReadonlyMap<string, SimulatedMachine>;
+  readonly #timers = new Map<SimulatedMachine, { readonly due: Seconds; readonly timer: Timer }>();
   readonly #begun: MonotonicInstant;
   /** Seconds after midnight when it began. */
   readonly #midnight: Seconds;
-  readonly #offences: Offence[] = [];
+  readonly #offences: CapViolation[] = [];
   #offencesCount = 0;
   #air: Timer | undefined;
 
@@ -77,7 +77,7 @@ export class Datacenter {
     this.#midnight = seconds((clock.now() / 1000) % DAY);
     const beginning = { at: seconds(0), ambient: this.#inlet() };
     const machines = fleet.map((spec) => {
-      const machine = new Machine(spec, beginning, {
+      const machine = new SimulatedMachine(spec, beginning, {
         level,
         finished: (job, at) => onFinished(job, this.#calendar(at)),
         offended: (offence) => {
@@ -94,7 +94,7 @@ export class Datacenter {
   start(): void {
     this.#air = this.#options.clock.after(AIR_EVERY, () => {
       const inlet = this.#inlet();
-      for (const machine of this.#machines.values()) this.change(machine, () => machine.breathe(inlet));
+      for (const machine of this.#machines.values()) this.change(machine, () => machine.setAmbient(inlet));
       this.start();
     });
   }
@@ -119,14 +119,14 @@ export class Datacenter {
   }
 
   /** A node as it is now. */
-  machine(name: string): Machine | undefined {
+  machine(name: string): SimulatedMachine | undefined {
     const machine = this.#machines.get(name);
     if (machine !== undefined) this.#bring(machine);
     return machine;
   }
 
   /** All nodes as they are now. */
-  *machines(): IterableIterator<Machine> {
+  *machines(): IterableIterator<SimulatedMachine> {
     for (const machine of this.#machines.values()) {
       this.#bring(machine);
       yield machine;
@@ -134,14 +134,14 @@ export class Datacenter {
   }
 
   /** Does something to a node, now. */
-  change<Result>(machine: Machine, act: () => Result): Result {
+  change<Result>(machine: SimulatedMachine, act: () => Result): Result {
     machine.advance(this.now);
     const result = act();
     this.#arm(machine);
     return result;
   }
 
-  get totals(): Totals {
+  get totals(): DatacenterTotals {
     const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0 };
     for (const machine of this.machines()) {
       sum.watts += machine.watts;
@@ -160,14 +160,14 @@ export class Datacenter {
     };
   }
 
-  get offences(): Offences {
+  get offences(): CapViolations {
     let podSeconds = 0;
     for (const machine of this.machines()) podSeconds += machine.heldSeconds;
     return { pods: this.#offencesCount, podSeconds, first: this.#offences };
   }
 
   /** What the building draws for these nodes, or for all. */
-  facility(machines: Iterable<Machine> = this.machines()): FacilityReading {
+  facility(machines: Iterable<SimulatedMachine> = this.machines()): FacilityReading {
     let [it, rated] = [0, 0];
     for (const machine of machines) {
       it += machine.watts;
@@ -190,14 +190,14 @@ export class Datacenter {
     return celsius(Math.round(10 * inletAt(defaultFacility, outsideAt(defaultFacility, this.#timeOfDay()))) / 10);
   }
 
-  #bring(machine: Machine): void {
+  #bring(machine: SimulatedMachine): void {
     const due = machine.physics.nextAt;
     machine.advance(this.now);
     if (machine.physics.nextAt !== due) this.#arm(machine);
   }
 
   /** One timer for each node that something will happen to. */
-  #arm(machine: Machine): void {
+  #arm(machine: SimulatedMachine): void {
     const due = machine.physics.nextAt;
     const armed = this.#timers.get(machine);
     if (armed?.due === due) return;

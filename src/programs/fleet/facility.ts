@@ -1,19 +1,19 @@
 import type { FacilityReading } from "../../core/physics/index.ts";
 import type { Datacenter } from "./datacenter.ts";
-import type { Machine } from "./machine.ts";
 import { definitions } from "./metrics.ts";
-import type { Families } from "./query.ts";
+import type { QueryableMetrics } from "./query.ts";
 import type { Series } from "./query-match.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
 
 /** The meters of the building, at one moment. */
-export interface FacilityReadings {
+export interface FacilityMeters {
   readonly site: FacilityReading;
   readonly zones: ReadonlyMap<string, FacilityReading>;
   /** Watts of each rack. */
   readonly racks: ReadonlyMap<string, number>;
 }
 
-export function facilityOf(datacenter: Datacenter): FacilityReadings {
+export function readFacilityMeters(datacenter: Datacenter): FacilityMeters {
   const machines = [...datacenter.machines()];
   const racks = new Map<string, number>();
   for (const { spec, watts } of machines) racks.set(spec.rack, (racks.get(spec.rack) ?? 0) + watts);
@@ -26,13 +26,16 @@ export function facilityOf(datacenter: Datacenter): FacilityReadings {
 }
 
 /** What can be asked of it as Prometheus would be. */
-export function familiesOf(datacenter: Datacenter): Families {
+export function queryableMetrics(datacenter: Datacenter): QueryableMetrics {
   const site = (figure: (reading: FacilityReading) => number) => () => [
-    { labels: {}, value: figure(facilityOf(datacenter).site) },
+    { labels: {}, value: figure(readFacilityMeters(datacenter).site) },
   ];
   const zones = (figure: (reading: FacilityReading) => number) => () =>
-    Array.from(facilityOf(datacenter).zones, ([zone, reading]) => ({ labels: { zone }, value: figure(reading) }));
-  const nodes = (figure: (machine: Machine) => number) => (): Series[] =>
+    Array.from(readFacilityMeters(datacenter).zones, ([zone, reading]) => ({
+      labels: { zone },
+      value: figure(reading),
+    }));
+  const nodes = (figure: (machine: SimulatedMachine) => number) => (): Series[] =>
     Array.from(datacenter.machines(), (machine) => {
       const { name: node, rack, zone } = machine.spec;
       return { labels: { node, rack, zone }, value: figure(machine) };
@@ -46,7 +49,7 @@ export function familiesOf(datacenter: Datacenter): Families {
     [definitions.zoneItPower.name]: zones(({ it }) => it),
     [definitions.zoneCoolingPower.name]: zones(({ cooling }) => cooling),
     [definitions.rackPower.name]: () =>
-      Array.from(facilityOf(datacenter).racks, ([rack, value]) => ({ labels: { rack }, value })),
+      Array.from(readFacilityMeters(datacenter).racks, ([rack, value]) => ({ labels: { rack }, value })),
     [definitions.nodePower.name]: nodes(({ watts }) => watts),
     [definitions.nodeEnergy.name]: nodes(({ physics }) => physics.joules),
     [definitions.nodeTemperature.name]: nodes(({ physics }) => physics.temperature),

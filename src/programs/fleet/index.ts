@@ -1,3 +1,3 @@
-export { simulatorConfig } from "./config.ts";
+export { fleetConfig as simulatorConfig } from "./config.ts";
 export { SIMULATED } from "./names.ts";
-export { type RunningSimulator, runSimulator } from "./start.ts";
+export { type RunningFleet as RunningSimulator, runFleet as runSimulator } from "./start.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { resources } from "../../platform/kube/index.ts";
-import { type LivePod, Trial } from "./trial.ts";
+import { FleetTestHarness, type LivePod } from "./testing/fleet-test-harness.ts";
 
-let trial: Trial;
+let trial: FleetTestHarness;
 afterEach(async () => trial.end());
 
 const until = async (name: string, phase: string) =>
@@ -14,7 +14,7 @@ const at = (pod: LivePod | undefined, path: string): number => Date.parse(String
 
 describe("nodes", () => {
   it("are there with labels, capacity and a heartbeat, and go when the simulator goes", async () => {
-    trial = await Trial.begin({ NODES: "40" });
+    trial = await FleetTestHarness.begin({ NODES: "40" });
     const nodes = await trial.nodes();
     expect(nodes).toHaveLength(40);
     const products = new Set(nodes.flatMap(({ metadata: { labels } }) => labels?.["joulie.io/hw.gpu-model"] ?? []));
@@ -37,7 +37,7 @@ describe("nodes", () => {
   });
 
   it("are left where that was asked for, and taken over by the next run", async () => {
-    trial = await Trial.begin({ KEEP_OBJECTS: "true", TAINT_NODES: "false" });
+    trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true", TAINT_NODES: "false" });
     await trial.end();
     const left = await trial.nodes();
     expect(left).toHaveLength(20);
@@ -48,7 +48,7 @@ describe("nodes", () => {
   });
 
   it("get in although the API server refuses and loses calls", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     const isWrite = ({ method }: { readonly method: string }) => method === "POST";
     trial.api.faults.add({ when: isWrite, fault: { kind: "status", code: 503 }, times: 30 });
     trial.api.faults.add({ when: isWrite, fault: { kind: "torn", afterBytes: 5 }, times: 30 });
@@ -59,7 +59,7 @@ describe("nodes", () => {
   });
 
   it("that somebody deletes come back, as machines that are still there do", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     const uid = async () => (await trial.nodes()).find(({ metadata }) => metadata.name === "sim-004")?.metadata.uid;
     const before = await uid();
     await trial.hand.delete(resources.nodes, { name: "sim-004" });
@@ -72,18 +72,18 @@ describe("nodes", () => {
   });
 
   it("of somebody else are never touched", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.start({});
     await expect(trial.end()).rejects.toThrow("there is a Node sim-007 already that no simulator made");
     expect((await trial.nodes()).map(({ metadata }) => metadata.name)).toEqual(["sim-007"]);
-    trial = new Trial();
+    trial = new FleetTestHarness();
   });
 });
 
 describe("pods", () => {
   it("run, take as long as their work does, and succeed", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.createPod("job", "sim-000", work(100));
     await until("job", "Running");
     const running = await trial.pod("job");
@@ -103,7 +103,7 @@ describe("pods", () => {
   });
 
   it("take a while to start, draw nothing until then, and those deleted meanwhile never do", async () => {
-    trial = await Trial.begin({ POD_START: "10s" });
+    trial = await FleetTestHarness.begin({ POD_START: "10s" });
     const jobs = () => trial.simulator.datacenter.machine("sim-000")?.physics.jobCount;
     await trial.createPod("job", "sim-000", work(100));
     await trial.createPod("dropped", "sim-000", work(100));
@@ -123,7 +123,7 @@ describe("pods", () => {
   });
 
   it("take longer under a cap, by as much as they wait for the clock", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     for (const kind of ["compute", "analytics"])
       await trial.createPod(kind, "sim-000", { ...work(100, kind), cpu: "40" });
     await until("analytics", "Running");
@@ -141,7 +141,7 @@ describe("pods", () => {
   });
 
   it("without an end run until they are deleted, and have their grace", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     const slow = { "sim.joulie.io/stop-seconds": "20" };
     await trial.createPod("service", "sim-001", { annotations: slow });
     await trial.createPod("restarted", "sim-001", { ...work(10), spec: { restartPolicy: "Always" } });
@@ -162,7 +162,7 @@ describe("pods", () => {
   });
 
   it("that cannot be written do not hold up the others, and are written later", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.createPod("unlucky", "sim-002", work(1000));
     trial.api.faults.add({
       when: ({ path }) => path.includes("/pods/unlucky/status"),
@@ -176,7 +176,7 @@ describe("pods", () => {
   });
 
   it("of one name, one after the other, are two pods", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.createPod("twice", "sim-003", work(50));
     await until("twice", "Running");
     await trial.pass(40);
@@ -191,7 +191,7 @@ describe("pods", () => {
   });
 
   it("on other people's nodes are other people's", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.hand.create(resources.nodes, { metadata: { name: "real" } });
     await trial.createPod("theirs", "real", work(1));
     await trial.pass(30);

@@ -17,10 +17,10 @@ import {
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import type { Datacenter } from "./datacenter.ts";
-import type { Machine } from "./machine.ts";
-import { jobOf, type PodJob, type PodView } from "./pod-job.ts";
+import { confirmPodDeletion, isUidConflict } from "./deletion.ts";
+import { type FleetPod, jobOf, type PodJob } from "./pod-job.ts";
 import { type PodTimes, podStatus } from "./pod-status.ts";
-import { confirmEnd, isOfAnother } from "./removal.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
 
 export interface KubeletOptions {
   readonly client: KubeClient;
@@ -34,7 +34,7 @@ export interface KubeletOptions {
   /** From a pod's binding to the start of its work, in simulated time. */
   readonly podStart: Milliseconds;
   /** The pod as the API has it. */
-  readonly pod: (key: string) => PodView | undefined;
+  readonly pod: (key: string) => FleetPod | undefined;
   /** Whether a node of that name is ours now. */
   readonly owns: (node: string) => boolean;
   readonly onWritten?: (what: PodWrite) => void;
@@ -47,7 +47,7 @@ export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
 /** A pod on a node of ours. */
 interface Stay extends PodTimes {
   readonly uid: string;
-  readonly machine: Machine;
+  readonly machine: SimulatedMachine;
   readonly job: PodJob;
   startedAt: Instant;
   /** Until its work begins. */
@@ -69,7 +69,7 @@ const TERMINAL = new Set(["Succeeded", "Failed"]);
  * moment a watch or the physics says so; what the API is to know of it follows through a queue, pod by pod, as often as it
  * takes.
  */
-export class Kubelet {
+export class SimulatedKubelet {
   readonly #options: KubeletOptions;
   readonly #stays = new Map<string, Stay>();
   readonly #queue: WorkQueue;
@@ -96,7 +96,7 @@ export class Kubelet {
   }
 
   /** What a watch has shown. */
-  observe(change: Change<PodView>): void {
+  observe(change: Change<FleetPod>): void {
     if (change.type === "deleted") this.#leave(change.key, change.old.uid);
     else this.#see(change.new);
   }
@@ -118,7 +118,7 @@ export class Kubelet {
     await this.#queue.stop();
   }
 
-  #see(pod: PodView): void {
+  #see(pod: FleetPod): void {
     const { key, uid, node, phase, grace } = pod;
     const machine = node === undefined ? undefined : this.#options.datacenter.machine(node);
     if (machine === undefined) return;
@@ -136,7 +136,7 @@ export class Kubelet {
     else if (stay.told === undefined && stay.starting === undefined) this.#queue.add(key);
   }
 
-  #admit(pod: PodView, machine: Machine): Stay {
+  #admit(pod: FleetPod, machine: SimulatedMachine): Stay {
     const { clock, datacenter, podStart } = this.#options;
     const job = jobOf(pod, machine.spec);
     const now = clock.now();
@@ -161,7 +161,7 @@ export class Kubelet {
   }
 
   /** It works on until it has had the time to end, and at most for its grace. Being told again makes that no later. */
-  #end({ key, grace, work }: PodView, stay: Stay): void {
+  #end({ key, grace, work }: FleetPod, stay: Stay): void {
     if (stay.over === true) return;
     const { clock } = this.#options;
     const rest = milliseconds(stay.machine.works(stay.job) ? 1000 * Math.min(grace ?? 0, work.stopSeconds) : 0);
@@ -207,7 +207,7 @@ export class Kubelet {
     try {
       await this.#writeStatus(pod, stay, signal);
       if (stay.over !== true) return;
-      await confirmEnd({ transport, clock }, pod, signal);
+      await confirmPodDeletion({ transport, clock }, pod, signal);
       onWritten?.("deleted");
     } catch (error) {
       if (!signal.aborted) onFailed?.(error);
@@ -215,7 +215,7 @@ export class Kubelet {
     }
   }
 
-  async #writeStatus(pod: PodView, stay: Stay, signal: AbortSignal): Promise<void> {
+  async #writeStatus(pod: FleetPod, stay: Stay, signal: AbortSignal): Promise<void> {
     const phase = stay.end?.phase ?? "Running";
     if (stay.told === phase) return;
     const { client, onWritten } = this.#options;
@@ -229,7 +229,7 @@ export class Kubelet {
       });
     } catch (error) {
       // Gone, or another of its name: a watch will say so.
-      if (isApiError(error, "notFound") || isOfAnother(error)) return;
+      if (isApiError(error, "notFound") || isUidConflict(error)) return;
       throw error;
     }
     stay.told = phase;

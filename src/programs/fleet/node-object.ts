@@ -1,6 +1,6 @@
 import type { Instant } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
-import type { MachineSpec } from "./fleet.ts";
+import type { MachineSpec } from "./machine-specs.ts";
 import { labels } from "./names.ts";
 
 const stamp = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
@@ -58,7 +58,7 @@ interface Taint {
 }
 
 /** A Node that was there already. */
-export interface Known extends KubeObject {
+export interface ExistingNode extends KubeObject {
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
 

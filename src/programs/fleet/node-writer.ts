@@ -1,10 +1,10 @@
 import { type Instant, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
-import type { MachineSpec } from "./fleet.ts";
+import { deleteIfUnchanged, isUidConflict } from "./deletion.ts";
+import type { MachineSpec } from "./machine-specs.ts";
 import { labels } from "./names.ts";
-import { type Known, leaseManifest, microTime, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
-import { isOfAnother, remove } from "./removal.ts";
+import { type ExistingNode, leaseManifest, microTime, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
 
 export interface NodeWriterOptions {
   readonly client: KubeClient;
@@ -17,7 +17,7 @@ export interface NodeWriterOptions {
 }
 
 /** A Node of ours. */
-export interface Registered {
+export interface RegisteredNode {
   readonly uid: string;
   /** When it became ready. */
   readonly since: Instant;
@@ -36,7 +36,7 @@ export class NodeWriter {
   }
 
   /** Makes it, or takes over one that a simulator has made; rejects with a ForeignNode otherwise. */
-  async ensureNode(spec: MachineSpec, signal: AbortSignal): Promise<Registered> {
+  async ensureNode(spec: MachineSpec, signal: AbortSignal): Promise<RegisteredNode> {
     const { client, clock, tainted } = this.#options;
     const { name } = spec;
     const since = clock.now();
@@ -47,7 +47,7 @@ export class NodeWriter {
     } catch (error) {
       if (!isApiError(error, "alreadyExists")) throw error;
     }
-    const found = await client.get<Known>(resources.nodes, { name }, options);
+    const found = await client.get<ExistingNode>(resources.nodes, { name }, options);
     const { uid = "", resourceVersion } = found.metadata;
     if (found.metadata.labels?.[labels.simulated] !== "true") throw new ForeignNode(name);
     // Left by an earlier run, or the answer to our create was lost. Others' taints are theirs: a cordon stays one.
@@ -60,7 +60,7 @@ export class NodeWriter {
   }
 
   /** Says anew that it is ready. Whether it is still there. */
-  async writeStatus(spec: MachineSpec, { uid, since }: Registered, signal: AbortSignal): Promise<boolean> {
+  async writeStatus(spec: MachineSpec, { uid, since }: RegisteredNode, signal: AbortSignal): Promise<boolean> {
     const { client, clock } = this.#options;
     const { name } = spec;
     const patch = { metadata: { uid }, status: nodeStatus(spec, clock.now(), since) };
@@ -68,7 +68,7 @@ export class NodeWriter {
       await client.mergePatch(resources.nodes, { name }, patch, { signal, lean: true, subresource: "status" });
       return true;
     } catch (error) {
-      if (isApiError(error, "notFound") || isOfAnother(error)) return false;
+      if (isApiError(error, "notFound") || isUidConflict(error)) return false;
       throw error;
     }
   }
@@ -96,9 +96,9 @@ export class NodeWriter {
     await client.mergePatch(resources.leases, { name, namespace: LEASES }, patch, { signal, lean: true, retries: 0 });
   }
 
-  async removeNode(name: string, known: Registered | undefined, signal: AbortSignal): Promise<void> {
+  async removeNode(name: string, known: RegisteredNode | undefined, signal: AbortSignal): Promise<void> {
     const uid = known?.uid ?? (await this.#lookUp(name, signal));
-    if (uid !== undefined) await remove(this.#options.client, resources.nodes, { name }, uid, signal);
+    if (uid !== undefined) await deleteIfUnchanged(this.#options.client, resources.nodes, { name }, uid, signal);
   }
 
   /** One whose creation we heard no answer to. */

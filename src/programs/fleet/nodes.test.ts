@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type ApiRequest, type KubeObject, resources } from "../../platform/kube/index.ts";
-import { Trial } from "./trial.ts";
+import { FleetTestHarness } from "./testing/fleet-test-harness.ts";
 
-let trial: Trial;
+let trial: FleetTestHarness;
 afterEach(async () => {
   trial.api.faults.clear();
   await trial.end();
@@ -39,14 +39,14 @@ const names = (name: string, method: string) => (request: ApiRequest) =>
 
 describe("heartbeats", () => {
   it("go by real time, several within what a node controller waits for", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.pass(120);
     for (const { metadata } of await trial.nodes()) expect(await age(metadata.name)).toBeLessThan(15);
     expect((await lease("sim-000")).spec.leaseDurationSeconds).toBe(40);
   });
 
   it("begin with the first node, however long the last one takes", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     trial.api.faults.add({ when: names("sim-007", "POST"), fault: { kind: "status", code: 500 } });
     await trial.serve({});
     await trial.pass(120);
@@ -57,7 +57,7 @@ describe("heartbeats", () => {
   });
 
   it("make a node ready again that was given up", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     const since = await conditions("sim-002");
     await trial.pass(15);
     await giveUp("sim-002");
@@ -69,7 +69,7 @@ describe("heartbeats", () => {
   });
 
   it("that failed are made up for at once, and the node is told ready", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.pass(15);
     await giveUp("sim-002");
     trial.api.faults.add({
@@ -85,18 +85,18 @@ describe("heartbeats", () => {
 
 describe("a name that is somebody else's", () => {
   it("from the beginning: pods there are theirs", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.createPod("theirs", "sim-007");
     await trial.start({});
     await trial.pass(30);
     await expect(trial.end()).rejects.toThrow("there is a Node sim-007 already that no simulator made");
     expect((await trial.pod("theirs"))?.status?.phase).toBe("Pending");
-    trial = new Trial();
+    trial = new FleetTestHarness();
   });
 
   it("later on: its heartbeat is left alone, and the program ends", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     await trial.hand.delete(resources.nodes, { name: "sim-004" });
     await trial.until(async () =>
       lease("sim-004").then(
@@ -114,13 +114,13 @@ describe("a name that is somebody else's", () => {
     await expect(trial.end()).rejects.toThrow("there is a Node sim-004 already");
     expect((await trial.nodes()).map(({ metadata }) => metadata.uid)).toEqual([made.metadata.uid]);
     expect((await lease("sim-004")).spec.renewTime).toBe(renewTime);
-    trial = new Trial();
+    trial = new FleetTestHarness();
   });
 });
 
 describe("nodes", () => {
   it("are counted while they are there", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     trial.api.faults.add({ when: names("sim-004", "POST"), fault: { kind: "status", code: 500 } });
     await trial.hand.delete(resources.nodes, { name: "sim-004" });
     await trial.pass(30);
@@ -130,7 +130,7 @@ describe("nodes", () => {
   });
 
   it("that are away have pods that work on, of which nothing is told until they are back", async () => {
-    trial = await Trial.begin();
+    trial = await FleetTestHarness.begin();
     const annotations = { "sim.joulie.io/work-seconds": "30", "sim.joulie.io/kind": "compute" };
     await trial.createPod("job", "sim-004", { annotations });
     const phase = async () => (await trial.pod("job"))?.status?.phase;
@@ -147,7 +147,7 @@ describe("nodes", () => {
   });
 
   it("that are taken over keep the taints of others", async () => {
-    trial = await Trial.begin({ KEEP_OBJECTS: "true" });
+    trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true" });
     await trial.end();
     const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
     const patch = { spec: { unschedulable: true, taints: [taint] } };
@@ -158,7 +158,7 @@ describe("nodes", () => {
   });
 
   it("that are refused for good are said once", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     trial.api.faults.add({ when: names("/leases", "POST"), fault: { kind: "status", code: 403 } });
     await trial.serve({});
     await trial.pass(30);
@@ -167,7 +167,7 @@ describe("nodes", () => {
   });
 
   it("have names that fit into a label", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     await expect(trial.serve({ NODE_PREFIX: "x".repeat(59) })).rejects.toThrow(/NODE_PREFIX|node-prefix/);
     await trial.start({ NODE_PREFIX: "x".repeat(58), NODES: "1" });
     expect(await trial.nodes()).toHaveLength(1);

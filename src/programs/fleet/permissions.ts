@@ -2,7 +2,7 @@
  * All that the simulator may do; a rule without a namespace is for the whole cluster. It is for clusters to try things out
  * in: it makes Nodes and stands in for their kubelets.
  */
-export const simulatorPermissions = (workloadNamespace: string) => [
+export const fleetPermissions = (workloadNamespace: string) => [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },
   // A pod on a simulated node may be of any namespace, and only a kubelet can say that it has ended.

@@ -4,10 +4,10 @@ import { SimulatedNode } from "../../core/physics/index.ts";
 import { seconds } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
-import { fleetOf, type MachineSpec } from "./fleet.ts";
-import { jobOf, podViewOf } from "./pod-job.ts";
+import { generateMachines, type MachineSpec } from "./machine-specs.ts";
+import { fleetPodOf, jobOf } from "./pod-job.ts";
 
-const fleet = fleetOf(40, "sim", seededRandom(1));
+const fleet = generateMachines(40, "sim", seededRandom(1));
 const withGpus = fleet.find(({ gpus }) => gpus?.count === 8) as MachineSpec;
 const withoutGpus = fleet.find(({ gpus }) => gpus === undefined) as MachineSpec;
 
@@ -21,7 +21,7 @@ const podOf = ({ annotations = {}, requests = { cpu: "8" }, restartPolicy = "Nev
     metadata: { name: "p", namespace: "default", uid: "u", annotations },
     spec: { nodeName: "sim-000", restartPolicy, containers: [{ name: "c", image: "i", resources: { requests } }] },
   }) as KubeObject;
-const jobIn = (said: Said, spec = withGpus) => jobOf(podViewOf(podOf(said), false), spec);
+const jobIn = (said: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(said), false), spec);
 
 describe("a pod as work", () => {
   it("is what its annotations say", () => {

@@ -4,11 +4,11 @@ import type { GpuView } from "../../core/inventory/index.ts";
 import { type Job, WORK_KINDS } from "../../core/physics/index.ts";
 import { type Instant, instant, parseNumber, type Seconds, seconds } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
-import type { MachineSpec } from "./fleet.ts";
+import type { MachineSpec } from "./machine-specs.ts";
 import { annotations } from "./names.ts";
 
 /** The part of a pod that its kubelet needs. */
-export interface PodView {
+export interface FleetPod {
   readonly key: string;
   readonly uid: string;
   readonly name: string;
@@ -68,7 +68,7 @@ const FOR_EVER = seconds(Number.POSITIVE_INFINITY);
 /** A process that gets SIGTERM and has nothing to save. */
 const USUAL_STOP = 1;
 
-export function podViewOf(object: KubeObject, own: boolean): PodView {
+export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
   const pod = object as unknown as FullPod;
   const { name, namespace = "default", uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
   return {
@@ -124,7 +124,7 @@ const boardsOn = ({ count, model, devicesPerBoard }: GpuView, gpus: PodWork["gpu
   gpuBoardsOn(gpus, { boards: count, labels, model, devicesPerBoard });
 
 /** A pod as work on this machine. */
-export function jobOf({ uid, key, work, workloadClass }: PodView, spec: MachineSpec): PodJob {
+export function jobOf({ uid, key, work, workloadClass }: FleetPod, spec: MachineSpec): PodJob {
   const { cpuShare, gpuShare } = WORK_KINDS[work.kind];
   const { gpu } = spec.hardware;
   return {

@@ -1,5 +1,5 @@
 import type { Instant } from "../../core/units/index.ts";
-import type { PodView } from "./pod-job.ts";
+import type { FleetPod } from "./pod-job.ts";
 
 /** How a pod ended: its work was done, or it was told to end before. */
 interface PodEnd {
@@ -25,7 +25,7 @@ const LEFT = {
 const WHY = { Succeeded: "PodCompleted", Failed: "PodFailed" } as const;
 
 /** The status a kubelet would write: all of it, since a merge patch replaces lists. */
-export function podStatus({ containers, conditions }: PodView, { startedAt, end }: PodTimes) {
+export function podStatus({ containers, conditions }: FleetPod, { startedAt, end }: PodTimes) {
   const started = stamp(startedAt);
   const finished = end && stamp(end.at);
   const working = end === undefined;

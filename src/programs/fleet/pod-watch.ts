@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { labels } from "./names.ts";
-import { type PodView, podViewOf } from "./pod-job.ts";
+import { type FleetPod, fleetPodOf } from "./pod-job.ts";
 
 export interface PodWatchOptions {
   readonly client: KubeClient;
@@ -14,12 +14,12 @@ export interface PodWatchOptions {
   readonly prefix: string;
   /** Whether a node is one of ours. */
   readonly isOurs: (node: string) => boolean;
-  readonly onChange: (change: Change<PodView>) => void;
+  readonly onChange: (change: Change<FleetPod>) => void;
 }
 
 /** Pods on our nodes, and pods of our own wherever they are. */
 export class PodWatch {
-  readonly #reflector: Reflector<PodView>;
+  readonly #reflector: Reflector<FleetPod>;
 
   constructor({ prefix, isOurs, onChange, ...io }: PodWatchOptions) {
     this.#reflector = new Reflector({
@@ -28,7 +28,7 @@ export class PodWatch {
       project: (object) => {
         const own = object.metadata.labels?.[labels.submitter] === prefix;
         const { nodeName } = (object as { spec?: { nodeName?: string } }).spec ?? {};
-        return own || (nodeName !== undefined && isOurs(nodeName)) ? podViewOf(object, own) : undefined;
+        return own || (nodeName !== undefined && isOurs(nodeName)) ? fleetPodOf(object, own) : undefined;
       },
       onChange: (changes) => {
         for (const change of changes) onChange(change);
@@ -52,7 +52,7 @@ export class PodWatch {
     return this.#reflector.hasSynced;
   }
 
-  get(key: string): PodView | undefined {
+  get(key: string): FleetPod | undefined {
     return this.#reflector.store.getByKey(key);
   }
 }

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fillPromql } from "../../platform/telemetry/index.ts";
-import { type Families, select } from "./query.ts";
+import { type QueryableMetrics, runQuery } from "./query.ts";
 import { QueryError } from "./query-match.ts";
 
 let made = 0;
-const families: Families = {
+const families: QueryableMetrics = {
   power: () => {
     made++;
     return [
@@ -16,11 +16,11 @@ const families: Families = {
   },
   heat: () => [{ labels: {}, value: 20 }],
 };
-const values = (query: string) => select(query, families).map(({ value }) => value);
+const values = (query: string) => runQuery(query, families).map(({ value }) => value);
 
 function outcomeOf(query: string): string {
   try {
-    select(query, families);
+    runQuery(query, families);
     return "answered";
   } catch (error) {
     return error instanceof QueryError ? `refused: ${error.message}` : String(error);
@@ -54,7 +54,7 @@ describe("queries", () => {
     made = 0;
     const part = (place: number, rack: string) =>
       `label_replace((${fillPromql('power{rack="{rack}"}', "{rack}", rack)}\n), "part", "${place}", "", "")`;
-    const found = select([part(0, "r1"), part(1, "r2")].join(" or "), families);
+    const found = runQuery([part(0, "r1"), part(1, "r2")].join(" or "), families);
     expect(found.map(({ labels, value }) => [labels["part"], value])).toEqual([
       ["0", 1],
       ["1", 2],
@@ -68,14 +68,14 @@ describe("queries", () => {
   it("of a label with any name find that label and nothing else", () => {
     fc.assert(
       fc.property(fc.string({ unit: awkward }), (name) => {
-        const own: Families = {
+        const own: QueryableMetrics = {
           m: () => [
             { labels: { rack: name }, value: 1 },
             { labels: { rack: `${name}x` }, value: 2 },
           ],
         };
         for (const template of ['m{rack="{rack}"}', "m{rack='{rack}'}", "m{rack=`{rack}`}", 'm{rack=~"{rack}"}'])
-          expect(select(fillPromql(template, "{rack}", name), own).map(({ value }) => value)).toEqual([1]);
+          expect(runQuery(fillPromql(template, "{rack}", name), own).map(({ value }) => value)).toEqual([1]);
       }),
     );
   });
@@ -120,17 +120,17 @@ describe("queries", () => {
     'power{node=~"(a+)+"}',
     "x".repeat(300_000),
   ])("refuse what is more than they know", (query) => {
-    expect(() => select(query, families)).toThrow(QueryError);
+    expect(() => runQuery(query, families)).toThrow(QueryError);
   });
 
   describe("on a large cluster", () => {
-    const large: Families = {
+    const large: QueryableMetrics = {
       power: () => Array.from({ length: 10_000 }, (_, node) => ({ labels: { node: `n${node}` }, value: node })),
     };
 
     it("find each of a thousand nodes without looking at all of them", () => {
       const union = Array.from({ length: 1000 }, (_, node) => `power{node="n${node}"}`).join(" or ");
-      expect(select(union, large)).toHaveLength(1000);
+      expect(runQuery(union, large)).toHaveLength(1000);
     });
 
     it.each([
@@ -138,7 +138,7 @@ describe("queries", () => {
       ["what never fits", Array.from({ length: 5000 }, () => 'power{node!~"",x!=""}').join(" or ")],
       ["many labels of one metric", Array.from({ length: 9000 }, (_, n) => `power{x${n}="y"}`).join(" or ")],
     ])("are refused when they look at %s", (_, query) => {
-      expect(() => select(query, large)).toThrow(/more than 200000 series/);
+      expect(() => runQuery(query, large)).toThrow(/more than 200000 series/);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { labelOf, type Matcher, matcherOf, QueryError, type Series, SIGNS } from "./query-match.ts";
 
 /** Series by metric name, made when they are asked for. */
-export type Families = Readonly<Record<string, () => Iterable<Series>>>;
+export type QueryableMetrics = Readonly<Record<string, () => Iterable<Series>>>;
 
 export interface Selected extends Series {
   readonly name: string;
@@ -23,7 +23,7 @@ interface Token {
  * The part of PromQL that Joulie's own clients use: a metric with matchers, `or` between such, parentheses, and
  * `label_replace` with a constant. A regular expression may be a list of words with | between them.
  */
-export function select(query: string, families: Families): readonly Selected[] {
+export function runQuery(query: string, families: QueryableMetrics): readonly Selected[] {
   if (query.length > LONGEST) throw new QueryError(`the query is longer than ${LONGEST} characters`);
   const parser = new Parser(tokens(query), families);
   return parser.whole();
@@ -52,13 +52,13 @@ const END: Token = { kind: "end", text: "the end" };
 
 class Parser {
   readonly #tokens: readonly Token[];
-  readonly #families: Families;
+  readonly #families: QueryableMetrics;
   readonly #made = new Map<string, readonly Series[]>();
   readonly #indexes = new Map<string, ReadonlyMap<string, readonly Series[]>>();
   #at = 0;
   #looks = 0;
 
-  constructor(found: readonly Token[], families: Families) {
+  constructor(found: readonly Token[], families: QueryableMetrics) {
     this.#tokens = found;
     this.#families = families;
   }

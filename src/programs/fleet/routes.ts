@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Reply } from "../../platform/serve/index.ts";
-import { control } from "./control.ts";
+import { applyControlCommand } from "./control.ts";
 import type { Datacenter } from "./datacenter.ts";
-import { familiesOf } from "./facility.ts";
-import { type Selected, select } from "./query.ts";
+import { queryableMetrics } from "./facility.ts";
+import { runQuery, type Selected } from "./query.ts";
 import { QueryError } from "./query-match.ts";
 import { stateOf, telemetryOf } from "./telemetry.ts";
 
@@ -24,7 +24,7 @@ export class NodeRoutes {
   constructor(datacenter: Datacenter, clock: Clock) {
     this.#datacenter = datacenter;
     this.#clock = clock;
-    this.#families = familiesOf(datacenter);
+    this.#families = queryableMetrics(datacenter);
   }
 
   telemetry(node: string): Reply {
@@ -42,7 +42,7 @@ export class NodeRoutes {
   control(node: string, body: string): Reply {
     const machine = this.#datacenter.machine(node);
     if (machine === undefined) return json(404, { result: "error", message: unknownNode(node) });
-    const outcome = this.#datacenter.change(machine, () => control(machine, parsed(body)));
+    const outcome = this.#datacenter.change(machine, () => applyControlCommand(machine, parsed(body)));
     return json(outcome.result === "error" ? 400 : 200, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
   }
 
@@ -51,7 +51,7 @@ export class NodeRoutes {
     try {
       if (expression === null || expression.trim() === "") throw new QueryError("there is no query");
       const at = this.#clock.now() / 1000;
-      const result = select(expression, this.#families).map((one) => elementOf(one, at));
+      const result = runQuery(expression, this.#families).map((one) => elementOf(one, at));
       return json(200, { status: "success", data: { resultType: "vector", result } });
     } catch (error) {
       if (!(error instanceof QueryError)) throw error;

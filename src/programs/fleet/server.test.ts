@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { PrometheusClient, powerInPayload } from "../../platform/telemetry/index.ts";
-import { Trial } from "./trial.ts";
+import { FleetTestHarness } from "./testing/fleet-test-harness.ts";
 
-let trial: Trial;
+let trial: FleetTestHarness;
 beforeAll(async () => {
-  trial = await Trial.begin({ NODES: "40" });
+  trial = await FleetTestHarness.begin({ NODES: "40" });
   await trial.createPod("busy", cpuNode(), { cpu: "64", annotations: { "sim.joulie.io/kind": "compute" } });
   await trial.until(async () => (await trial.pod("busy"))?.status?.phase === "Running");
 });

@@ -7,23 +7,23 @@ import { createLogger, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
-import { type Arrival, arrivals } from "./arrivals.ts";
-import { clearAway } from "./clearing.ts";
-import type { SimulatorConfig } from "./config.ts";
+import { type JobArrival, jobArrivals } from "./arrivals.ts";
+import { cleanUp } from "./cleanup.ts";
+import type { FleetConfig } from "./config.ts";
 import { Datacenter } from "./datacenter.ts";
-import { Figures } from "./figures.ts";
-import { fleetOf, type MachineSpec } from "./fleet.ts";
-import { Kubelet } from "./kubelet.ts";
+import { FleetMetrics } from "./fleet-metrics.ts";
+import { JobSubmitter } from "./job-submitter.ts";
+import { SimulatedKubelet } from "./kubelet.ts";
+import { generateMachines, type MachineSpec } from "./machine-specs.ts";
 import { FIELD_MANAGER } from "./names.ts";
+import { NodeRegistrar } from "./node-registrar.ts";
 import { PodWatch } from "./pod-watch.ts";
-import { Refusals, type Written } from "./refusals.ts";
-import { Registrar } from "./registrar.ts";
+import { RejectedWriteLog, type WriteTarget } from "./rejected-write-log.ts";
 import { NodeRoutes } from "./routes.ts";
 import { type NodeServer, serveNodes } from "./server.ts";
-import { Submitter } from "./submitter.ts";
 
 /** What the simulator runs in. */
-export interface SimulatorWorld {
+export interface FleetEnvironment {
   readonly transport: Transport;
   /** The simulated time: physics, jobs and time stamps; may be virtual or scaled. `SPEED` is for `start` alone. */
   readonly clock: Clock;
@@ -33,11 +33,11 @@ export interface SimulatorWorld {
   readonly random: RandomSource;
   readonly log: Logger;
   /** Told once it serves. Nodes may still be on their way into the cluster: `registered` waits for them. */
-  readonly onServing?: (simulator: RunningSimulator) => void;
+  readonly onServing?: (simulator: RunningFleet) => void;
 }
 
 /** A simulator at work, for a program that runs one beside others. */
-export interface RunningSimulator {
+export interface RunningFleet {
   /** Where /telemetry, /control, /state and /api/v1/query are. */
   readonly url: string;
   readonly metricsUrl: string;
@@ -55,7 +55,7 @@ const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
 const DAY = 24 * 3600;
 
 /** `joulie simulator`, until a signal ends it. Gives the exit code. */
-export async function start(config: SimulatorConfig): Promise<number> {
+export async function start(config: FleetConfig): Promise<number> {
   const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "simulator" });
   const ioClock = systemClock;
   const clock = config.SPEED === 1 ? ioClock : new ScaledClock(ioClock, config.SPEED);
@@ -69,7 +69,7 @@ export async function start(config: SimulatorConfig): Promise<number> {
       environment: process.env,
     });
     transport = new HttpTransport({ identity });
-    await runSimulator(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
+    await runFleet(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
     // Foreseen, and told by the command line in one line.
@@ -83,26 +83,26 @@ export async function start(config: SimulatorConfig): Promise<number> {
 }
 
 /** The whole simulator on one screen: nodes and their physics, their kubelet, the workload, pages, and the way out. */
-export async function runSimulator(config: SimulatorConfig, world: SimulatorWorld, signal: AbortSignal): Promise<void> {
+export async function runFleet(config: FleetConfig, world: FleetEnvironment, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const names = { fieldManager: FIELD_MANAGER, userAgent: FIELD_MANAGER };
   const clientOf = (limit: typeof CALLS) => new KubeClient({ transport, clock: ioClock, random, ...names, limit });
   const client = clientOf(CALLS);
   const io = { client, clock, ioClock, random, log };
   const prefix = config.NODE_PREFIX;
-  const refusals = new Refusals(log);
-  const onFailed = (written: Written) => (error: unknown) => {
+  const refusals = new RejectedWriteLog(log);
+  const onFailed = (written: WriteTarget) => (error: unknown) => {
     figures.failed(written);
-    refusals.hear(written, error);
+    refusals.record(written, error);
   };
-  const fleet = fleetOf(config.NODES, prefix, seededRandom(config.SEED));
+  const fleet = generateMachines(config.NODES, prefix, seededRandom(config.SEED));
   const datacenter: Datacenter = new Datacenter({
     fleet,
     clock,
     level: { cpuPct: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, gpuPct: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX },
     onFinished: (job, at) => kubelet.finished(job, at),
   });
-  const kubelet: Kubelet = new Kubelet({
+  const kubelet: SimulatedKubelet = new SimulatedKubelet({
     ...io,
     transport,
     datacenter,
@@ -112,14 +112,14 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     onWritten: (what) => figures.wrote(what),
     onFailed: onFailed("pod"),
   });
-  const submitter = new Submitter({
+  const submitter = new JobSubmitter({
     ...io,
     client: clientOf(SUBMISSIONS),
     namespace: config.WORKLOAD_NAMESPACE,
     prefix,
     scheduler: config.SCHEDULER_NAME,
-    mostPods: config.MAX_PODS,
-    finishedKept: config.FINISHED_PODS_KEPT,
+    maxPods: config.MAX_PODS,
+    finishedPodRetention: config.FINISHED_PODS_KEPT,
     onFailed: onFailed("job"),
   });
   const watch: PodWatch = new PodWatch({
@@ -134,7 +134,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
       submitter.observe(change);
     },
   });
-  const registrar = new Registrar({
+  const registrar = new NodeRegistrar({
     ...io,
     fleet,
     tainted: config.TAINT_NODES,
@@ -142,7 +142,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     onFailed: onFailed("node"),
   });
   const metrics = new ProgramMetrics(ioClock);
-  const figures: Figures = new Figures(metrics, {
+  const figures: FleetMetrics = new FleetMetrics(metrics, {
     datacenter,
     registered: () => registrar.registered,
     behind: () => kubelet.behind,
@@ -179,7 +179,7 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     entered = true;
     const registered = registrar.register(running);
     world.onServing?.({ url: nodes.url, metricsUrl: pages.url, datacenter, registered, jobs: submitter });
-    await Promise.all([registrar.beat(running), work(registered)]);
+    await Promise.all([registrar.sendHeartbeats(running), work(registered)]);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -187,16 +187,16 @@ export async function runSimulator(config: SimulatorConfig, world: SimulatorWorl
     eventLoop.stop();
     await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
     // One that never began has nothing in the cluster; what is there under its name is another's.
-    if (entered && !config.KEEP_OBJECTS) await clearAway({ ...io, registrar, transport, prefix });
+    if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, transport, prefix });
     tellSummary(datacenter, log);
     datacenter.stop();
     await Promise.all([nodes?.close(), pages?.close(), watch.stop()]);
   }
 }
 
-function jobsOf(config: SimulatorConfig, fleet: readonly MachineSpec[], clock: Clock): Iterable<Arrival> {
+function jobsOf(config: FleetConfig, fleet: readonly MachineSpec[], clock: Clock): Iterable<JobArrival> {
   if (config.WORKLOAD === "none") return [];
-  return arrivals({
+  return jobArrivals({
     fleet,
     load: config.LOAD,
     performanceShare: config.PERFORMANCE_SHARE,

@@ -1,10 +1,10 @@
 import type { Instant } from "../../core/units/index.ts";
-import type { Machine } from "./machine.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
 
 const iso = (at: Instant): string => new Date(at).toISOString();
 
 /** GET /telemetry/{node}. The figure at the top is the node's, GPUs included; caps are of one package or board, and absent where there is none. */
-export function telemetryOf({ spec, physics, watts }: Machine, at: Instant) {
+export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
   const { operation, caps, temperature, throttled } = physics;
   const { gpus, model, hardware } = spec;
   return {
@@ -41,7 +41,7 @@ export function telemetryOf({ spec, physics, watts }: Machine, at: Instant) {
 }
 
 /** GET /state/{node}: all there is to know, for people and for checks. */
-export function stateOf(machine: Machine, at: Instant) {
+export function stateOf(machine: SimulatedMachine, at: Instant) {
   const { spec, physics, capLog, capChanges, sampledJoules, heldSeconds, performanceJobs } = machine;
   const { cpu, gpu } = spec.hardware;
   return {

@@ -5,17 +5,17 @@ import { Scheduler } from "../../platform/embedded/index.ts";
 import type { ApiRequest } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
-import { type Arrival, arrivals } from "./arrivals.ts";
-import { fleetOf } from "./fleet.ts";
-import { Submitter } from "./submitter.ts";
-import { Trial } from "./trial.ts";
+import { type JobArrival, jobArrivals } from "./arrivals.ts";
+import { JobSubmitter } from "./job-submitter.ts";
+import { generateMachines } from "./machine-specs.ts";
+import { FleetTestHarness } from "./testing/fleet-test-harness.ts";
 
-const fleet = fleetOf(40, "sim", seededRandom(1));
+const fleet = generateMachines(40, "sim", seededRandom(1));
 const jobs = (seed: number, load = 0.6, hour = 0) =>
-  arrivals({ fleet, load, performanceShare: 0.25, timeOfDay: seconds(hour * 3600), random: seededRandom(seed) });
+  jobArrivals({ fleet, load, performanceShare: 0.25, timeOfDay: seconds(hour * 3600), random: seededRandom(seed) });
 
-function during(hours: number, ...options: Parameters<typeof jobs>): Arrival[] {
-  const taken: Arrival[] = [];
+function during(hours: number, ...options: Parameters<typeof jobs>): JobArrival[] {
+  const taken: JobArrival[] = [];
   for (const job of jobs(...options)) {
     if (job.at > hours * 3600) break;
     taken.push(job);
@@ -36,7 +36,7 @@ describe("arrivals", () => {
       .filter(({ at }) => at > 0);
     const cores = fleet.reduce((sum, spec) => sum + (spec.gpus === undefined ? spec.cores : 0), 0);
     const gpus = fleet.reduce((sum, spec) => sum + (spec.gpus?.count ?? 0), 0);
-    const asked = (of: (job: Arrival) => number) =>
+    const asked = (of: (job: JobArrival) => number) =>
       day.reduce((sum, job) => sum + of(job) * job.work, 0) / (days * 24 * 3600);
     expect(asked((job) => (job.gpus ? 0 : job.cores)) / cores).toBeCloseTo(0.6, 1);
     expect(asked((job) => job.gpus?.count ?? 0) / gpus).toBeCloseTo(0.6, 1);
@@ -70,7 +70,7 @@ describe("arrivals", () => {
 });
 
 describe("the workload in a cluster", () => {
-  let trial: Trial;
+  let trial: FleetTestHarness;
   let scheduler: Scheduler | undefined;
   afterEach(async () => {
     let over = false;
@@ -96,12 +96,12 @@ describe("the workload in a cluster", () => {
     namespace: "default",
     prefix: "sim",
     scheduler: "default-scheduler",
-    mostPods: 1,
-    finishedKept: milliseconds(1000),
+    maxPods: 1,
+    finishedPodRetention: milliseconds(1000),
   });
 
   it("is placed, runs, finishes, is cleared away, and leaves nothing at the end", async () => {
-    trial = await Trial.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
+    trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
     schedule();
     await trial.pass(240);
     const pods = await trial.pods();
@@ -120,18 +120,18 @@ describe("the workload in a cluster", () => {
   }, 30_000);
 
   it("stops at the number of pods it may have", async () => {
-    trial = await Trial.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
+    trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
     await trial.pass(600);
     expect(await trial.pods()).toHaveLength(25);
     expect(trial.simulator.jobs.withheld).toBeGreaterThan(50);
   });
 
   it("leaves others their turn when jobs come faster than they can be handed over", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     const stop = new AbortController();
-    const submitter = new Submitter({ ...alone(), ioClock: systemClock });
+    const submitter = new JobSubmitter({ ...alone(), ioClock: systemClock });
     systemClock.after(milliseconds(20), () => stop.abort());
-    const endless = function* (): Generator<Arrival> {
+    const endless = function* (): Generator<JobArrival> {
       for (let count = 0; count < 1e7; count++) yield job;
     };
     await submitter.run(endless(), stop.signal);
@@ -141,7 +141,7 @@ describe("the workload in a cluster", () => {
   });
 
   it("counts the jobs that the cluster has taken, and says once that it takes none", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     const isPod = ({ method, path }: ApiRequest) => method === "POST" && path.includes("/pods");
     trial.api.faults.add({ when: isPod, fault: { kind: "status", code: 403 } });
     await trial.start({ WORKLOAD: "day", MAX_PODS: "10" });
@@ -153,8 +153,8 @@ describe("the workload in a cluster", () => {
   });
 
   it("lets go of a pod that came and went while no watch looked", async () => {
-    trial = new Trial();
-    const submitter = new Submitter(alone());
+    trial = new FleetTestHarness();
+    const submitter = new JobSubmitter(alone());
     const twice = async () => submitter.run([job, job], new AbortController().signal);
     await twice();
     await trial.until(() => submitter.submitted === 1);
@@ -167,7 +167,7 @@ describe("the workload in a cluster", () => {
   });
 
   it("is submitted in spite of failing calls, each job once", async () => {
-    trial = new Trial();
+    trial = new FleetTestHarness();
     trial.api.faults.add({
       when: ({ method, path }) => method === "POST" && path.includes("/pods"),
       fault: { kind: "torn", afterBytes: 10 },

@@ -11,7 +11,15 @@ import {
   type Rule,
   text,
 } from "../../platform/config/index.ts";
-import { arms, CONTENDER, type Contender, contenderOf, DEFAULT_POLICY, nameOf, policies } from "./contenders.ts";
+import {
+  arms,
+  CONTENDER,
+  type Contender,
+  contenderName,
+  DEFAULT_POLICY,
+  parseContender,
+  policies,
+} from "./contenders.ts";
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
@@ -83,23 +91,23 @@ type Members = z.output<z.ZodObject<typeof members>>;
 type Asked = Pick<Members, "ARM" | "COMPARE" | "MODE" | "POLICY">;
 
 /** What is run; undefined where one cannot be read or is there twice. */
-export const contendersIn = ({ ARM, COMPARE, MODE, POLICY }: Asked): readonly Contender[] | undefined =>
+export const contendersFrom = ({ ARM, COMPARE, MODE, POLICY }: Asked): readonly Contender[] | undefined =>
   contendersOf(COMPARE ?? ARM ?? (MODE === "drop" ? "shipped" : "joulie"), POLICY);
 
 function contendersOf(list: string, policy: Members["POLICY"]): readonly Contender[] | undefined {
-  const contenders = list.split(",").map((item) => contenderOf(item, policy ?? DEFAULT_POLICY));
+  const contenders = list.split(",").map((item) => parseContender(item, policy ?? DEFAULT_POLICY));
   const read = contenders.filter((contender) => contender !== undefined);
-  const distinct = new Set(read.map(nameOf)).size === contenders.length;
+  const distinct = new Set(read.map(contenderName)).size === contenders.length;
   return distinct ? read : undefined;
 }
 
-const isReadable = (asked: Asked): boolean => contendersIn(asked) !== undefined;
+const isReadable = (asked: Asked): boolean => contendersFrom(asked) !== undefined;
 
 /** Whether another policy would make another contender of some arm. */
 const takesPolicy = (asked: Asked): boolean => {
   const names = policies.map((POLICY) =>
-    contendersIn({ ...asked, POLICY })
-      ?.map(nameOf)
+    contendersFrom({ ...asked, POLICY })
+      ?.map(contenderName)
       .join(","),
   );
   return new Set(names).size > 1;

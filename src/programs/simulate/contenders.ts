@@ -24,7 +24,7 @@ export interface Contender {
 export const CONTENDER = `ARM or ARM:POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
 
 /** `joulie` or `least:static_partition`. Only the production scheduler has an operator by default. */
-export function contenderOf(text: string, policyOfJoulie: PolicyName): Contender | undefined {
+export function parseContender(text: string, policyOfJoulie: PolicyName): Contender | undefined {
   const [name, policyText, ...rest] = text.trim().split(":");
   const arm = arms.find((candidate) => candidate === name);
   const byDefault = arm === "joulie" ? policyOfJoulie : "none";
@@ -33,5 +33,5 @@ export function contenderOf(text: string, policyOfJoulie: PolicyName): Contender
 }
 
 /** With the policy, but for arms without an operator. Joulie has one always: with the policy none it publishes twins and caps nothing. */
-export const nameOf = ({ arm, policy }: Contender): string =>
+export const contenderName = ({ arm, policy }: Contender): string =>
   policy === "none" && arm !== "joulie" ? arm : `${arm}:${policy}`;

@@ -1,5 +1,5 @@
 import type { Contender } from "./contenders.ts";
-import type { ReportFigure, Run } from "./run.ts";
+import type { ExperimentRun, ReportFigure } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
 
 /** One mode on one cluster: what to run each arm and seed with. */
@@ -11,9 +11,9 @@ export interface Experiment {
   readonly expectedJobs: number;
   traceOf(seed: number): Trace;
   /** `onProgress` is told shares of the run, 0–1. */
-  run(trace: Trace, contender: Contender, seed: number, onProgress: (share: number) => void): Run;
+  run(trace: Trace, contender: Contender, seed: number, onProgress: (share: number) => void): ExperimentRun;
   /** What can be told of a run only once all are done. */
-  settle(runs: readonly Run[]): readonly Run[];
+  settle(runs: readonly ExperimentRun[]): readonly ExperimentRun[];
 }
 
 export interface ExperimentOptions {

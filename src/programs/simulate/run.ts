@@ -1,7 +1,7 @@
 import type { Contender } from "./contenders.ts";
 
 /** One arm on one seed's jobs: what is reported, and which jobs were done, so that runs are compared like with like. */
-export interface Run {
+export interface ExperimentRun {
   readonly contender: Contender;
   readonly seed: number;
   /** A figure that cannot be known, such as energy per job without a job, is missing. */
@@ -24,11 +24,11 @@ export interface ReportFigure {
 }
 
 /** The figures that are known. */
-export function onlyKnown(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
+export function withoutUndefined(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
   const own: Record<string, number> = {};
   for (const [key, value] of Object.entries(figures)) if (value !== undefined) own[key] = value;
   return own;
 }
 
 /** Of nothing there is no share. */
-export const per = (amount: number, of: number): number | undefined => (of > 0 ? amount / of : undefined);
+export const ratio = (amount: number, of: number): number | undefined => (of > 0 ? amount / of : undefined);

@@ -1,9 +1,9 @@
-import { type Shape, shapeOf } from "../placement/shape.ts";
+import { type NodeShape, nodeShape } from "../placement/node-shape.ts";
 import { PUBLISHED_NODES } from "../trace/mix.ts";
 
 /** Nodes by index, each of one shape. */
 export interface Cluster {
-  readonly shapes: readonly Shape[];
+  readonly shapes: readonly NodeShape[];
   /** The shape of each node, as an index into `shapes`. */
   readonly shapeOf: Uint8Array;
 }
@@ -14,5 +14,5 @@ const BOARD_WATTS = 700;
 export function exp04Cluster(nodes = PUBLISHED_NODES): Cluster {
   const places = new Uint8Array(nodes);
   places.fill(1, Math.round(nodes * 0.8));
-  return { shapes: [shapeOf(96, 700, 0, BOARD_WATTS), shapeOf(128, 500, 8, BOARD_WATTS)], shapeOf: places };
+  return { shapes: [nodeShape(96, 700, 0, BOARD_WATTS), nodeShape(128, 500, 8, BOARD_WATTS)], shapeOf: places };
 }

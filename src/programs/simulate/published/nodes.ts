@@ -1,6 +1,6 @@
-import type { NodeFigures } from "../placement/nodes.ts";
-import type { Shape } from "../placement/shape.ts";
-import { inMillicores } from "../trace/millicores.ts";
+import type { NodeShape } from "../placement/node-shape.ts";
+import type { PlacementNodes } from "../placement/placement-nodes.ts";
+import { roundToMillicores } from "../trace/millicores.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
 import { BUSY_SHARE, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf } from "./power.ts";
@@ -12,9 +12,9 @@ const NONE = -1;
  * What runs where, as columns. A node's power is a sum over its jobs in the order they came: one that comes is added to the sum,
  * after one has left the sum is taken anew, so it is the same to the last bit as if it were always taken anew.
  */
-export class NodeColumns implements NodeFigures {
+export class NodeColumns implements PlacementNodes {
   readonly count: number;
-  readonly shapes: readonly Shape[];
+  readonly shapes: readonly NodeShape[];
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
   readonly power: Float64Array;
@@ -37,8 +37,8 @@ export class NodeColumns implements NodeFigures {
     this.#shapeOf = shapeOf;
     this.shapes = shapes;
     this.count = shapeOf.length;
-    const ofShape = (figure: (shape: Shape) => number) =>
-      Float64Array.from(shapeOf, (index) => figure(shapes[index] as Shape));
+    const ofShape = (figure: (shape: NodeShape) => number) =>
+      Float64Array.from(shapeOf, (index) => figure(shapes[index] as NodeShape));
     this.freeCores = ofShape(({ cores }) => cores);
     this.freeGpus = ofShape(({ gpus }) => gpus);
     this.#cpu = ofShape(({ cpuWatts }) => cpuWatts * EMPTY_SHARE);
@@ -53,8 +53,8 @@ export class NodeColumns implements NodeFigures {
     this.#dueNext = new Int32Array(trace.length);
   }
 
-  shape(node: number): Shape {
-    return this.shapes[this.#shapeOf[node] as number] as Shape;
+  shape(node: number): NodeShape {
+    return this.shapes[this.#shapeOf[node] as number] as NodeShape;
   }
 
   place(job: number, node: number, step: number): void {
@@ -73,7 +73,7 @@ export class NodeColumns implements NodeFigures {
     const cpu = (this.#cpu[node] as number) + cpuWattsOf(shape, jobCores, cpuUtil[job] as number);
     const gpu =
       (this.#gpu[node] as number) + gpuWattsOf(shape, jobGpus, performance[job] === 1, gpuUtil[job] as number);
-    this.freeCores[node] = inMillicores((this.freeCores[node] as number) - jobCores);
+    this.freeCores[node] = roundToMillicores((this.freeCores[node] as number) - jobCores);
     const freeGpus = (this.freeGpus[node] as number) - jobGpus;
     this.freeGpus[node] = freeGpus;
     this.#cpu[node] = cpu;
@@ -103,7 +103,7 @@ export class NodeColumns implements NodeFigures {
       else this.#after[before] = after;
       if (after === NONE) this.#last[node] = before;
       else this.#before[after] = before;
-      this.freeCores[node] = inMillicores((this.freeCores[node] as number) + (cores[job] as number));
+      this.freeCores[node] = roundToMillicores((this.freeCores[node] as number) + (cores[job] as number));
       this.freeGpus[node] = (this.freeGpus[node] as number) + (gpus[job] as number);
       this.#cpu[node] = Number.NaN;
     }

@@ -1,5 +1,5 @@
+import type { NodeShape } from "../placement/node-shape.ts";
 import { gpuShare, WORK_SHARE } from "../placement/power.ts";
-import type { Shape } from "../placement/shape.ts";
 
 /** Shares of a CPU's watts: an empty node's, and a busy node's before any work. */
 export const EMPTY_SHARE = 0.05;
@@ -8,7 +8,7 @@ export const BUSY_SHARE = 0.1;
 export const FREE_GPU_WATTS = 100;
 
 /** What one running job draws. */
-export const cpuWattsOf = (shape: Shape, cores: number, util: number): number =>
+export const cpuWattsOf = (shape: NodeShape, cores: number, util: number): number =>
   shape.cpuWatts * WORK_SHARE * (cores / shape.cores) * util;
-export const gpuWattsOf = (shape: Shape, gpus: number, performance: boolean, util: number): number =>
+export const gpuWattsOf = (shape: NodeShape, gpus: number, performance: boolean, util: number): number =>
   gpus * shape.gpuWatts * gpuShare(performance) * util;

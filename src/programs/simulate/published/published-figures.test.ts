@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { openTrace } from "../trace/open.ts";
 import { exp04Cluster } from "./cluster.ts";
-import { figuresOf } from "./figures.ts";
+import { dropRunFigures } from "./drop-figures.ts";
 import { replay } from "./replay.ts";
 
 /** What the experiment's own program reported for 8 hours of its seed 42, to the digits it gave. */
@@ -34,7 +34,7 @@ describe(`the published trace${present ? "" : " (JOULIE_TRACES_DIR has no exp04-
       expect(trace.value.length).toBe(147_069);
       for (const arm of ["most", "least", "redesign", "shipped", "legacy"] as const) {
         const run = replay({ trace: trace.value, cluster: exp04Cluster(), arm, steps: 480, random: seededRandom(1) });
-        const { dropped, itKWh, peakKW, stdKW, p99RampKW } = figuresOf(run);
+        const { dropped, itKWh, peakKW, stdKW, p99RampKW } = dropRunFigures(run);
         const digits = (value: number, places: number): number => Number(value.toFixed(places));
         expect({
           dropped,

@@ -1,9 +1,9 @@
 // The published experiment's rules, written as they are told and with no eye on speed: what the fast replay has to equal.
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arm } from "../placement/arms.ts";
-import type { Shape } from "../placement/shape.ts";
+import type { NodeShape } from "../placement/node-shape.ts";
 import { HISTORY, slope } from "../placement/slope.ts";
-import { inMillicores } from "../trace/millicores.ts";
+import { roundToMillicores } from "../trace/millicores.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
 import { STEP_SEC } from "./step.ts";
@@ -18,7 +18,7 @@ interface RunningJob {
 }
 
 interface ReferenceNode {
-  readonly shape: Shape;
+  readonly shape: NodeShape;
   jobs: RunningJob[];
   freeCores: number;
   freeGpus: number;
@@ -29,7 +29,7 @@ interface ReferenceNode {
 
 export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOptions): Replay {
   const nodes = Array.from(cluster.shapeOf, (index): ReferenceNode => {
-    const shape = cluster.shapes[index] as Shape;
+    const shape = cluster.shapes[index] as NodeShape;
     return { shape, jobs: [], freeCores: shape.cores, freeGpus: shape.gpus, power: 0, history: [], trend: 0 };
   });
   const placedOn = new Int32Array(trace.length).fill(-1);
@@ -40,7 +40,7 @@ export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOp
     for (const node of nodes) {
       for (const job of node.jobs) job.remainingSec -= STEP_SEC;
       for (const job of node.jobs.filter(({ remainingSec }) => remainingSec <= 0)) {
-        node.freeCores = inMillicores(node.freeCores + job.cores);
+        node.freeCores = roundToMillicores(node.freeCores + job.cores);
         node.freeGpus += job.gpus;
       }
       node.jobs = node.jobs.filter(({ remainingSec }) => remainingSec > 0);
@@ -57,7 +57,7 @@ export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOp
       placedOn[next] = chosen;
       const node = nodes[chosen] as ReferenceNode;
       node.jobs.push(job);
-      node.freeCores = inMillicores(node.freeCores - job.cores);
+      node.freeCores = roundToMillicores(node.freeCores - job.cores);
       node.freeGpus -= job.gpus;
       node.power = powerOf(node);
       node.history[node.history.length - 1] = node.power;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { dropArms } from "../placement/arms.ts";
-import { shapeOf as shape } from "../placement/shape.ts";
+import { nodeShape as shape } from "../placement/node-shape.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { type Arrivals, publishedArrivals, publishedMix } from "../trace/mix.ts";
 import { type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";

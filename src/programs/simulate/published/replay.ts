@@ -1,9 +1,9 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import { type Arm, scoreParts } from "../placement/arms.ts";
-import { Fields } from "../placement/fields.ts";
-import { kindsOf } from "../placement/kinds.ts";
-import { Lottery } from "../placement/lottery.ts";
-import { Scoring, totalOf } from "../placement/scoring.ts";
+import { CandidateCache } from "../placement/candidates.ts";
+import { indexJobKinds } from "../placement/job-kinds.ts";
+import { NodeScoreParts, totalPower } from "../placement/node-score-parts.ts";
+import { RandomCandidates } from "../placement/random-candidates.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
 import { NodeColumns } from "./nodes.ts";
@@ -31,21 +31,21 @@ export interface ReplayOptions {
 export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOptions): Replay {
   const nodes = new NodeColumns(trace, cluster, steps);
   // Scores tell the classes apart by the watts of GPUs alone.
-  const { kinds, kindOf } = kindsOf(trace, (gpus) => gpus > 0);
+  const { kinds, kindOf } = indexJobKinds(trace, (gpus) => gpus > 0);
   const placedOn = new Int32Array(trace.length).fill(-1);
   const watts = new Float64Array(steps);
-  const scoring = arm === "random" ? undefined : new Scoring(nodes, scoreParts[arm]);
-  const fields = new Fields(kinds, nodes.count, (kind) =>
-    scoring === undefined ? new Lottery(kind, nodes, random) : scoring.field(kind),
+  const scoring = arm === "random" ? undefined : new NodeScoreParts(nodes, scoreParts[arm]);
+  const fields = new CandidateCache(kinds, nodes.count, (kind) =>
+    scoring === undefined ? new RandomCandidates(kind, nodes, random) : scoring.candidates(kind),
   );
   const changed = (node: number): void => {
-    scoring?.look(node);
+    scoring?.update(node);
     fields.changed(node);
   };
   let next = 0;
   for (let step = 0; step < steps; step++) {
     nodes.release(step, placedOn, changed);
-    if (scoring?.beginStep() === true) fields.startAnew();
+    if (scoring?.beginStep() === true) fields.invalidateAll();
     for (; next < trace.length && (trace.submitSec[next] as number) <= step * STEP_SEC; next++) {
       const node = fields.pick(kindOf[next] as number);
       if (node === -1) continue;
@@ -54,7 +54,7 @@ export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOpt
       changed(node);
     }
     scoring?.endStep();
-    watts[step] = totalOf(nodes.power);
+    watts[step] = totalPower(nodes.power);
     onStep?.(step);
   }
   return { submitted: next, placedOn, watts };

@@ -1,10 +1,10 @@
 import type { Contender } from "../contenders.ts";
 import type { Arm } from "../placement/arms.ts";
-import { lotteryRandom } from "../placement/lottery.ts";
-import { onlyKnown, per, type ReportFigure, type Run } from "../run.ts";
+import { placementRandom } from "../placement/random-candidates.ts";
+import { type ExperimentRun, type ReportFigure, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
-import { figuresOf } from "./figures.ts";
+import { dropRunFigures } from "./drop-figures.ts";
 import { type Replay, replay } from "./replay.ts";
 import { STEP_SEC } from "./step.ts";
 
@@ -38,22 +38,22 @@ export function runDrop(
   { trace, cluster, steps, seed }: DropSetup,
   contender: Contender & { readonly arm: Arm },
   onProgress: (share: number) => void,
-): Run {
-  const random = lotteryRandom(seed);
+): ExperimentRun {
+  const random = placementRandom(seed);
   const onStep = (step: number): void => onProgress((step + 1) / steps);
   const result = replay({ trace, cluster, arm: contender.arm, steps, random, onStep });
-  const figures = figuresOf(result);
+  const figures = dropRunFigures(result);
   const work = workOf(trace, result, steps);
   return {
     contender,
     seed,
-    figures: onlyKnown({
+    figures: withoutUndefined({
       submitted: result.submitted,
       notSubmitted: trace.length - result.submitted,
       ...figures,
       ...work,
-      kWhPerJob: per(figures.itKWh, figures.accepted),
-      whPerCoreHour: per(figures.itKWh * 1000, work.coreHours),
+      kWhPerJob: ratio(figures.itKWh, figures.accepted),
+      whPerCoreHour: ratio(figures.itKWh * 1000, work.coreHours),
     }),
     done: Uint8Array.from(result.placedOn, (node) => (node === -1 ? 0 : 1)),
   };

@@ -1,18 +1,18 @@
 import { labels, type Node, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Density, densityOf, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
-import { type Shape, shapeOf } from "../placement/shape.ts";
+import { type NodeShape, nodeShape } from "../placement/node-shape.ts";
 
 /** What nodes of one kind have in common. */
 interface MachineKind {
   readonly hardware: HardwareView;
   readonly model: NodeModel;
   /** As the scores of the published experiment see it. */
-  readonly shape: Shape;
+  readonly shape: NodeShape;
   readonly density: Density;
 }
 
-export interface Machine extends MachineKind {
+export interface ClusterMachine extends MachineKind {
   readonly name: string;
   readonly node: Node;
 }
@@ -42,8 +42,8 @@ const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
 const NODES_PER_RACK = 20;
 
 /** The nodes of a described cluster, group after group; the last group takes what rounding leaves. */
-export function machinesOf(cluster: keyof typeof groups, count: number): Machine[] {
-  const machines: Machine[] = [];
+export function machinesOf(cluster: keyof typeof groups, count: number): ClusterMachine[] {
+  const machines: ClusterMachine[] = [];
   let share = 0;
   for (const [index, group] of groups[cluster].entries()) {
     share += group.share;
@@ -64,12 +64,12 @@ function machineKindOf({ cpu, gpu }: Group): MachineKind {
   return {
     hardware,
     model: nodeModelOf(hardware),
-    shape: shapeOf(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
+    shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
     density: densityOf(hardware),
   };
 }
 
-function machineOf(kind: MachineKind, index: number): Machine {
+function machineOf(kind: MachineKind, index: number): ClusterMachine {
   const name = `node-${String(index).padStart(5, "0")}`;
   const rack = `rack-${Math.floor(index / NODES_PER_RACK)}`;
   const { gpus } = kind.shape;

@@ -15,11 +15,11 @@ import type { ScoringKernel } from "../../../core/scoring/index.ts";
 import { compute, effectiveCaps, PowerTrend, publishWorthy } from "../../../core/twin/index.ts";
 import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
 import { capsFor } from "./caps.ts";
-import type { Machine } from "./machines.ts";
+import type { ClusterMachine } from "./machines.ts";
 import { guardOptions, HEARTBEAT_MS, MIN_DWELL_MS } from "./settings.ts";
 
 /** What a pass knows of one node. */
-export interface Situation {
+export interface NodeObservation {
   readonly now: Instant;
   readonly planned: Profile;
   readonly performancePods: number;
@@ -28,8 +28,8 @@ export interface Situation {
 }
 
 /** A node as the operator knows it: its labels and its twin, as published last. */
-export class ManagedNode {
-  readonly machine: Machine;
+export class SimulatedManagedNode {
+  readonly machine: ClusterMachine;
   readonly #caps: ProfileCaps;
   readonly #policy: PolicyType;
   readonly #trend = new PowerTrend();
@@ -39,7 +39,7 @@ export class ManagedNode {
   #publishedAt = Number.NEGATIVE_INFINITY;
   #unenforced: Caps | undefined;
 
-  constructor(machine: Machine, caps: ProfileCaps, policy: PolicyType) {
+  constructor(machine: ClusterMachine, caps: ProfileCaps, policy: PolicyType) {
     this.machine = machine;
     this.#caps = caps;
     this.#policy = policy;
@@ -52,7 +52,7 @@ export class ManagedNode {
   }
 
   /** Guard, target and twin; tells the kernel what the extender would hear of. */
-  pass({ now, planned, performancePods, power, supplyTotal }: Situation, kernel: ScoringKernel): void {
+  pass({ now, planned, performancePods, power, supplyTotal }: NodeObservation, kernel: ScoringKernel): void {
     const { name, hardware, density } = this.machine;
     const seen = seenOn(this.#node, this.#twin, {
       caps: this.#caps,

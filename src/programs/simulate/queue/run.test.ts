@@ -7,9 +7,9 @@ import { arms, type Contender } from "../contenders.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
-import { figuresOf, type Story } from "./figures.ts";
 import { jobAt } from "./jobs.ts";
-import { type Machine, machinesOf } from "./machines.ts";
+import { type ClusterMachine, machinesOf } from "./machines.ts";
+import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { simulateQueue } from "./run.ts";
 
 const plain = (arm: Contender["arm"]): Contender => ({ arm, policy: "none" });
@@ -30,7 +30,10 @@ const job = (fields: Partial<JobRow> = {}): JobRow => ({
 });
 
 /** Looks at every moment at which a job started or ended: nothing overfull, and nothing waits that would fit. */
-function faults({ trace, placedOn, startedAt, endedAt }: Story, machines: readonly Machine[]): string[] {
+function faults(
+  { trace, placedOn, startedAt, endedAt }: QueueRunRecord,
+  machines: readonly ClusterMachine[],
+): string[] {
   const found: string[] = [];
   const moments = new Set([...startedAt, ...endedAt].filter((at) => !Number.isNaN(at)));
   for (const at of moments) {
@@ -78,7 +81,7 @@ describe("a queue", () => {
           const trace = traceOf(jobs.toSorted((one, other) => one.submitSec - other.submitSec));
           const story = simulateQueue({ trace, machines, seed }, contender);
           expect(faults(story, machines)).toEqual([]);
-          const { figures } = figuresOf(story);
+          const { figures } = queueRunFigures(story);
           expect(figures["unfinished"]).toBe(jobs.filter(({ cores }) => cores > 128).length);
           expect(Object.entries(figures).filter(([, value]) => !Number.isFinite(value) || value < 0)).toEqual([]);
         }),
@@ -100,7 +103,7 @@ describe("a queue", () => {
     node.advance(seconds(600));
     node.start(jobAt(trace, 1));
     node.advance(seconds(900));
-    const { figures } = figuresOf(story);
+    const { figures } = queueRunFigures(story);
     expect(figures["itKWh"]).toBeCloseTo(node.joules / 3.6e6, 12);
     expect(figures).toMatchObject({ completed: 2, waitMeanSec: 270, makespanHours: 0.25, emptyNodesPct: 0 });
     expect(figures).not.toHaveProperty("performanceWaitMeanSec");
@@ -115,7 +118,9 @@ describe("a queue", () => {
       job({ submitSec: 60, performance: true }),
       job({ submitSec: 60, cores: 1 }),
     ]);
-    const { figures } = figuresOf(simulateQueue({ trace, machines: machinesOf("exp04", 1), seed: 1 }, plain("least")));
+    const { figures } = queueRunFigures(
+      simulateQueue({ trace, machines: machinesOf("exp04", 1), seed: 1 }, plain("least")),
+    );
     expect(figures).toMatchObject({
       waitMeanSec: (0 + 540 + 1140) / 3,
       performanceWaitMeanSec: 270,
@@ -165,8 +170,10 @@ describe("the production code in a queue", () => {
 
   it("slows no performance job while nodes are capped, where a scheduler that does not know does", () => {
     const story = simulateQueue({ trace, machines, seed: 4 }, { arm: "joulie", policy: "static_partition" });
-    const joulie = figuresOf(story);
-    const blind = figuresOf(simulateQueue({ trace, machines, seed: 4 }, { arm: "least", policy: "static_partition" }));
+    const joulie = queueRunFigures(story);
+    const blind = queueRunFigures(
+      simulateQueue({ trace, machines, seed: 4 }, { arm: "least", policy: "static_partition" }),
+    );
     expect(joulie.figures).toMatchObject({ unfinished: 0, slowedByCaps: 0 });
     expect(blind.figures["unfinished"]).toBe(0);
     expect(blind.figures["slowedByCaps"]).toBeGreaterThan(0);
@@ -200,13 +207,13 @@ describe("the production code in a queue", () => {
     const tight = traceOf(jobs.map(([submitSec, cores, durationSec]) => job({ submitSec, cores, durationSec })));
     const setup = { trace: tight, machines: machinesOf("exp04", 2), seed: 1 };
     const story = simulateQueue(setup, { arm: "most", policy: "static_partition" });
-    expect(figuresOf(story).figures).toMatchObject({ completed: 7, unfinished: 0 });
+    expect(queueRunFigures(story).figures).toMatchObject({ completed: 7, unfinished: 0 });
   });
 
   it("is the same to the last bit for the same seed, with and without an operator", () => {
     for (const contender of [plain("joulie"), { arm: "joulie", policy: "queue_aware_v1" }, plain("random")] as const) {
-      const once = figuresOf(simulateQueue({ trace, machines, seed: 4 }, contender));
-      expect(figuresOf(simulateQueue({ trace, machines, seed: 4 }, contender))).toEqual(once);
+      const once = queueRunFigures(simulateQueue({ trace, machines, seed: 4 }, contender));
+      expect(queueRunFigures(simulateQueue({ trace, machines, seed: 4 }, contender))).toEqual(once);
     }
   });
 
@@ -218,9 +225,12 @@ describe("the production code in a queue", () => {
     if (large === undefined || dense === undefined) throw new Error("no such machines");
     const wide = traceOf([job({ submitSec: 300, cores: 150, performance: true })]);
     const setup = { trace: wide, machines: [large, dense], seed: 1 };
-    const refused = figuresOf(simulateQueue(setup, { arm: "joulie", policy: "static_partition" }));
+    const refused = queueRunFigures(simulateQueue(setup, { arm: "joulie", policy: "static_partition" }));
     expect(refused.figures).toMatchObject({ completed: 0, unfinished: 1 });
     expect([...refused.done]).toEqual([0]);
-    expect(figuresOf(simulateQueue(setup, plain("least"))).figures).toMatchObject({ completed: 1, unfinished: 0 });
+    expect(queueRunFigures(simulateQueue(setup, plain("least"))).figures).toMatchObject({
+      completed: 1,
+      unfinished: 0,
+    });
   });
 });

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import type { Run } from "../run.ts";
+import type { ExperimentRun } from "../run.ts";
 import { compare } from "./compare.ts";
 import { estimateOf } from "./interval.ts";
 import { Progress } from "./progress.ts";
 import { renderComparison } from "./render.ts";
-import { shown, signed, table } from "./table.ts";
+import { formatNumber, formatSigned, renderTable } from "./table.ts";
 
 describe("estimateOf", () => {
   it("has an interval around the mean, as wide as its values are apart, and the same one for the same seed", () => {
@@ -74,7 +74,7 @@ describe("compare", () => {
     { key: "perJob", title: "kWh/job", digits: 1, compared: "always" },
     { key: "peakKW", title: "peak kW", digits: 1 },
   ] as const;
-  const run = (arm: "least" | "most", seed: number, kWh: number, done: number[]): Run => ({
+  const run = (arm: "least" | "most", seed: number, kWh: number, done: number[]): ExperimentRun => ({
     contender: { arm, policy: "none" },
     seed,
     figures: { itKWh: kWh, perJob: kWh / 2, peakKW: 0 },
@@ -144,10 +144,10 @@ describe("tables", () => {
   it("line up, with thousands apart and signs", () => {
     const rows = [
       ["arm", "kWh"],
-      ["least", shown(12_345.678, 1)],
+      ["least", formatNumber(12_345.678, 1)],
     ];
-    expect(table(rows)).toBe("arm         kWh\nleast  12,345.7\n");
-    expect([1.234, -1, 0, -0.001, 0.004].map((value) => signed(value, 2))).toEqual([
+    expect(renderTable(rows)).toBe("arm         kWh\nleast  12,345.7\n");
+    expect([1.234, -1, 0, -0.001, 0.004].map((value) => formatSigned(value, 2))).toEqual([
       "+1.23",
       "-1.00",
       "0.00",

@@ -1,6 +1,6 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arrivals, JobClass } from "./mix.ts";
-import { type JobRow, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 export interface Workload {
   readonly mix: readonly JobClass[];
@@ -18,8 +18,8 @@ export function generateTrace(workload: Workload, random: RandomSource): Trace {
   const jobs = new TraceBuilder();
   const { perHour, swing, periodSec, burstShare, burstSize } = arrivals;
   const expected = expectedJobs(workload);
-  if (!(expected <= MOST_JOBS))
-    throw new RangeError(`about ${expected} jobs are above ${MOST_JOBS}; ask for fewer hours`);
+  if (!(expected <= MAX_JOBS))
+    throw new RangeError(`about ${expected} jobs are above ${MAX_JOBS}; ask for fewer hours`);
   // Thinning: arrivals at the highest rate there is, of which each is kept as often as its moment's rate is of the highest.
   const highest = (perHour / 3600) * (1 + Math.abs(swing));
   const end = hours * 3600;

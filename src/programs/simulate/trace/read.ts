@@ -1,5 +1,5 @@
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { type JobRow, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 const LONGEST_LINE = 4096;
 
@@ -42,7 +42,7 @@ export interface ReadLimits {
 /** Reads a trace as it comes. A failure names the line, what is wrong with it and what is expected. */
 export async function readTrace(
   texts: AsyncIterable<string>,
-  { mostJobs }: ReadLimits = { mostJobs: MOST_JOBS },
+  { mostJobs }: ReadLimits = { mostJobs: MAX_JOBS },
 ): Promise<Result<Trace, string>> {
   const reader = new TraceReader(mostJobs);
   let rest = "";

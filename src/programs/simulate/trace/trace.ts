@@ -1,4 +1,4 @@
-import { upToMillicores } from "./millicores.ts";
+import { ceilToMillicores } from "./millicores.ts";
 
 /** A workload as columns, one row per job, in order of submission. */
 export interface Trace {
@@ -26,7 +26,7 @@ export interface JobRow {
 }
 
 /** A trace above this is a mistake, or a bomb in a compressed file: 10 million jobs are 500 MB of columns. */
-export const MOST_JOBS = 10_000_000;
+export const MAX_JOBS = 10_000_000;
 
 /** Collects jobs one by one and gives them as columns of just their number. */
 export class TraceBuilder {
@@ -45,7 +45,7 @@ export class TraceBuilder {
     }
     const at = this.#length++;
     this.#columns.submitSec[at] = job.submitSec;
-    this.#columns.cores[at] = upToMillicores(job.cores);
+    this.#columns.cores[at] = ceilToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
     this.#columns.cpuUtil[at] = job.cpuUtil;
@@ -59,7 +59,7 @@ export class TraceBuilder {
 }
 
 /** The jobs submitted up to a time, that moment included. */
-export function until(trace: Trace, endSec: number): Trace {
+export function truncateTrace(trace: Trace, endSec: number): Trace {
   const later = trace.submitSec.findIndex((submit) => submit > endSec);
   const length = later === -1 ? trace.length : later;
   return { length, ...copied(trace, length, length) };

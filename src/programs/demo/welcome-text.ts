@@ -1,0 +1,32 @@
+import { printable } from "../../platform/log/index.ts";
+import type { DemoConfig } from "./config.ts";
+import type { DemoAddresses } from "./decisions-page.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
+
+/** What a person should know before the view begins. */
+export function welcomeText(
+  config: DemoConfig,
+  plane: DemoCluster,
+  pages: DemoAddresses,
+  logFile: string | undefined,
+): string {
+  const where = plane.embedded ? "a Kubernetes API inside this process" : "the cluster of your kubeconfig";
+  const lines = [
+    `${config.NODES} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
+    `operator (${config.POLICY}), scheduler and extender, all talking over HTTP, ${config.SPEED === 1 ? "in" : `at ${config.SPEED} times`} real time.`,
+    "",
+    row("Kubernetes API", plane.server),
+    row("look inside", `KUBECONFIG=${plane.kubeconfig} kubectl get nodetwins`),
+    ...(pages.dashboard === undefined ? [] : [row("dashboard", pages.dashboard)]),
+    row("operator's plan", pages.plan),
+    row("placements", pages.decisions),
+    row("scores", pages.scoring),
+    row("agent's nodes", pages.agent),
+    row("simulator", `${pages.simulator}/state/NODE, /telemetry/NODE, /api/v1/query`),
+    row("metrics", pages.metrics.join(" ")),
+    ...(logFile === undefined ? [] : [row("log of programs", logFile)]),
+  ];
+  return `${lines.map(printable).join("\n")}\n\n`;
+}
+
+const row = (name: string, value: string): string => `  ${name.padEnd(16)} ${value}`;

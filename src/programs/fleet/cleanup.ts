@@ -1,0 +1,68 @@
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { jittered } from "../../platform/random/index.ts";
+import { forEachConcurrently } from "./concurrently.ts";
+import { confirmPodDeletion } from "./deletion.ts";
+import { labels } from "./names.ts";
+import type { NodeRegistrar } from "./node-registrar.ts";
+
+export interface CleanupOptions {
+  readonly client: KubeClient;
+  readonly transport: Transport;
+  readonly registrar: Pick<NodeRegistrar, "removeAll">;
+  /** The node prefix, by which our own pods are known. */
+  readonly prefix: string;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+}
+
+/** What is not cleared away by then is left: somebody waits for the program to end. */
+const LIMIT = milliseconds(20_000);
+const PAUSE = milliseconds(500);
+const SPREAD = 0.5;
+const REMOVALS_AT_ONCE = 32;
+
+/** Its own pods and nodes, and nobody else's; what fails is tried again for as long as there is time. */
+export async function cleanUp(remains: CleanupOptions): Promise<void> {
+  const { registrar, ioClock, random, log } = remains;
+  const late = new AbortController();
+  const timer = ioClock.after(LIMIT, () => late.abort(new Error("clearing away took too long")), { background: true });
+  let failures: readonly unknown[] = [];
+  try {
+    for (;;) {
+      failures = [...(await clearPods(remains, late.signal)), ...(await registrar.removeAll(late.signal))];
+      if (failures.every((error) => isApiError(error, "forbidden"))) break;
+      await ioClock.sleep(jittered(PAUSE, SPREAD, random), late.signal);
+    }
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+  } finally {
+    timer.cancel();
+  }
+  const [err] = failures;
+  if (err === undefined) return;
+  const left = "some simulated nodes or pods are left; a run with the same --node-prefix takes them over";
+  log.warn({ failures: failures.length, err }, left);
+}
+
+async function clearPods(
+  { client, transport, ioClock: clock, prefix }: CleanupOptions,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  try {
+    // Asked for, not remembered: the last ones may not have come by the watch yet.
+    const own = { labelSelector: `${labels.submitter}=${prefix}` };
+    const { items } = await client.listAll(resources.pods, own, { signal, lean: true });
+    return await forEachConcurrently(
+      items,
+      REMOVALS_AT_ONCE,
+      async ({ metadata: { name, namespace = "", uid = "" } }) =>
+        confirmPodDeletion({ transport, clock }, { name, namespace, uid }, signal),
+    );
+  } catch (error) {
+    return [error];
+  }
+}

@@ -1,0 +1,20 @@
+import { type Watts, watts } from "../../../core/units/index.ts";
+
+/** One kind of machine, as the scores of the published experiment see it. */
+export interface NodeShape {
+  readonly cores: number;
+  /** Of all packages. */
+  readonly cpuWatts: Watts;
+  readonly gpus: number;
+  /** Of one board. */
+  readonly gpuWatts: Watts;
+  readonly peakWatts: Watts;
+}
+
+export const nodeShape = (cores: number, cpuWatts: number, gpus: number, gpuWatts: number): NodeShape => ({
+  cores,
+  cpuWatts: watts(cpuWatts),
+  gpus,
+  gpuWatts: watts(gpuWatts),
+  peakWatts: watts(cpuWatts + gpus * gpuWatts),
+});
