@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../src/platform/random/index.ts";
+import { dropArms } from "../src/programs/simulate/placement/arms.ts";
 import { exp04Cluster } from "../src/programs/simulate/published/cluster.ts";
 import { referenceReplay } from "../src/programs/simulate/published/reference.ts";
 import { type Replay, type ReplayOptions, replay } from "../src/programs/simulate/published/replay.ts";
-import { dropArms } from "../src/programs/simulate/placement/arms.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/open.ts";

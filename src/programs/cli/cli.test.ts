@@ -325,7 +325,7 @@ describe("the real command", () => {
     expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
   });
 
-  it.each(["operator", "agent", "extender", "simulator"])(
+  it.each(["operator", "agent", "extender", "fleet", "simulator"])(
     "%s says in one line that there is no kubeconfig, and exits 2",
     async (program) => {
       const env = { KUBECONFIG: "/nowhere/kubeconfig", NODE_NAME: "n", STATE_DIR: "/nowhere", HOME: "/nowhere" };
@@ -394,7 +394,7 @@ describe("the real command", () => {
   it("prints its help, which lists the programs", async () => {
     const { code, out } = await command(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["operator", "agent", "extender", "simulate", "simulator", "demo"]) {
+    for (const name of ["operator", "agent", "extender", "simulate", "fleet[|]simulator", "demo"]) {
       expect(out).toMatch(new RegExp(`^  ${name} +[A-Z]`, "m"));
     }
   });

@@ -31,7 +31,11 @@ export async function run(
   function addCommands(parent: Command, parentName: string, children: readonly Program[], prepare: Prepare): void {
     parent.enablePositionalOptions();
     const named = children.map((program) => {
-      const command = parent.command(program.name).description(program.summary).helpCommand(false);
+      const command = parent
+        .command(program.name)
+        .aliases(program.aliases ?? [])
+        .description(program.summary)
+        .helpCommand(false);
       const name = `${parentName} ${program.name}`;
       obey(command, name, world);
       if (program.actions !== undefined) addCommands(command, name, program.actions, prepare);
@@ -64,7 +68,9 @@ export async function run(
     const [first] = asked;
     // Before `--help` commander forgives a command it does not know; alone it is told, with the nearest one there is.
     const known =
-      first === undefined || first.startsWith("-") || joulie.commands.some((command) => command.name() === first);
+      first === undefined ||
+      first.startsWith("-") ||
+      joulie.commands.some((command) => [command.name(), ...command.aliases()].includes(first));
     await joulie.parseAsync(known ? asked : [first], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

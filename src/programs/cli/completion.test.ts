@@ -49,7 +49,7 @@ describe("completion", () => {
   it("offers every command", () => {
     const names = programs.map(({ name }) => name);
     expect(offered("")).toEqual([...names, "version", "completion", "--version", "--help"]);
-    expect(offered("sim")).toEqual(["simulate", "simulator"]);
+    expect(offered("f")).toEqual(["fleet"]);
     expect(offered("agent", "")).toEqual(expect.arrayContaining(["probe", "restore"]));
     expect(offered("completion", "")).toEqual(["bash", "zsh", "fish", "--help"]);
   });
@@ -58,7 +58,7 @@ describe("completion", () => {
     for (const program of programs) {
       const at = (path: readonly string[]) => offered(...path, "--").toSorted();
       for (const { path, one } of [
-        { path: [program.name], one: program },
+        ...[program.name, ...(program.aliases ?? [])].map((name) => ({ path: [name], one: program })),
         ...(program.actions ?? []).map((action) => ({ path: [program.name, action.name], one: action })),
       ]) {
         const flags = variableNames(await one.config()).map(flagOf);

@@ -44,7 +44,12 @@ function placesOf(command: Command, path: string): Place[] {
     words: words.map(({ name, about }) => ({ name, about })),
     flags: [...command.options.map(flagOf), help],
   };
-  return [here, ...children.flatMap(({ name, child }) => placesOf(child, `${path}/${name}`))];
+  return [
+    here,
+    ...children.flatMap(({ name, child }) =>
+      [name, ...child.aliases()].flatMap((one) => placesOf(child, `${path}/${one}`)),
+    ),
+  ];
 }
 
 function flagOf({ long, description, flags, required, optional }: Option): Flag {

@@ -33,7 +33,7 @@ const performance: NodeTwinSpec = {
   profile: "performance",
   cpu: { packagePowerCapPctOfMax: percent(100) },
 };
-/** This CPU cannot go below 320 W. */
+/** The minimum cap of this CPU is 320 W. */
 const enforced = { cpuWattsPerPackage: watts(320), gpuWattsPerBoard: watts(0.6 * gpu) };
 
 function audited(spec: NodeTwinSpec, caps: Caps) {
@@ -43,14 +43,14 @@ function audited(spec: NodeTwinSpec, caps: Caps) {
   return audit.figures;
 }
 
-describe("caps in force against published ones", () => {
-  it("agree where the watts are those of the share, and where nothing is capped", () => {
+describe("CapAudit", () => {
+  it("reports no difference when enforced watts match the published percentage, or nothing is capped", () => {
     expect(audited(eco, enforced)).toEqual({ compared: 1, eco: 1, different: 0, examples: [] });
     expect(audited(performance, {})).toEqual({ compared: 1, eco: 0, different: 0, examples: [] });
     expect(audited(performance, { cpuWattsPerPackage: cpu })).toMatchObject({ different: 0 });
   });
 
-  it("differ where one of them is missing, is another, or cores are throttled", () => {
+  it("reports a missing cap, a different cap and throttled cores", () => {
     expect(audited(eco, { gpuWattsPerBoard: enforced.gpuWattsPerBoard }).examples[0]).toMatch(
       /^a: CPU \d+ W instead of/,
     );
@@ -59,14 +59,14 @@ describe("caps in force against published ones", () => {
     expect(audited(eco, { ...enforced, throttlePct: percent(10) }).examples[0]).toContain("throttled by 10 %");
   });
 
-  it("are not what the device cannot do: below its least it stays there", () => {
+  it("expects the device minimum when the published cap is below it", () => {
     const low: NodeTwinSpec = { ...eco, gpu: { powerCap: { capPctOfMax: percent(1) } } };
     expect(audited(low, { ...enforced, gpuWattsPerBoard: watts(200) })).toMatchObject({
       different: 0,
     });
   });
 
-  it("are compared only once they have had their time, in both times, since they last changed", () => {
+  it("compares caps only after both settling times have passed since the last change", () => {
     const audit = new CapAudit(() => machine({}));
     audit.published("a", eco, { real: 5, simulated: 300 });
     audit.published("a", { ...eco, policy: { name: "pinned" } }, { real: 9, simulated: 540 });

@@ -5,16 +5,16 @@ import type { Percent, Watts } from "../../core/units/index.ts";
 import type { RunningSimulator } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningSimulator["datacenter"]["machine"]>>;
-/** What a comparison reads of a simulated node. */
+/** The fields of a simulated node that the audit reads. */
 export interface CappedMachine {
   readonly spec: Pick<Machine["spec"], "hardware">;
   readonly physics: Pick<Machine["physics"], "caps">;
 }
 
 export interface CapAuditResult {
-  /** Nodes whose caps had had the time to settle when they were looked at, over all looks. */
+  /** Comparisons made so far, over all rounds. Only nodes with settled caps are compared. */
   readonly compared: number;
-  /** Of these, nodes whose published caps are below what the hardware can. */
+  /** Comparisons in which the published caps were below the hardware maximum. */
   readonly eco: number;
   readonly different: number;
   readonly examples: readonly string[];
@@ -22,7 +22,7 @@ export interface CapAuditResult {
 
 const EXAMPLES = 5;
 
-/** Holds the caps in force on simulated nodes against the published ones, once these have had the time to get there. */
+/** Compares the caps enforced on simulated nodes with the published caps, after a settling time. */
 export class CapAudit {
   readonly #machine: (node: string) => CappedMachine | undefined;
   readonly #published = new Map<string, { readonly spec: NodeTwinSpec; readonly since: CapTime }>();
@@ -45,7 +45,7 @@ export class CapAudit {
     this.#published.delete(node);
   }
 
-  /** Looks at every node whose caps were published at `settled` or before, by both times. */
+  /** Compares every node whose caps were published at or before `settled`, in real and in simulated time. */
   compareSettled(settled: CapTime): void {
     for (const [node, { spec, since }] of this.#published) {
       if (since.real > settled.real || since.simulated > settled.simulated) continue;
@@ -66,16 +66,16 @@ export class CapAudit {
   }
 }
 
-/** A moment in milliseconds of real and of simulated time. */
+/** A point in time on both clocks, in milliseconds. */
 interface CapTime {
   readonly real: number;
   readonly simulated: number;
 }
 
-/** Caps are computed as shares of a maximum and sent in watts. */
+/** In watts: caps are computed as percentages and sent in watts. */
 const TOLERANCE = 0.5;
 
-/** How the caps in force on a node differ from those that are published for it; undefined where they do not. */
+/** Describes how enforced caps differ from published caps; undefined if they match. */
 function capDifference(
   { cpuPct, gpuPct }: ReturnType<typeof effectiveCaps>,
   { spec, physics }: CappedMachine,
@@ -90,7 +90,7 @@ function capDifference(
   return differences.length === 0 ? undefined : differences.join(", ");
 }
 
-/** No cap in force is the device's own maximum; one below what the device can do is its minimum. */
+/** A device without a cap runs at its maximum. A published cap below the device minimum counts as the minimum. */
 function differs(
   device: string,
   pct: Percent,

@@ -21,8 +21,8 @@ const failedOf = (change: Partial<CheckInputs>) =>
     .filter(({ ok }) => !ok)
     .map(({ name }) => name);
 
-describe("the demo's own checks", () => {
-  it("hold for a run in which everything was as it should be", () => {
+describe("evaluateChecks", () => {
+  it("passes for a run in which every check holds", () => {
     expect(failedOf({})).toEqual([]);
   });
 
@@ -48,14 +48,14 @@ describe("the demo's own checks", () => {
     expect(failedOf(change)).toEqual([name]);
   });
 
-  it("find nothing in order where there was nothing to see", () => {
+  it("fails when nothing was observed in a run that had to show it", () => {
     const held = "no performance pod ran under eco caps";
     const placed = "no performance pod was placed on a node published as eco or draining";
     expect(failedOf({ placements: { ...good.placements, performancePods: 0 } })).toEqual([placed, held]);
     expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
   });
 
-  it("ask no twins of a run that somebody ended before they were there, and of any other", () => {
+  it("requires twins, unless the run was interrupted before they existed", () => {
     const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
     expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
     const ended = evaluateChecks({ ...good, twins, expected: { ...good.expected, twins: false } });
@@ -63,7 +63,7 @@ describe("the demo's own checks", () => {
     expect(evaluateChecks({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
   });
 
-  it("ask for what takes its time only of a run that was long enough, and say so", () => {
+  it("requires slow events only of long runs, and adds a note otherwise", () => {
     const short = {
       expected: { twins: true, drains: false, figures: false },
       drains: { deferred: 0, completed: 0, takenBack: 0 },
@@ -88,7 +88,7 @@ describe("the demo's own checks", () => {
   });
 });
 
-describe("the summary", () => {
+describe("summaryText", () => {
   const summary: DemoSummary = {
     ok: false,
     nodes: 40,
@@ -110,7 +110,7 @@ describe("the summary", () => {
     checks: evaluateChecks({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
   };
 
-  it("says what happened, what it took, and which promise was not kept with its figures", () => {
+  it("prints results, resource usage and the figures of failed checks", () => {
     const text = summaryText(summary);
     expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
     expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
@@ -119,7 +119,7 @@ describe("the summary", () => {
     expect(text).toContain("ok     every node has a fresh twin\n");
   });
 
-  it("does not praise what did not happen", () => {
+  it("does not report ok for events that did not happen", () => {
     const [short] = evaluateChecks({ ...good, expected: { twins: true, drains: false, figures: false } }).map(
       (check) => ({
         ...check,
@@ -131,7 +131,7 @@ describe("the summary", () => {
     );
   });
 
-  it("counts hours where they are many", () => {
+  it("prints hours for long runs", () => {
     expect(summaryText({ ...summary, simulatedSeconds: seconds(86_400) })).toContain("24.0 hours simulated");
   });
 });

@@ -5,17 +5,17 @@ import type { TwinCounts } from "./cluster-observer.ts";
 import type { PlacementAuditResult } from "./placement-audit.ts";
 import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
 
-/** One promise of the demo, with the figures it is judged by. */
+/** One property that the demo verifies, with the figures behind the verdict. */
 export interface DemoCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why it says less than it might. */
+  /** Explains a limited verdict, for example that an event was never seen. */
   readonly note?: string;
   readonly figures: Readonly<Record<string, unknown>>;
 }
 
 export interface CheckInputs {
-  /** What cannot be missing in a run like this, so long and with so many nodes. In another its absence is no failure. */
+  /** Events that a run of this length and size must show. In shorter or smaller runs their absence is no failure. */
   readonly expected: { readonly twins: boolean; readonly drains: boolean; readonly figures: boolean };
   readonly twins: TwinCounts;
   readonly drains: ClassHistory["drains"];
@@ -24,16 +24,16 @@ export interface CheckInputs {
   readonly caps: CapAuditResult;
   readonly energy: {
     readonly integralJoules: Joules;
-    /** The simulator's power before each event, times how long it stood. */
+    /** Simulated power before each event, multiplied by the time until that event. */
     readonly sampledJoules: Joules;
     readonly meter: EnergyMeterTotals;
   };
 }
 
 const ENERGY_TOLERANCE = 0.001;
-/** A meter that looks now and then misses what comes and goes in between. In the long run that evens out. */
+/** A sampling meter misses changes between samples. The error averages out in long runs. */
 const SHORT_METER_TOLERANCE = 0.01;
-/** Of simulated seconds. */
+/** In simulated seconds. */
 const LONG_RUN = 900;
 
 export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
@@ -49,7 +49,7 @@ export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
     { happened: found.placements.performancePods > 0, expected: found.expected.figures },
   ),
   check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences, {
-    // Where there is nothing but performance, nobody can be held back.
+    // Without an eco node no pod can run under eco caps.
     happened: found.placements.performancePods > 0 && found.caps.eco > 0,
     expected: found.expected.figures,
   }),
@@ -60,7 +60,7 @@ export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
   energyCheck(found),
 ];
 
-/** Whether there was anything to look at, and whether there had to be. */
+/** Whether the event was observed, and whether it had to be. */
 interface Occasion {
   readonly happened: boolean;
   readonly expected: boolean;

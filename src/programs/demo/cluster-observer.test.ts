@@ -16,7 +16,7 @@ const hardware = hardwareView(
   undefined,
 );
 
-describe("the observer", () => {
+describe("ClusterObserver", () => {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, 18)));
   let api: EmbeddedApi;
   let hand: KubeClient;
@@ -110,7 +110,7 @@ describe("the observer", () => {
     expect(observer.twins.oldest).toBeGreaterThan(6 * MINUTE);
   });
 
-  it("sees a drain begin, wait for its pods and end", async () => {
+  it("observes a drain from start through waiting pods to its end", async () => {
     await publish("a", "performance");
     await submit("job");
     await bind("job", "a");
@@ -123,7 +123,7 @@ describe("the observer", () => {
     expect(observer.pods).toEqual({ waiting: 0, running: 0, performance: 0, finished: 1 });
   });
 
-  it("catches a performance pod that is bound to a draining node, and not a standard one", async () => {
+  it("detects a performance pod bound to a draining node, but ignores a standard pod", async () => {
     await publish("a", "draining");
     await submit("job");
     await submit("other", false);
@@ -134,7 +134,7 @@ describe("the observer", () => {
     expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 1 });
   });
 
-  it("takes a node that was published only after the binding for what it was", async () => {
+  it("uses the class that was in effect at the binding, not a later one", async () => {
     await publish("a", "performance");
     await submit("job");
     await bind("job", "a");
@@ -143,7 +143,7 @@ describe("the observer", () => {
     expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });
   });
 
-  it("compares caps once they have had the time to get there", async () => {
+  it("compares caps only after the settling time", async () => {
     await publish("a", "performance");
     look();
     expect(observer.caps.figures.compared).toBe(0);
@@ -152,7 +152,7 @@ describe("the observer", () => {
     expect(observer.caps.figures).toMatchObject({ compared: 2, different: 0 });
   });
 
-  it("knows for how long a job was not looked at", async () => {
+  it("reports how long a job has been waiting for its first scheduling attempt", async () => {
     await submit("first");
     await clock.advanceAsync(milliseconds(MINUTE));
     await submit("second");
@@ -167,7 +167,7 @@ describe("the observer", () => {
     expect(observer.unseen).toBe(0);
   });
 
-  it("hears what the operator says of nodes, and nobody else", async () => {
+  it("forwards the operator's Events on nodes and ignores all others", async () => {
     const event = (name: string, reportingController: string) => ({
       metadata: { name },
       eventTime: "2030-01-01T18:00:00.000000Z",

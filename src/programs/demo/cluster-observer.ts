@@ -25,13 +25,13 @@ export interface ClusterObserverOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly datacenter: RunningSimulator["datacenter"];
-  /** When a NodeTwin no longer counts, in simulated time: as the extender has it. */
+  /** Age from which a NodeTwin is stale, in simulated time: the extender's setting. */
   readonly stale: Milliseconds;
-  /** How long, in simulated time, caps may take from their publication to their enforcement. */
+  /** Maximum time from publishing a cap to enforcing it, in simulated time. */
   readonly settling: Milliseconds;
-  /** When the extender was last asked where a pod may go, in simulated time. */
+  /** When the extender last filtered nodes for a pod, in simulated time. */
   readonly askedAt: (pod: string) => Instant | undefined;
-  /** How much later than this observer the extender may hear of a publication, in simulated time. */
+  /** How much later than this observer the extender may receive a published change, in simulated time. */
   readonly hearing: () => Milliseconds;
   readonly onEvent: (event: ObservedEvent) => void;
 }
@@ -40,7 +40,7 @@ export interface TwinCounts {
   readonly nodes: number;
   readonly twins: number;
   readonly fresh: number;
-  /** The age of the oldest, in simulated time. */
+  /** Age of the oldest twin, in simulated time. */
   readonly oldest: Milliseconds | undefined;
 }
 
@@ -57,11 +57,12 @@ export interface DrainingNode {
   readonly pods: number;
 }
 
-/** Caps travel over real sockets, whatever the time's speed, and the machine may be busy. */
+/** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
 const SETTLING_AT_LEAST = milliseconds(5000);
 
 /**
- * Somebody who stands beside the programs and checks them by what the cluster shows and by the simulator's own record alone.
+ * Watches the cluster from outside and verifies the programs. It reads only API objects and the records of the
+ * simulated datacenter.
  */
 export class ClusterObserver {
   readonly history = new ClassHistory();
@@ -72,7 +73,7 @@ export class ClusterObserver {
   readonly #twins: Reflector<ObservedTwin>;
   readonly #pods: Reflector<ObservedPod, "node">;
   readonly #events: Reflector<ObservedEvent>;
-  /** Jobs that the scheduler has not looked at, and since when. */
+  /** Jobs without a scheduling attempt yet, and when they appeared. */
   readonly #unseen = new Map<string, MonotonicInstant>();
   #finished = 0;
 
@@ -114,7 +115,7 @@ export class ClusterObserver {
     await Promise.all([this.#twins, this.#pods, this.#events].map(async (reflector) => reflector.stop()));
   }
 
-  /** Looks at what can only be looked at now and then. */
+  /** Runs the checks that poll: caps and placements. */
   runPeriodicChecks(): void {
     const { clock, ioClock, settling } = this.#options;
     this.caps.compareSettled({
@@ -148,7 +149,7 @@ export class ClusterObserver {
     return counts;
   }
 
-  /** What all nodes may draw under their published caps, and without any. */
+  /** Total power limit of all nodes, with published caps and without caps. */
   get budget(): { readonly capped: number; readonly uncapped: number } {
     let [capped, uncapped] = [0, 0];
     for (const { status } of this.#twins.store.values()) {
@@ -171,7 +172,7 @@ export class ClusterObserver {
     return { waiting, running, performance, finished: this.#finished };
   }
 
-  /** Nodes on their way to eco, those that have been for longest first. */
+  /** Nodes that are draining, longest first. */
   get draining(): readonly DrainingNode[] {
     const found: DrainingNode[] = [];
     for (const { node, status } of this.#twins.store.values()) {
@@ -182,7 +183,7 @@ export class ClusterObserver {
     return found.toSorted((one, other) => one.since - other.since);
   }
 
-  /** For how long the job has waited that the scheduler has not looked at for longest, in real time. */
+  /** Longest time a job has been waiting for its first scheduling attempt, in real time. */
   get unseen(): Milliseconds {
     const [first] = this.#unseen.values();
     return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);
@@ -213,7 +214,7 @@ export class ClusterObserver {
     if (change.type !== "updated") return;
     const { old, new: pod } = change;
     if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;
-    // One that was first seen on its node may have got there at any version before.
+    // A pod first seen with a node may have been bound at any earlier version, so only transitions count.
     if (pod.performance && old.node === undefined && pod.node !== undefined) {
       this.placements.add({ pod: pod.key, node: pod.node, version: pod.version });
     }

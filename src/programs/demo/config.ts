@@ -13,7 +13,7 @@ import {
 } from "../../platform/config/index.ts";
 import { logLevels } from "../../platform/log/index.ts";
 
-/** What 2 cores serve with room to spare, in nodes times speed: each node is asked about by its own, faster clock. */
+/** Nodes times speed that 2 cores can serve with some reserve: the load grows with both. */
 const NODE_SPEED = 2400;
 const FASTEST = 60;
 
@@ -43,7 +43,8 @@ export const demoConfig = configOf({
     }),
   }),
   ...flagsOnly("A real cluster", {
-    // Not from the environment: whoever just wants to see the demo would find simulated nodes in a cluster of theirs.
+    // Read from the flag only. With KUBECONFIG from the environment a plain `joulie demo` would add simulated nodes
+    // to the user's real cluster.
     KUBECONFIG: path({
       about:
         "Runs against this cluster instead of an embedded one: brings simulated nodes, and takes them away at the end.",

@@ -16,8 +16,8 @@ const decision = (at: number, change: Partial<ExtenderDecision> = {}): ExtenderD
   ...change,
 });
 
-describe("the last decisions", () => {
-  it("say why a pod goes where it goes, with whom the filter refused", () => {
+describe("DecisionFeed", () => {
+  it("explains a pod's placement, including nodes rejected by the filter", () => {
     const news = new DecisionFeed();
     const filter = decision(1, {
       verb: "filter",
@@ -38,20 +38,20 @@ describe("the last decisions", () => {
     ]);
   });
 
-  it("say it of GPUs, of other namespaces, and where no node is left", () => {
+  it("describes GPU requests, other namespaces and pods without a feasible node", () => {
     const news = new DecisionFeed();
     news.podsDecided([decision(1, { gpus: 1, pod: "team/train", best: undefined, workloadClass: "standard" })]);
     expect(news.latest(1)[0]).toMatchObject({ about: "team/train", text: "standard, 1 GPU: no node is left" });
   });
 
-  it("are told once, though the extender's page shows them again and again", () => {
+  it("lists each decision once, although the extender's page repeats it", () => {
     const news = new DecisionFeed();
     news.podsDecided([decision(2), decision(1)]);
     news.podsDecided([decision(3), decision(2), decision(1)]);
     expect(news.latest(10).map(({ at }) => at)).toEqual([1, 2, 3]);
   });
 
-  it("are of both kinds, in order of time, and few", () => {
+  it("merges operator and extender decisions by time, up to a limit", () => {
     const news = new DecisionFeed();
     for (let at = 0; at < 200; at += 2) {
       news.nodeDecided({ node: "sim-001", reason: "DowngradeDeferred", note: "eco is planned" }, instant(at));
@@ -62,7 +62,7 @@ describe("the last decisions", () => {
     expect(new Set(latest.map(({ tone }) => tone))).toEqual(new Set(["waits", "plain"]));
   });
 
-  it("of one kind alone fill the room", () => {
+  it("fills the list when only one source has decisions", () => {
     const news = new DecisionFeed();
     for (let at = 0; at < 9; at++) news.nodeDecided({ node: "a", reason: "ProfileEco", note: "eco" }, instant(at));
     expect(news.latest(8)).toHaveLength(8);

@@ -2,7 +2,7 @@ import type { Instant } from "../../core/units/index.ts";
 import type { ExtenderDecision } from "./decisions-page.ts";
 import type { ObservedEvent } from "./observed-objects.ts";
 
-/** Something that was decided, and why. */
+/** A decision of the operator or the extender, with its reason. */
 export interface DecisionFeedItem {
   readonly at: Instant;
   readonly about: string;
@@ -17,7 +17,7 @@ const tones: Readonly<Record<string, DecisionFeedItem["tone"]>> = {
   ProfilePerformance: "up",
 };
 
-/** The last decisions of the operator and of the extender. */
+/** Retains the most recent decisions of the operator and the extender. */
 export class DecisionFeed {
   readonly #nodes: DecisionFeedItem[] = [];
   readonly #pods: DecisionFeedItem[] = [];
@@ -27,7 +27,7 @@ export class DecisionFeed {
     keep(this.#nodes, { at, about: node, text: note, tone: tones[reason] ?? "plain" });
   }
 
-  /** Newest first, as the extender's page has them; those that were there last time are passed over. */
+  /** Expects decisions newest first, as the extender's page lists them. Skips those already added. */
   podsDecided(decisions: readonly ExtenderDecision[]): void {
     const refusals = new Map(
       decisions.filter(({ verb }) => verb === "filter").map((decision) => [decision.pod, decision.refused]),
@@ -40,7 +40,7 @@ export class DecisionFeed {
     }
   }
 
-  /** The newest of both kinds, oldest first. */
+  /** The most recent decisions of both sources, oldest first. */
   latest(count: number): readonly DecisionFeedItem[] {
     const pods = this.#pods.slice(-Math.max(Math.ceil(count / 2), count - this.#nodes.length));
     const nodes = this.#nodes.slice(-Math.max(0, count - pods.length) || this.#nodes.length);

@@ -2,7 +2,7 @@ import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 
-/** What a person can look at in a browser while the demo runs. */
+/** URLs that the user can open while the demo runs. */
 export interface DemoAddresses {
   readonly plan: string;
   readonly decisions: string;
@@ -10,11 +10,11 @@ export interface DemoAddresses {
   readonly agent: string;
   readonly simulator: string;
   readonly metrics: readonly string[];
-  /** Not there yet. */
+  /** Not implemented yet. */
   readonly dashboard?: string;
 }
 
-/** The extender's word on one pod. */
+/** One decision of the extender for one pod. */
 export interface ExtenderDecision {
   readonly at: Instant;
   readonly verb: string;
@@ -23,7 +23,7 @@ export interface ExtenderDecision {
   readonly cores: number;
   readonly gpus: number;
   readonly candidates: number;
-  /** Nodes it refused, by reason. */
+  /** Number of rejected nodes by reason. */
   readonly refused: ReadonlyMap<string, number>;
   readonly best: { readonly node: string; readonly score: number; readonly headroom: number | undefined } | undefined;
 }
@@ -44,7 +44,7 @@ interface DecisionEntry {
   }[];
 }
 
-/** The extender's debug page, as a program reads it. */
+/** Client of the extender's /debug/decisions page. */
 export class DecisionsPage {
   readonly #url: string;
   readonly #http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000), longestBody: 16 * 2 ** 20 });
@@ -53,7 +53,7 @@ export class DecisionsPage {
     this.#url = url;
   }
 
-  /** Newest first. Nothing while it does not answer. */
+  /** Newest first; empty if the extender does not respond. */
   async latest(): Promise<readonly ExtenderDecision[]> {
     try {
       const page = (await this.#http.json({ url: new URL(this.#url) })) as {

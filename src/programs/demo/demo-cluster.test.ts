@@ -8,7 +8,7 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { type ApiThread, startApiThread } from "./api-thread.ts";
 import { DEMO_NAMESPACE, embeddedCluster } from "./demo-cluster.ts";
 
-describe("the embedded plane", () => {
+describe("embeddedCluster", () => {
   let folder: string;
   let api: ApiThread | undefined;
   const startApi = async () => {
@@ -23,7 +23,7 @@ describe("the embedded plane", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("serves our kinds and a namespace from a thread, which ends with it", async () => {
+  it("serves the CRDs and a namespace from a worker thread, and stops the thread on close", async () => {
     const plane = await embeddedCluster(folder, startApi);
     const transport = await plane.connect();
     const options = { transport, clock: systemClock, random: systemRandom, fieldManager: "test" };
@@ -35,7 +35,7 @@ describe("the embedded plane", () => {
     await expect(plane.failed).rejects.toThrow("the Kubernetes API cannot go on: its thread has ended");
   });
 
-  it("leaves no thread behind where it cannot be made", async () => {
+  it("stops the thread when setup fails", async () => {
     await expect(embeddedCluster(join(folder, "not there"), startApi)).rejects.toThrow("ENOENT");
     await expect(api?.failed).rejects.toThrow("its thread has ended");
   });

@@ -6,26 +6,26 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { type ApiThread, startApiThread } from "./api-thread.ts";
 import { prepareCluster } from "./prepare-cluster.ts";
 
-/** The API that all programs talk to. */
+/** The cluster that all programs of the demo connect to. */
 export interface DemoCluster {
-  /** A kubeconfig file that leads there. */
+  /** Path of a kubeconfig file for this cluster. */
   readonly kubeconfig: string;
   readonly server: string;
-  /** Nobody else is there, and nothing of it outlives the demo. */
+  /** True for a cluster inside this process, which ends with the demo. */
   readonly embedded: boolean;
-  /** Where pods are submitted, and which scheduler they ask for. */
+  /** Namespace of the submitted pods and the scheduler they name. */
   readonly workload: { readonly namespace: string; readonly scheduler: string };
-  /** A way there of one's own, over HTTP. */
+  /** Opens a separate HTTP connection for one program. */
   connect(): Promise<Transport>;
-  /** Rejects when it is no longer there; never for one that is somebody else's. */
+  /** Rejects when the embedded API fails; absent for a real cluster. */
   readonly failed?: Promise<never>;
-  /** How busy it is; nobody knows of one that is somebody else's. */
+  /** Load of the API thread; absent for a real cluster. */
   readonly load?: ThreadLoad;
-  /** Takes away what was brought, for as long as that may take. */
+  /** Removes what the demo created. The signal limits the time this may take. */
   close(signal: AbortSignal): Promise<void>;
 }
 
-/** Where the operator's lease is. */
+/** Namespace of the operator's lease. */
 export const DEMO_NAMESPACE = "joulie-demo";
 
 async function connectTo(kubeconfig: string, allowInsecureToken = false): Promise<Transport> {
@@ -33,7 +33,7 @@ async function connectTo(kubeconfig: string, allowInsecureToken = false): Promis
   return new HttpTransport({ identity });
 }
 
-/** An API of this process; `folder` is nobody else's. */
+/** Starts the API in this process. `folder` is private to this demo. */
 export async function embeddedCluster(folder: string, startApi = startApiThread): Promise<DemoCluster> {
   const api = await startApi();
   try {
@@ -66,7 +66,7 @@ async function planeIn(folder: string, api: ApiThread): Promise<DemoCluster> {
   };
 }
 
-/** Somebody's cluster, whose own scheduler knows nothing of our extender: pods ask for the demo's. */
+/** Connects to an existing cluster. Its scheduler does not call our extender, so pods name the demo's scheduler. */
 export async function realCluster(
   kubeconfig: string,
   allowInsecureToken: boolean,

@@ -38,34 +38,37 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
-  /** How busy the API is. */
+  /** Load of the API server. */
   readonly planeLoad: ThreadLoad;
   readonly askedAt: ClusterObserverOptions["askedAt"];
   readonly onNotice: (text: string) => void;
 }
 
-/** How often power is looked at, in simulated seconds, and at most so often in real time. */
+/** Sampling period of power in simulated seconds, and its minimum in real time. */
 const SAMPLE = seconds(2);
 const SAMPLE_AT_MOST = milliseconds(20);
-/** A meter that could not look for longer knows nothing of that time: it would have missed too much. */
+/** The meter ignores longer gaps between samples, because it would have missed too much. */
 const LONGEST_GAP = seconds(4 * SAMPLE);
 const LOOK = milliseconds(1000);
-/** Simulated seconds of work in which some node is let go, and the jobs it waits for end: they take a quarter of an hour or so. */
+/** Simulated seconds after which at least one drain should have completed: jobs take about a quarter of an hour. */
 const LONG = 1800;
-/** With fewer the number of performance nodes hardly moves. */
+/** In smaller clusters the number of performance nodes hardly changes. */
 const MANY = 20;
-/** The jobs that are there at the start come all at once: what that takes says nothing about the speed; not for long, though. */
+/**
+ * All initial jobs arrive at once, so their scheduling delay says nothing about the speed. Limits how long that is
+ * ignored.
+ */
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
-/** Some job has always just come. */
+/** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);
 const NEWS = 8;
 const EXAMPLES = 5;
-/** A publication goes to each of its watches by a way of its own: real time, a busy process taken into account. */
+/** Watches deliver a change at different times: tolerance in real time for a busy process. */
 const HEARING = milliseconds(500);
-/** Ticks of the agent in which a new cap is surely in force. */
+/** Agent reconcile intervals after which a new cap must be enforced. */
 const AGENT_TICKS = 3;
 
-/** The running cluster, as it is watched: what the view shows, what the summary says, and whether all promises are kept. */
+/** Monitors the running demo: collects data for the view, the summary and the checks. */
 export class DemoMonitor {
   readonly observer: ClusterObserver;
   readonly #options: DemoMonitorOptions;
@@ -76,11 +79,11 @@ export class DemoMonitor {
   readonly #load = threadLoad();
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
-  /** When every node had its twin, and the jobs were let in. */
+  /** When every node had a twin and scheduling started. */
   #begun: MonotonicInstant | undefined;
-  /** When the jobs that were there at the start had been tried, and what the process had cost by then. */
+  /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
-  /** Of each second. */
+  /** One entry per second. */
   readonly #delays: DelayFigures[] = [];
 
   constructor(options: DemoMonitorOptions) {
@@ -116,14 +119,14 @@ export class DemoMonitor {
     this.observer.start();
   }
 
-  /** Watches until the signal, once the cluster has its jobs. */
+  /** Monitors the cluster until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
-      // Each in rounds of its own: where one of them takes long, the others are not late as well.
+      // Separate loops, so that a slow task does not delay the others.
       repeatEvery(LOOK, systemClock, signal, () => this.#observePace()),
       repeatEvery(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
     ]);
@@ -155,7 +158,7 @@ export class DemoMonitor {
     };
   }
 
-  /** `interrupted`: somebody has ended it, maybe before everything was there. */
+  /** `interrupted`: the user ended the demo, possibly before it was fully started. */
   summary(interrupted: boolean): DemoSummary {
     const { config, clock, simulator, began } = this.#options;
     const { observer } = this;
@@ -202,7 +205,7 @@ export class DemoMonitor {
     };
   }
 
-  /** Simulated time since the first jobs were tried. */
+  /** Simulated time since the initial jobs had their first scheduling attempt. */
   get #worked(): Seconds {
     if (this.#placed === undefined) return seconds(0);
     const { at, seconds: from } = this.#placed;
@@ -211,7 +214,7 @@ export class DemoMonitor {
     return this.#judgedTime.of(passed, seconds(real * this.#pace.asked));
   }
 
-  /** How long after the beginning something was, in seconds. */
+  /** Seconds from the start of the demo to a point in time. */
   #since(at: MonotonicInstant | undefined): number | undefined {
     return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
   }

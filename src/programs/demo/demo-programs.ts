@@ -26,29 +26,29 @@ export interface DemoProgramsOptions {
   readonly log: (program: string) => Logger;
 }
 
-/** What is there once all of them run. */
+/** The programs after startup and their addresses. */
 export interface RunningPrograms {
   readonly simulator: RunningSimulator;
   readonly addresses: DemoAddresses;
   readonly ports: ProgramPorts;
-  /** In simulated time, as the programs are configured. */
+  /** In simulated time, from the programs' configuration. */
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
 }
 
 type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler";
 
 /**
- * The operator's pauses let bindings that are under way be seen before caps go down. Bindings take real time: at a
- * hundred times the speed a second of pause would be less than one of them.
+ * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
+ * times speed an unscaled pause of one second would be shorter than a binding.
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
-/** Of a large cluster's nodes, as kube-scheduler has it for the largest; of up to a hundred nodes all are. */
+/** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
 const SCORED_PCT = 5;
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
-/** All programs of the demo, each with its own connections to the API; they know of each other by HTTP alone. */
+/** Runs all programs of the demo. Each has its own API connection, and they talk to each other over HTTP only. */
 export class DemoPrograms {
   readonly #options: DemoProgramsOptions;
   readonly #stop = new AbortController();
@@ -59,16 +59,16 @@ export class DemoPrograms {
 
   constructor(options: DemoProgramsOptions) {
     this.#options = options;
-    // Whoever waits for it hears of it; without one it is no accident.
+    // Avoids an unhandled rejection when no caller awaits `failed`.
     this.#failed.promise.catch(() => undefined);
   }
 
-  /** Rejects when a program has ended that should not have. */
+  /** Rejects when a program ends unexpectedly. */
   get failed(): Promise<never> {
     return this.#failed.promise;
   }
 
-  /** Simulator, agent, operator and extender, but not the scheduler: jobs wait until it is started. */
+  /** Starts fleet, agent, operator and extender. Jobs stay pending until `startScheduler`. */
   async start(): Promise<RunningPrograms> {
     const { config, plane, clock, folder } = this.#options;
     const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0] = await freePorts(4);
@@ -104,7 +104,7 @@ export class DemoPrograms {
     };
   }
 
-  /** Once the extender answers: before that every pod would fail, and wait for its next try. */
+  /** Waits for the extender first: without it every pod would fail and back off. */
   async startScheduler({ extender }: ProgramPorts, signal: AbortSignal): Promise<void> {
     const { plane, clock } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
@@ -125,12 +125,12 @@ export class DemoPrograms {
     });
   }
 
-  /** When the extender was last asked where a pod may go, in simulated time. */
+  /** When the extender last filtered nodes for a pod, in simulated time. */
   lastFilteredAt(pod: string): Instant | undefined {
     return this.#extender?.lastFilteredAt(pod);
   }
 
-  /** Ends all of them in good order; what is not over by then is cut off. */
+  /** Shuts down all programs and closes their connections after `limit` at the latest. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo ends"));
     const over = Promise.allSettled(this.#running);
@@ -160,7 +160,7 @@ export class DemoPrograms {
     this.#running.add(running);
   }
 
-  /** A way to the API that ends with the cast. */
+  /** Opens an API connection that `stop` closes. */
   async connect(): Promise<Transport> {
     const transport = await this.#options.plane.connect();
     this.#transports.push(transport);

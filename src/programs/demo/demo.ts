@@ -13,41 +13,41 @@ import { plainLine, renderExplanation, renderFrame } from "./view.ts";
 import { ViewKeys } from "./view-keys.ts";
 import { welcomeText } from "./welcome-text.ts";
 
-/** What the demo runs in. */
+/** Dependencies of the demo on the process and the terminal. */
 export interface DemoEnvironment {
-  /** A folder of its own. */
+  /** Private temporary folder. */
   readonly folder: string;
   readonly log: (program: string) => Logger;
-  /** Where log lines go, if to a file. */
+  /** Path of the log file; undefined if log lines go to standard error. */
   readonly logFile: string | undefined;
-  /** For people. */
+  /** Prints text for the user. */
   readonly say: (text: string) => void;
-  /** Where a live view can be drawn; undefined = plain lines. */
+  /** Terminal for the live view; undefined = plain lines. */
   readonly terminal: Terminal | undefined;
   readonly color: Ansis;
-  /** Reads single keys until the returned function is called; undefined where nobody can type. */
+  /** Reads single keys until the returned function is called; undefined without an interactive terminal. */
   readonly keys: ((onKey: (key: string) => void) => () => void) | undefined;
 }
 
 const REDRAW = milliseconds(500);
 const PLAIN_LINE = milliseconds(5000);
 const LOOK = milliseconds(100);
-/** Jobs on their way at a time, once those that are there at the start have come. */
+/** Maximum number of initial jobs still being submitted when scheduling starts. */
 const FEW = 10;
-/** The operator has planned for the jobs that wait by then: most of them find a place the first time they are tried. */
+/** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
 const PLANNING = milliseconds(1000);
-/** Jobs that are there at the start are placed by then. */
+/** Time for the scheduler to place the initial jobs. */
 const SETTLING = milliseconds(2000);
-/** Somebody waits for the prompt; an embedded cluster needs no farewell. */
+/** Shutdown limit for the embedded cluster, where nothing needs cleanup. */
 const FAREWELL = milliseconds(500);
-/** Simulated nodes and pods are taken out of a real one. */
+/** Shutdown limit for a real cluster, where simulated nodes and pods are deleted. */
 const CLEANUP = milliseconds(30_000);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
 const DAY = 86_400_000;
-/** In the evening, when jobs become fewer: nodes are let go, and some have to wait for it. */
+/** Simulated start time: in the evening the load falls, so nodes drain. */
 const TIME_OF_DAY = 18 * 3_600_000;
 
-/** The demo until its time is over, a signal ends it or `q` is pressed. */
+/** Runs the demo until its duration has passed, a signal arrives or the user presses `q`. */
 export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
   const viewKeys = new ViewKeys();
   const releaseKeys = world.keys?.((key) => viewKeys.press(key));
@@ -58,7 +58,7 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
   }
 }
 
-/** The whole demo on one screen: a cluster, the programs, somebody who watches them, and the way out. */
+/** The whole demo on one screen: cluster, programs, monitor, shutdown. */
 async function runUntil(
   interrupted: AbortSignal,
   config: DemoConfig,
@@ -85,7 +85,7 @@ async function runUntil(
       clock,
       log: log("demo"),
       began,
-      // What keeps a cluster elsewhere busy cannot be seen from here.
+      // The load of a real cluster is unknown from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.lastFilteredAt(pod),
       onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
@@ -99,7 +99,7 @@ async function runUntil(
     return running.summary(interrupted.aborted);
   } finally {
     if (timer) timer.cancel();
-    // Where a program has failed, nothing is drawn over what is said of it.
+    // Stops drawing, so that the view does not overwrite an error message.
     ended.abort();
     screen?.end();
     if (!plane.embedded) say("taking the simulated nodes away …\n");
@@ -122,7 +122,7 @@ async function planeOf(
   return KUBECONFIG === undefined ? embeddedCluster(folder) : realCluster(KUBECONFIG, allowInsecureToken, signal);
 }
 
-/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */
+/** Waits for nodes, twins and initial jobs, then starts the scheduler and monitors until the signal aborts. */
 async function play(
   stage: DemoMonitor,
   cast: DemoPrograms,
@@ -143,7 +143,7 @@ async function play(
   }
 }
 
-/** A live view where there is a terminal, else a line now and then. */
+/** Draws the live view on a terminal; otherwise prints a line periodically. */
 async function show(
   stage: DemoMonitor,
   screen: Screen | undefined,

@@ -4,7 +4,7 @@ import { EvaluatedTime } from "./evaluated-time.ts";
 
 const [passed, asked] = [seconds(1000), seconds(3000)];
 
-describe("the time a run is judged by", () => {
+describe("EvaluatedTime", () => {
   it.each([
     ["what has passed, where a busy machine had to go slower", [0.2, 0.9, 0.2], true, passed],
     ["what was asked for, where it was idle and went slower", [0.2, 0.4, 0.2], true, asked],
@@ -17,7 +17,7 @@ describe("the time a run is judged by", () => {
     expect(time.of(passed, asked)).toBe(judged);
   });
 
-  it("stays excused once a busy machine had to go slower", () => {
+  it("stays excused after a busy machine has lowered the speed", () => {
     const time = new EvaluatedTime();
     time.observe(0.9, true);
     for (let second = 0; second < 20; second++) time.observe(0.1, second === 10);

@@ -2,7 +2,7 @@ import type { NodeTwin, Pod } from "../../core/api/index.ts";
 import { workloadClassOf } from "../../core/demand/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 
-/** A NodeTwin with what tells its versions apart. */
+/** A NodeTwin with its resource version as a number. */
 export interface ObservedTwin {
   readonly node: string;
   readonly version: number;
@@ -15,19 +15,19 @@ export interface ObservedPod {
   readonly node: string | undefined;
   readonly phase: string;
   readonly performance: boolean;
-  /** Whether the scheduler has said anything about it. */
+  /** Whether the scheduler has tried to place it. */
   readonly judged: boolean;
   readonly version: number;
 }
 
-/** What the operator tells of a node. */
+/** An Event of the operator on a node. */
 export interface ObservedEvent {
   readonly node: string;
   readonly reason: string;
   readonly note: string;
 }
 
-/** As the server has it: it has checked it against the schema. */
+/** Needs no validation: the server has checked the object against the schema. */
 export function twinOf(object: KubeObject): ObservedTwin {
   const { spec, status } = object as unknown as NodeTwin;
   return { node: object.metadata.name, version: versionOf(object), spec, status };
@@ -50,7 +50,7 @@ const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[]
   (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
     ?.conditions ?? [];
 
-/** Undefined: it is about something else, or by somebody else. */
+/** Returns undefined for other objects and other reporters. */
 export function eventOf(object: KubeObject): ObservedEvent | undefined {
   const { reportingController, regarding, reason, note } = object as unknown as {
     readonly reportingController?: string;

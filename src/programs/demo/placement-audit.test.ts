@@ -26,13 +26,13 @@ function judged(version: number, asked: Instant | undefined, node = "a") {
   return placements.figures;
 }
 
-describe("placements of performance pods", () => {
-  it("are fine on a node that was published as performance, or as nothing yet", () => {
+describe("PlacementAudit", () => {
+  it("accepts a node published as performance, or not published yet", () => {
     expect(judged(15, undefined)).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 0 });
     expect(judged(15, undefined, "b")).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 0 });
   });
 
-  it("are found on a node that was draining by then, with who and where", () => {
+  it("reports a pod on a node that was draining at the binding, with pod and node", () => {
     expect(judged(25, instant(2101))).toEqual({
       performancePods: 1,
       onEcoOrDraining: 1,
@@ -41,18 +41,18 @@ describe("placements of performance pods", () => {
     });
   });
 
-  it("count against the extender where nobody knows that it was asked", () => {
+  it("counts a violation when the time of the extender call is unknown", () => {
     expect(judged(25, undefined)).toMatchObject({ onEcoOrDraining: 1, crossed: 0 });
   });
 
   it.each([1999, 2100])(
-    "have crossed the publication where the extender was asked before it could hear of it",
+    "counts a race when the extender was called before it could receive the publication",
     (asked) => {
       expect(judged(25, instant(asked))).toMatchObject({ performancePods: 1, onEcoOrDraining: 0, crossed: 1 });
     },
   );
 
-  it("wait a round for the other watch: what it tells late still counts", () => {
+  it("waits one round, so that late changes from the other watch still count", () => {
     const { history, placements } = world(undefined);
     placements.add({ pod: "default/job", node: "a", version: 40 });
     placements.judge();

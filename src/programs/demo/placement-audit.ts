@@ -1,34 +1,34 @@
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { ClassHistory } from "./class-history.ts";
 
-/** A performance pod that was bound to a node. */
+/** A performance pod bound to a node. */
 export interface BoundPod {
   readonly pod: string;
   readonly node: string;
-  /** The cluster's version that the binding made. */
+  /** Resource version of the binding. */
   readonly version: number;
 }
 
-/** What became of the rule that performance pods go to performance nodes only. */
+/** Results for the rule that performance pods run on performance nodes only. */
 export interface PlacementAuditResult {
-  /** Performance pods that were placed, and looked at. */
+  /** Placements of performance pods checked so far. */
   readonly performancePods: number;
-  /** Bound to a node that was published as eco or draining by then, though the extender was asked after that. */
+  /** Violations: the node was published as eco or draining before the extender was called. */
   readonly onEcoOrDraining: number;
   /**
-   * Bound just after such a publication, by a question to the extender from before it: such a pod keeps the node's
-   * performance caps until it ends.
+   * Races: the node was published as eco or draining between the extender call and the binding. Such a node keeps its
+   * performance caps until the pod ends.
    */
   readonly crossed: number;
-  /** The first ones of the second figure. */
+  /** The first violations. */
   readonly examples: readonly string[];
 }
 
 const EXAMPLES = 5;
 
 /**
- * Holds placements against what was published. They come by different watches, so a placement waits until the other watch
- * has surely told what was true before it.
+ * Compares placements with published classes. Pods and twins arrive on different watches, so each placement waits one
+ * round until the other watch has caught up.
  */
 export class PlacementAudit {
   readonly #history: ClassHistory;
@@ -41,8 +41,8 @@ export class PlacementAudit {
   readonly #examples: string[] = [];
 
   /**
-   * `askedAt`: when the extender was last asked where the pod may go. `hearing`: how much later than we the extender may
-   * hear of a publication. Both in simulated time.
+   * `askedAt` returns when the extender last filtered nodes for the pod. `hearing` returns how much later than this
+   * process the extender may receive a publication. Both use simulated time.
    */
   constructor(history: ClassHistory, askedAt: (pod: string) => Instant | undefined, hearing: () => Milliseconds) {
     this.#history = history;
@@ -54,7 +54,7 @@ export class PlacementAudit {
     this.#waiting.push(placement);
   }
 
-  /** Judges those that were added before the call before this one. */
+  /** Checks the placements that were added before the previous call. */
   judge(): void {
     const due = this.#waiting.splice(0, this.#settled);
     this.#settled = this.#waiting.length;

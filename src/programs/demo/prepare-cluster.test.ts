@@ -22,7 +22,7 @@ function cluster(installed: boolean) {
     crds: installed ? kinds.map(crdOf) : [],
   });
   const way = api.transport();
-  /** Told of every call once it was answered. */
+  /** Called after each response. */
   const served: ((call: ApiRequest) => void)[] = [];
   const client = new KubeClient({
     transport: {
@@ -42,8 +42,8 @@ function cluster(installed: boolean) {
   return { client, names, served };
 }
 
-describe("a borrowed cluster", () => {
-  it("gets our kinds and a namespace, and is given back as it was", async () => {
+describe("prepareCluster", () => {
+  it("creates CRDs and a namespace, and removes them afterwards", async () => {
     const { client, names } = cluster(false);
     const giveBack = await prepareCluster(client, "joulie-demo", systemClock, never);
     expect(await names(crds)).toContain("nodetwins.joulie.io");
@@ -53,7 +53,7 @@ describe("a borrowed cluster", () => {
     expect(await names(resources.namespaces)).not.toContain("joulie-demo");
   });
 
-  it("keeps what was there before", async () => {
+  it("keeps objects that existed before", async () => {
     const { client, names } = cluster(true);
     await client.create(resources.namespaces, { metadata: { name: "joulie-demo" } });
     const giveBack = await prepareCluster(client, "joulie-demo", systemClock, never);
@@ -62,7 +62,7 @@ describe("a borrowed cluster", () => {
     expect(await names(resources.namespaces)).toContain("joulie-demo");
   });
 
-  it("is given back also to somebody who has had enough before it was ready", async () => {
+  it("cleans up when it is aborted before the cluster is ready", async () => {
     const { client, names, served } = cluster(false);
     const enough = new AbortController();
     served.push(({ method, path }) => {
@@ -72,20 +72,20 @@ describe("a borrowed cluster", () => {
     expect(await names(crds)).toEqual([]);
   });
 
-  it("is refused where Joulie manages a node, and nothing is brought", async () => {
+  it("refuses a cluster with a managed node, and creates nothing", async () => {
     const { client, names } = cluster(false);
     await client.create(resources.nodes, { metadata: { name: "worker", labels: { "joulie.io/managed": "true" } } });
     await expect(prepareCluster(client, "joulie-demo", systemClock, never)).rejects.toThrow(/the managed Node worker/);
     expect(await names(crds)).toEqual([]);
   });
 
-  it("is refused where a twin is of no simulated node", async () => {
+  it("refuses a cluster with a twin of a node that is not simulated", async () => {
     const { client } = cluster(true);
     await client.apply(resources.nodeTwins, { name: "worker" }, { spec: { nodeName: "worker", profile: "eco" } });
     await expect(prepareCluster(client, "joulie-demo", systemClock, never)).rejects.toThrow(/a NodeTwin worker/);
   });
 
-  it("is taken where an earlier demo left its nodes", async () => {
+  it("accepts a cluster with nodes left by an earlier demo", async () => {
     const { client } = cluster(true);
     const labels = { "joulie.io/managed": "true", "joulie.io/simulated": "true" };
     await client.create(resources.nodes, { metadata: { name: "sim-000", labels } });

@@ -17,8 +17,8 @@ const PAUSE = milliseconds(100);
 const GIVING_BACK = milliseconds(10_000);
 
 /**
- * Makes a real cluster ready: our kinds and a namespace, where they are not there yet. Refuses one that Joulie manages
- * already: two operators would undo each other's work. Gives the way back, which takes away what this has brought.
+ * Creates missing CRDs and a namespace in a real cluster. Refuses a cluster that Joulie already manages, because two
+ * operators would conflict. Returns a function that removes what was created.
  */
 export async function prepareCluster(
   client: KubeClient,
@@ -32,7 +32,7 @@ export async function prepareCluster(
     const { metadata } = manifest as KubeObject;
     signal.throwIfAborted();
     try {
-      // Without the signal: of one that is cut off nobody would know whether it is there.
+      // Without the signal: after an aborted request it would be unknown whether the object exists.
       const made = await client.create(resource, { ...manifest, metadata: { ...metadata } });
       brought.push({ resource, name: metadata.name, uid: made.metadata.uid ?? "" });
     } catch (error) {
@@ -51,7 +51,7 @@ export async function prepareCluster(
     await bring(resources.namespaces, { metadata: { name: namespace } });
     for (const kind of kinds) await served(kind, client, clock, signal);
   } catch (error) {
-    // Somebody who has had enough still gets the cluster back as it was.
+    // Cleans up after an abort as well.
     await withTimeLimit(GIVING_BACK, giveBack).catch(() => undefined);
     throw error;
   }
@@ -79,7 +79,7 @@ async function refuseManaged(client: KubeClient, signal: AbortSignal): Promise<v
   );
 }
 
-/** A kind is known a moment after its definition. */
+/** Waits until the API server serves a kind, shortly after its CRD was created. */
 async function served({ plural, kind }: AnyKind, client: KubeClient, clock: Clock, signal: AbortSignal): Promise<void> {
   const resource = Object.values(resources).find((one: Resource) => one.plural === plural && one.kind === kind);
   if (resource === undefined) return;

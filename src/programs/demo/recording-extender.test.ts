@@ -5,11 +5,11 @@ import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { RecordingExtender } from "./recording-extender.ts";
 
-describe("an extender that is asked", () => {
+describe("RecordingExtender", () => {
   const clock = new VirtualClock(instant(1000));
   const server = createServer((request, response) => {
     request.resume();
-    // It answers later than it was asked.
+    // The response arrives later than the call.
     clock.advance(milliseconds(50));
     response.end(JSON.stringify({ NodeNames: [], FailedNodes: {} }));
   });
@@ -27,7 +27,7 @@ describe("an extender that is asked", () => {
     return extender.filter(pod, [], new AbortController().signal);
   };
 
-  it("knows when that was last, and passes the answer on", async () => {
+  it("records the time of the last call and returns the response", async () => {
     expect(extender.lastFilteredAt("default/job")).toBeUndefined();
     expect(await ask("job")).toMatchObject({ nodes: [] });
     await ask("other");

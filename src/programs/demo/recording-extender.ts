@@ -4,10 +4,10 @@ import { Extender, type ExtenderConfig } from "../../platform/embedded/index.ts"
 
 type Filter = Extender["filter"];
 
-/** Many times as many as can be asked about until their placement is looked at. */
+/** Far more pods than are filtered before their placement is checked. */
 const REMEMBERED = 20_000;
 
-/** An extender as the scheduler asks it, with a memory of when it was last asked where a pod may go. */
+/** An extender client that records when it last filtered nodes for each pod. */
 export class RecordingExtender extends Extender {
   readonly #clock: Clock;
   readonly #asked = new Map<string, Instant>();
@@ -18,7 +18,7 @@ export class RecordingExtender extends Extender {
     this.#clock = clock;
   }
 
-  /** In simulated time; undefined where it never was, or too long ago. */
+  /** In simulated time; undefined if it was never called or the entry was evicted. */
   lastFilteredAt(pod: string): Instant | undefined {
     return this.#asked.get(pod);
   }
@@ -26,7 +26,7 @@ export class RecordingExtender extends Extender {
   override async filter(...[pod, nodes, signal]: Parameters<Filter>): ReturnType<Filter> {
     const { namespace = "default", name } = pod.metadata;
     const key = `${namespace}/${name}`;
-    // Whoever was asked about last is forgotten last.
+    // Re-insertion moves the entry to the end: the oldest is evicted first.
     this.#asked.delete(key);
     this.#asked.set(key, this.#clock.now());
     const [oldest] = this.#asked.keys();

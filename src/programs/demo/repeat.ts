@@ -1,12 +1,12 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 
-/** The share of its time that something done in rounds may take. */
+/** Maximum share of time that a repeated task may take. */
 const SHARE = 0.05;
-/** A round that was only interrupted must not keep the next away for long. */
+/** Maximum delay in periods: one slow round must not postpone the next one for long. */
 const LONGEST = 10;
 
-/** Does something over and over until the signal, and less often where it takes long. */
+/** Repeats a task until the signal aborts, less often if it takes long. */
 export async function repeatEvery(
   period: Milliseconds,
   clock: Clock,
@@ -25,7 +25,7 @@ export async function repeatEvery(
   }
 }
 
-/** Looks again and again until it holds. */
+/** Polls until the condition holds. */
 export async function waitUntil(
   holds: () => boolean,
   period: Milliseconds,
@@ -35,7 +35,7 @@ export async function waitUntil(
   while (!holds()) await clock.sleep(period, signal);
 }
 
-/** Does something that may not take longer, in real time. */
+/** Runs a task with a time limit in real time. */
 export async function withTimeLimit(length: Milliseconds, act: (limit: AbortSignal) => Promise<void>): Promise<void> {
   const limit = new AbortController();
   const timer = systemClock.after(length, () => limit.abort(new Error("it took too long")));

@@ -10,8 +10,8 @@ const sample = (at: number, power: number, energy: number) => ({
 });
 const GAP = seconds(60);
 
-describe("a meter beside the cluster", () => {
-  it("adds up what it sees, from its first look on", () => {
+describe("SampledEnergyMeter", () => {
+  it("integrates power from its first sample on", () => {
     const meter = new SampledEnergyMeter();
     meter.add(sample(10, 100, 5000), GAP);
     meter.add(sample(20, 100, 6000), GAP);
@@ -20,7 +20,7 @@ describe("a meter beside the cluster", () => {
     expect(meter.figures).toEqual({ samples: 2, seconds: 20, meteredJoules: 2500, integralJoules: 2500 });
   });
 
-  it("knows nothing of the time in which it could not look", () => {
+  it("ignores gaps without samples", () => {
     const meter = new SampledEnergyMeter();
     meter.add(sample(0, 100, 0), GAP);
     meter.add(sample(100, 900, 50_000), GAP);
@@ -28,7 +28,7 @@ describe("a meter beside the cluster", () => {
     expect(meter.figures).toEqual({ samples: 1, seconds: 10, meteredJoules: 9000, integralJoules: 9000 });
   });
 
-  it("agrees with any power that is steady between its looks", () => {
+  it("matches the exact energy when power is constant between samples", () => {
     const step = fc.record({ length: fc.integer({ min: 1, max: 60 }), power: fc.integer({ min: 0, max: 10_000 }) });
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), (steps) => {
@@ -46,7 +46,7 @@ describe("a meter beside the cluster", () => {
     );
   });
 
-  it("says how far off a figure is, where there is anything to compare it with", () => {
+  it("reports the relative difference if there is a reference", () => {
     expect(relativeDifference(101, 100)).toBeCloseTo(0.01);
     expect(relativeDifference(0, 0)).toBeUndefined();
     expect(relativeDifference(Number.NaN, 5)).toBeUndefined();

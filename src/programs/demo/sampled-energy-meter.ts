@@ -1,25 +1,24 @@
 import { type Joules, joules, type Seconds, seconds, type Watts } from "../../core/units/index.ts";
 
-/** Power and energy of all nodes at one moment of simulated time. */
+/** Total power and energy of all nodes at one point of simulated time. */
 export interface ClusterEnergySample {
   readonly seconds: Seconds;
   readonly watts: Watts;
-  /** Counted by the simulator, exactly, since its start. */
+  /** Exact energy since the start, computed by the simulation. */
   readonly joules: Joules;
 }
 
 export interface EnergyMeterTotals {
   readonly samples: number;
-  /** Of simulated time, that it has measured. */
+  /** Simulated time covered by samples. */
   readonly seconds: Seconds;
-  /** As the meter has it, and as the simulator has counted it over the same time. */
+  /** The meter's estimate, followed by the exact value for the same time. */
   readonly meteredJoules: Joules;
   readonly integralJoules: Joules;
 }
 
 /**
- * Adds up power as a meter beside the cluster would that looks at it now and then. Where it could not look for too long it
- * knows nothing, and that time counts on neither side.
+ * Integrates power from periodic samples, as an external meter would. Gaps that are too long count in neither total.
  */
 export class SampledEnergyMeter {
   #last: ClusterEnergySample | undefined;
@@ -50,6 +49,6 @@ export class SampledEnergyMeter {
   }
 }
 
-/** How far a figure is from the one it should be, as a share of that; undefined where there is nothing to compare. */
+/** Relative difference to the expected value; undefined without a reference. */
 export const relativeDifference = (figure: number, from: number): number | undefined =>
   from > 0 && Number.isFinite(figure) ? Math.abs(figure - from) / from : undefined;

@@ -10,8 +10,8 @@ function paced(speed: number) {
   return { clock, said, pace: new SpeedLimiter(clock, (text) => said.push(text)) };
 }
 
-describe("the pace of the demo", () => {
-  it("is held while nothing is late, and through a bad moment", () => {
+describe("SpeedLimiter", () => {
+  it("keeps the speed while nothing is late, and through short delays", () => {
     const { clock, said, pace } = paced(60);
     for (const strain of [
       calm,
@@ -40,7 +40,7 @@ describe("the pace of the demo", () => {
     expect(clock.speed).toBe(30);
   });
 
-  it("has the time to catch up before it is halved again", () => {
+  it("waits for the backlog to clear before it halves the speed again", () => {
     const { clock, pace } = paced(60);
     const speeds = Array.from({ length: 13 }, () => {
       pace.observe({ ...calm, unseen: 12 });
@@ -49,7 +49,7 @@ describe("the pace of the demo", () => {
     expect(speeds).toEqual([60, 60, ...Array.from({ length: 10 }, () => 30), 15]);
   });
 
-  it("does not go to nothing: where it makes no sense any more that is said once", () => {
+  it("stops at a minimum speed and reports that once", () => {
     const { clock, said, pace } = paced(1);
     for (let second = 0; second < 60; second++) pace.observe({ ...calm, delay: 900 });
     expect(clock.speed).toBe(0.25);

@@ -1,29 +1,29 @@
 import type { ScaledClock } from "../../platform/clock/index.ts";
 
-/** How the process fared over the last second or so. */
+/** Load of the process over about the last second. */
 export interface LoadSample {
-  /** How late the event loop was for half of those who waited, in milliseconds. */
+  /** Median event-loop delay in milliseconds. */
   readonly delay: number;
-  /** For how long, in real seconds, the job has waited that the scheduler has not looked at for longest. */
+  /** Longest time a job has been waiting for its first scheduling attempt, in real seconds. */
   readonly unseen: number;
-  /** The age of the oldest NodeTwin in units of the time after which it is refreshed; undefined where there is none. */
+  /** Age of the oldest NodeTwin divided by its refresh interval; undefined without twins. */
   readonly lateness: number | undefined;
 }
 
-/** Not a pause now and then, but work that queues: the next of it is always late. */
+/** A median this high means a permanent backlog, not a single pause. */
 const TOO_LONG_MS = 50;
 const TOO_LONG_UNSEEN = 3;
-/** A refresh that is missing for half of its time again will not come in time. */
+/** A twin half an interval overdue will not be refreshed in time. */
 const TOO_LATE = 1.5;
-/** One bad second is nothing: garbage is collected, a burst of jobs comes. */
+/** Tolerates single bad seconds, such as garbage collection or a burst of jobs. */
 const SECONDS_IN_A_ROW = 3;
-/** What has queued up is still there after the speed was lowered: so much longer until that is blamed on the new one. */
+/** Additional seconds to clear the backlog before the new speed is evaluated. */
 const SECONDS_TO_CATCH_UP = 7;
 const SLOWDOWN = 0.5;
-/** Slower than this it cannot be seen to move. */
+/** Below this the view would hardly move. */
 const SLOWEST = 0.25;
 
-/** Lowers the clock's speed where this machine cannot hold it, and says so. It never raises it again. */
+/** Halves the clock's speed when this machine cannot keep up, and reports it. It never raises the speed again. */
 export class SpeedLimiter {
   readonly #clock: ScaledClock;
   readonly #say: (text: string) => void;

@@ -5,7 +5,7 @@ import type { DrainCounts } from "./class-history.ts";
 import type { PodCounts } from "./cluster-observer.ts";
 import { kilowattHours } from "./view.ts";
 
-/** What a run came to; with --json this is what is printed. */
+/** The result of a run, as printed with --json. */
 export interface DemoSummary {
   readonly ok: boolean;
   readonly nodes: number;
@@ -13,19 +13,22 @@ export interface DemoSummary {
   readonly seed: number;
   readonly seconds: number;
   readonly simulatedSeconds: Seconds;
-  /** The speed that was asked for, and the one it ended with. */
+  /** Requested speed and speed at the end. */
   readonly speed: { readonly asked: number; readonly last: number };
   readonly classes: Readonly<Record<string, number>>;
   readonly drains: DrainCounts;
   readonly pods: PodCounts;
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
   readonly energy: { readonly joules: Joules; readonly pue: number | undefined };
-  /** In real seconds from the start: every node had its twin, and the jobs that were there at the start had been tried. */
+  /**
+   * Real seconds from the start until every node had a twin, and until every initial job had its first scheduling
+   * attempt.
+   */
   readonly ready: { readonly twins: number | undefined; readonly jobs: number | undefined };
-  /** Cores that the process was busy with since then; undefined where it never came to that. */
+  /** Average number of busy cores since then; undefined if that point was not reached. */
   readonly cores: number | undefined;
   readonly memory: { readonly rssBytes: number; readonly peakRssBytes: number };
-  /** How late it was: the median over seconds of the median of each, and the worst moment. */
+  /** Event-loop delay: the median of the per-second medians, and the maximum. */
   readonly eventLoop: { readonly medianMs: number; readonly worstMs: number };
   readonly notices: readonly string[];
   readonly checks: readonly DemoCheck[];

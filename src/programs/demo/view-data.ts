@@ -4,7 +4,7 @@ import type { DrainCounts } from "./class-history.ts";
 import type { DrainingNode, PodCounts } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
 
-/** All that the live view shows, at one moment. */
+/** The data shown by the live view. */
 export interface ViewData {
   /** Simulated time. */
   readonly time: Instant;
@@ -20,6 +20,6 @@ export interface ViewData {
   readonly pods: PodCounts;
   readonly energy: Joules;
   readonly news: readonly DecisionFeedItem[];
-  /** What the demo itself has to say. */
+  /** The demo's last own message. */
   readonly notice: string | undefined;
 }

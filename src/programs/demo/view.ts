@@ -17,7 +17,7 @@ const tones: Readonly<Record<DecisionFeedItem["tone"], Style>> = {
   plain: "dim",
 };
 
-/** The live view, one string for each line of the terminal, none wider than it. */
+/** Renders the live view, one string per terminal line, none wider than `width`. */
 export function renderFrame(frame: ViewData, width: number, color: Ansis, hasKeys = false): readonly string[] {
   const { classes, drains, draining, pods, notice } = frame;
   const { performance, eco, draining: inDrain, unknown } = classes;
@@ -81,14 +81,14 @@ const explanation: readonly (readonly [about: string, text: string])[] = [
   ["q or Ctrl-C", " ends the demo with a summary. ? or Escape goes back to the view."],
 ];
 
-/** What `?` shows in place of the view. */
+/** Renders the explanation that `?` shows. */
 export const renderExplanation = (width: number, color: Ansis): readonly string[] =>
   [
     [["joulie demo", "strong"], "  what you see, line by line"] as Segment[],
     ...explanation.map(([about, text]): Segment[] => [label(about), text]),
   ].map((line) => fitted(line, width, color));
 
-/** One line for a pipe. */
+/** One status line for output that is not a terminal. */
 export function plainLine(frame: ViewData): string {
   const { classes, drains, pods } = frame;
   return [
@@ -101,7 +101,7 @@ export function plainLine(frame: ViewData): string {
   ].join(" | ");
 }
 
-/** What is drawn, what may be under the caps, and what the hardware could, on one scale. */
+/** Draws power, capped power and the hardware limit on one scale. */
 function bar({ power: { drawn, capped, uncapped } }: ViewData, room: number): Segment[] {
   const width = Math.max(1, Math.min(WIDEST_BAR, room));
   const scale = Math.max(drawn, capped, uncapped);
@@ -130,7 +130,7 @@ function fitted(line: readonly Segment[], width: number, color: Ansis): string {
   let text = "";
   for (const segment of line) {
     const [own, style] = typeof segment === "string" ? [segment, undefined] : segment;
-    // Before it is measured: names of nodes and pods, and what is said of them, are others'.
+    // Escape before measuring: names and texts come from API objects.
     const plain = printable(own);
     const characters = Array.from(plain);
     const cut =

@@ -3,7 +3,7 @@ import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
 
-/** What a person should know before the view begins. */
+/** Text printed before the live view starts. */
 export function welcomeText(
   config: DemoConfig,
   plane: DemoCluster,

@@ -2,14 +2,14 @@ import { type RandomSource, type Seconds, seconds } from "../../core/units/index
 import { CORES_PER_GPU, CPU_JOBS, DAY_SHAPE, GPU_JOBS, type JobKind } from "./job-mix.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 
-/** A job that somebody submits. */
+/** A job submitted to the cluster. */
 export interface JobArrival {
-  /** Seconds after the workload began. */
+  /** Seconds since the workload started. */
   readonly at: Seconds;
   readonly kind: JobKind["kind"];
   readonly cores: number;
   readonly gpus?: { readonly resource: string; readonly count: number };
-  /** At full speed. */
+  /** Duration at full speed. */
   readonly work: Seconds;
   readonly performance: boolean;
 }
@@ -18,16 +18,16 @@ export interface ArrivalOptions {
   readonly fleet: readonly MachineSpec[];
   readonly load: number;
   readonly performanceShare: number;
-  /** Seconds after midnight at which it begins. */
+  /** Start of the workload in seconds after midnight. */
   readonly timeOfDay: Seconds;
   readonly random: RandomSource;
 }
 
-/** Jobs that wait for the same thing: cores, or GPUs of one make. */
+/** Jobs that compete for the same resource: cores, or one vendor's GPUs. */
 interface Stream {
   readonly jobs: readonly JobKind[];
   readonly resource?: string;
-  /** Jobs per second, on average over a day. */
+  /** Average jobs per second over a day. */
   readonly rate: number;
 }
 
@@ -38,9 +38,9 @@ const LONGEST_MEANS = 6;
 const PEAK = Math.max(...DAY_SHAPE);
 
 /**
- * Jobs without end, in order of time. It begins with those that would be there already, had it begun long before: a cluster
- * that fills up for an hour shows nothing of a day, and one that begins in the evening has jobs of the afternoon left. Job
- * times are exponential, so what is left of one under way is distributed as a whole one.
+ * Generates an endless series of jobs in time order. It starts with the jobs that would be running at that time of
+ * day, because a cluster that fills up from empty for an hour does not show a typical day. Job durations are
+ * exponential, so the remaining time of a running job has the same distribution as the whole.
  */
 export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, never, undefined> {
   const { random, timeOfDay } = options;
@@ -54,7 +54,7 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
   }
   const total = streams.reduce((sum, { rate }) => sum + rate, 0);
   for (let at = 0; ; ) {
-    // Thinning: as many as the busiest hour has, of which the others keep their share.
+    // Thinning: generates at the peak rate and drops a share of the jobs in other hours.
     at += -Math.log(1 - random.next()) / (total * PEAK);
     const kept = random.next() * PEAK < shapeAt(seconds(timeOfDay + at));
     const stream = pick(streams, ({ rate }) => rate, random);
@@ -70,7 +70,7 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
 
 const shapeAt = (timeOfDay: Seconds): number => DAY_SHAPE[Math.floor(timeOfDay / HOUR) % DAY_SHAPE.length] ?? 1;
 
-/** How many jobs of a kind are there at a time of day: those of each hour before it, as far as they are not over. */
+/** Expected number of running jobs of a kind at a time of day, from the arrivals of each previous hour. */
 function presentAt(timeOfDay: Seconds, { rate }: Stream): (job: JobKind) => number {
   const now = timeOfDay + DAY;
   return ({ weight, minutes }) => {
@@ -78,7 +78,7 @@ function presentAt(timeOfDay: Seconds, { rate }: Stream): (job: JobKind) => numb
     const leftOf = (at: number): number => Math.exp((at - now) / mean);
     let [present, until] = [0, now];
     while (until > timeOfDay) {
-      // The part of this hour that is over already, then whole hours back.
+      // First the elapsed part of this hour, then whole hours back.
       const from = Math.ceil(until / HOUR - 1) * HOUR;
       present += shapeAt(seconds(from)) * mean * (leftOf(until) - leftOf(from));
       until = from;
@@ -95,7 +95,7 @@ function streamsOf({ fleet, load }: ArrivalOptions): readonly Stream[] {
     else gpus.set(spec.gpus.resource, (gpus.get(spec.gpus.resource) ?? 0) + spec.gpus.count);
   }
   const made = [...gpus].map(([resource, count]) => streamOf(GPU_JOBS, load * count, resource));
-  // GPU jobs first: in an empty cluster others would take the cores beside the boards.
+  // GPU jobs first: in an empty cluster CPU jobs would take the cores of GPU nodes.
   return cores > 0 ? [...made, streamOf(CPU_JOBS, load * cores)] : made;
 }
 

@@ -21,8 +21,8 @@ const isDelete = (kind: string) => (request: ApiRequest) =>
 const names = (name: string, method: string) => (request: ApiRequest) =>
   request.method === method && `${request.path} ${request.body ?? ""}`.includes(name);
 
-describe("two simulators", () => {
-  it("of one address: the one that cannot start takes nothing of the other's away", async () => {
+describe("two fleets", () => {
+  it("keeps the other fleet's objects when it cannot start because the address is taken", async () => {
     const first = made();
     await first.start(DAY);
     await first.until(async () => (await first.pods()).length === 30);
@@ -34,7 +34,7 @@ describe("two simulators", () => {
     expect(await uidsOf(first)).toEqual(before);
   });
 
-  it("in one cluster clear away what is theirs", async () => {
+  it("removes only its own objects when two fleets share a cluster", async () => {
     const first = made();
     await first.start(DAY);
     const second = made(first);
@@ -48,8 +48,8 @@ describe("two simulators", () => {
   });
 });
 
-describe("clearing away", () => {
-  it("goes on in spite of failing calls", async () => {
+describe("cleanUp", () => {
+  it("continues after failed calls", async () => {
     const trial = made();
     await trial.start(DAY);
     await trial.until(async () => (await trial.pods()).length === 30);
@@ -61,7 +61,7 @@ describe("clearing away", () => {
     expect(trial.log).not.toContain("are left");
   });
 
-  // What is forbidden stays so: nobody waits for it.
+  // A forbidden delete is permanent, so cleanup does not retry it.
   it.each([
     [500, 30],
     [403, 5],
@@ -78,7 +78,7 @@ describe("clearing away", () => {
     expect(trial.ioClock.monotonic() - begun).toBeLessThan(1000 * limit);
   });
 
-  it("finds nodes without a lease, and one whose making was never confirmed", async () => {
+  it("finds nodes without a lease, and a node whose creation was never confirmed", async () => {
     const trial = made();
     trial.api.faults.add({ when: names("sim-005", "POST"), fault: { kind: "torn", afterBytes: 5 } });
     trial.api.faults.add({ when: names("sim-005", "GET"), fault: { kind: "status", code: 500 } });
@@ -92,7 +92,7 @@ describe("clearing away", () => {
     expect(await trial.nodes()).toEqual([]);
   });
 
-  it("leaves a node alone that somebody else has made meanwhile", async () => {
+  it("keeps a node that another client has created in the meantime", async () => {
     const trial = made();
     await trial.start({});
     await trial.hand.delete(resources.nodes, { name: "sim-003" });

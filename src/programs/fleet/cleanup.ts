@@ -12,20 +12,20 @@ export interface CleanupOptions {
   readonly client: KubeClient;
   readonly transport: Transport;
   readonly registrar: Pick<NodeRegistrar, "removeAll">;
-  /** The node prefix, by which our own pods are known. */
+  /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
 }
 
-/** What is not cleared away by then is left: somebody waits for the program to end. */
+/** Time limit: cleanup delays the exit of the program. */
 const LIMIT = milliseconds(20_000);
 const PAUSE = milliseconds(500);
 const SPREAD = 0.5;
 const REMOVALS_AT_ONCE = 32;
 
-/** Its own pods and nodes, and nobody else's; what fails is tried again for as long as there is time. */
+/** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
 export async function cleanUp(remains: CleanupOptions): Promise<void> {
   const { registrar, ioClock, random, log } = remains;
   const late = new AbortController();
@@ -53,7 +53,7 @@ async function clearPods(
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
   try {
-    // Asked for, not remembered: the last ones may not have come by the watch yet.
+    // Listed from the API: the watch may not have delivered the last pods yet.
     const own = { labelSelector: `${labels.submitter}=${prefix}` };
     const { items } = await client.listAll(resources.pods, own, { signal, lean: true });
     return await forEachConcurrently(

@@ -1,4 +1,4 @@
-/** A few at a time, each tried whatever came of the others; gives what failed. */
+/** Processes items with limited concurrency and continues after failures. Returns the errors. */
 export async function forEachConcurrently<Item>(
   items: readonly Item[],
   atOnce: number,

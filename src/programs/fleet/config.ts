@@ -16,7 +16,7 @@ import {
 
 export const workloads = ["day", "none"] as const;
 
-/** A node's name is a label too, which has 63 characters, five of them for a dash and a number. */
+/** A node name is also a label value of at most 63 characters; five are needed for a dash and the number. */
 const LONGEST_PREFIX = 58;
 
 const settings = {

@@ -2,14 +2,14 @@ import * as z from "zod";
 import { type Percent, percent, type Watts, watts } from "../../core/units/index.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
-/** What came of a command, as POST /control/{node} answers. */
+/** Response of POST /control/{node}. */
 export interface ControlOutcome {
   readonly result: "applied" | "blocked" | "error";
   readonly message: string;
 }
 
 const positive = z.number().positive();
-/** Whom it is for may be said twice: in the path, and here. */
+/** Optional: the path names the node as well. */
 const node = z.string().optional();
 const command = z.discriminatedUnion("action", [
   z.object({ node, action: z.literal("rapl.set_power_cap_watts"), capWatts: positive }),
@@ -17,7 +17,7 @@ const command = z.discriminatedUnion("action", [
   z.object({ node, action: z.literal("gpu.set_power_cap_watts"), capWattsPerGpu: positive }),
 ]);
 
-/** Reads a command and does it; `machine` is in the present. */
+/** Parses and applies a command. `machine` must be advanced to the present. */
 export function applyControlCommand(machine: SimulatedMachine, body: unknown): ControlOutcome {
   const { name } = machine.spec;
   const read = command.safeParse(body);
@@ -64,6 +64,6 @@ const within = (asked: Watts, min: Watts, max: Watts): Watts => watts(Math.min(m
 const said = (cap: Watts, asked: Watts, of: string, min: Watts, max: Watts): string =>
   cap === asked ? `${cap} W ${of}` : `${cap} W ${of}: ${asked} W is out of its range of ${min} to ${max} W`;
 
-/** A cap that is set and is not kept: at the slowest clock the work still draws more. */
+/** Appended when a cap cannot be met: even at the slowest clock the work draws more. */
 const kept = (saturated: boolean, drawn: Watts, who: string): string =>
   saturated ? `; it cannot be kept now: at the slowest clock ${who} ${Math.round(drawn)} W together` : "";

@@ -47,7 +47,7 @@ function begin(nodes = 20, hour = 10) {
 }
 
 describe("energy", () => {
-  it("is the same counted exactly and by power samples, whatever happens, and whoever looks", () => {
+  it("matches between exact integration and power samples, for any sequence of events and reads", () => {
     const step = fc.record({
       wait: fc.double({ min: 0, max: 900, noNaN: true }),
       node: fc.integer({ min: 0, max: 4 }),
@@ -73,7 +73,7 @@ describe("energy", () => {
     );
   });
 
-  it("of a meter that reads power at every change agrees with it", () => {
+  it("matches a meter that samples power at every change", () => {
     const { datacenter, pass, run, cap } = begin();
     let metered = 0;
     for (let second = 0; second < 1200; second++) {
@@ -87,7 +87,7 @@ describe("energy", () => {
 });
 
 describe("jobs", () => {
-  it("end at their own time although nobody looks", () => {
+  it("end at their due time without any read", () => {
     const { finished, pass, run, datacenter, clock } = begin();
     run({ work: seconds(100) });
     const end = clock.now() + 100_000;
@@ -100,7 +100,7 @@ describe("jobs", () => {
 });
 
 describe("performance pods", () => {
-  it("under lower caps are recorded: who, where, for how long", () => {
+  it("are recorded with node and duration when caps are below the performance level", () => {
     const { datacenter, pass, run, cap } = begin();
     cap(0.6);
     run({ id: "a", key: "default/a", performance: true, work: seconds(1e6) });
@@ -116,7 +116,7 @@ describe("performance pods", () => {
     ]);
   });
 
-  it("that finish under lower caps are recorded too", () => {
+  it("are recorded when they finish under lower caps", () => {
     const { datacenter, pass, run, cap, machine } = begin();
     run({ performance: true, work: seconds(10) });
     pass(5);
@@ -129,7 +129,7 @@ describe("performance pods", () => {
     expect(datacenter.offences.pods).toBe(1);
   });
 
-  it("on a node at full power, or gone when caps come, are not", () => {
+  it("are not recorded on an uncapped node, or after they have ended", () => {
     const { datacenter, pass, run, cap, machine } = begin();
     cap(1);
     const job = run({ performance: true, work: seconds(1e6) });
@@ -142,8 +142,8 @@ describe("performance pods", () => {
   });
 });
 
-describe("the building", () => {
-  it("warms with the day, and nodes breathe its air", () => {
+describe("facility", () => {
+  it("warms up over the day and changes the nodes' inlet temperature", () => {
     const { datacenter, pass, machine } = begin(20, 3);
     const cool = machine().physics.ambient;
     pass(12 * 3600);
@@ -153,7 +153,7 @@ describe("the building", () => {
     expect(datacenter.facility().outside).toBeGreaterThan(20);
   });
 
-  it("adds up: zones and racks are the whole site", () => {
+  it("reports zones and racks that add up to the site", () => {
     const { datacenter, run } = begin(60);
     run({});
     const { site, zones, racks } = readFacilityMeters(datacenter);

@@ -21,50 +21,50 @@ import { type CapViolation, type PerformanceLevel, SimulatedMachine } from "./si
 
 export interface DatacenterOptions {
   readonly fleet: readonly MachineSpec[];
-  /** The simulated time. */
+  /** Simulated time. */
   readonly clock: Clock;
   readonly level: PerformanceLevel;
-  /** A job has come to its end by itself, at a moment that may be a little ago. */
+  /** Called when a job finishes. `at` may lie slightly in the past. */
   readonly onFinished: (job: PodJob, at: Instant) => void;
 }
 
-/** Sums over all nodes. */
+/** Totals over all nodes. */
 export interface DatacenterTotals {
   /** Simulated seconds since the start. */
   readonly seconds: Seconds;
   readonly watts: Watts;
   /** Exact: power is constant between events. */
   readonly joules: Joules;
-  /** Power samples times how long they stood: the same energy, counted another way. */
+  /** The same energy computed from power samples and their durations. */
   readonly sampledJoules: Joules;
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
 }
 
-/** What is known of performance pods that were held below their level. */
+/** Performance pods that ran under caps below the performance level. */
 export interface CapViolations {
   readonly pods: number;
   readonly podSeconds: number;
-  /** The first ones. */
+  /** The first violations. */
   readonly first: readonly CapViolation[];
 }
 
 const FIRST_OFFENCES = 100;
 const DAY = 24 * 3600;
-/** How often the air is looked at, in simulated time; it moves a tenth of a degree in about as long. */
+/** Update interval of the inlet temperature, in simulated time: about the time it takes to change by 0.1 °C. */
 const AIR_EVERY = milliseconds(60_000);
 
 /**
- * All simulated nodes and the building around them, in simulated time. Nothing happens between events, so nodes stay where
- * they are until somebody looks at them, changes them, or something is due on them.
+ * All simulated nodes and the facility around them, in simulated time. Nothing changes between events, so a node is
+ * advanced only when it is read, changed, or has an event due.
  */
 export class Datacenter {
   readonly #options: DatacenterOptions;
   readonly #machines: ReadonlyMap<string, SimulatedMachine>;
   readonly #timers = new Map<SimulatedMachine, { readonly due: Seconds; readonly timer: Timer }>();
   readonly #begun: MonotonicInstant;
-  /** Seconds after midnight when it began. */
+  /** Time of day at the start, in seconds after midnight. */
   readonly #midnight: Seconds;
   readonly #offences: CapViolation[] = [];
   #offencesCount = 0;
@@ -90,7 +90,7 @@ export class Datacenter {
     this.#machines = new Map(machines);
   }
 
-  /** The air follows the day from here on. */
+  /** Starts updating the inlet temperature over the day. */
   start(): void {
     this.#air = this.#options.clock.after(AIR_EVERY, () => {
       const inlet = this.#inlet();
@@ -118,14 +118,14 @@ export class Datacenter {
     return this.#machines.has(name);
   }
 
-  /** A node as it is now. */
+  /** Returns the node, advanced to the present. */
   machine(name: string): SimulatedMachine | undefined {
     const machine = this.#machines.get(name);
     if (machine !== undefined) this.#bring(machine);
     return machine;
   }
 
-  /** All nodes as they are now. */
+  /** Returns all nodes, advanced to the present. */
   *machines(): IterableIterator<SimulatedMachine> {
     for (const machine of this.#machines.values()) {
       this.#bring(machine);
@@ -133,7 +133,7 @@ export class Datacenter {
     }
   }
 
-  /** Does something to a node, now. */
+  /** Applies a change to a node at the present time. */
   change<Result>(machine: SimulatedMachine, act: () => Result): Result {
     machine.advance(this.now);
     const result = act();
@@ -166,7 +166,7 @@ export class Datacenter {
     return { pods: this.#offencesCount, podSeconds, first: this.#offences };
   }
 
-  /** What the building draws for these nodes, or for all. */
+  /** Facility power for the given nodes, by default for all. */
   facility(machines: Iterable<SimulatedMachine> = this.machines()): FacilityReading {
     let [it, rated] = [0, 0];
     for (const machine of machines) {
@@ -176,7 +176,7 @@ export class Datacenter {
     return facilityAt(defaultFacility, this.#timeOfDay(), watts(it), watts(rated));
   }
 
-  /** What the calendar said, or will say, at a moment of the simulation. */
+  /** Calendar time of a simulation time. */
   #calendar(at: Seconds): Instant {
     return after(this.#options.clock.now(), milliseconds(1000 * (at - this.now)));
   }
@@ -185,7 +185,7 @@ export class Datacenter {
     return seconds(this.#midnight + this.now);
   }
 
-  /** In tenths: a segment of every node for each smaller change would be work for nothing. */
+  /** Rounded to 0.1 °C: smaller steps would only add simulation segments. */
   #inlet() {
     return celsius(Math.round(10 * inletAt(defaultFacility, outsideAt(defaultFacility, this.#timeOfDay()))) / 10);
   }
@@ -196,7 +196,7 @@ export class Datacenter {
     if (machine.physics.nextAt !== due) this.#arm(machine);
   }
 
-  /** One timer for each node that something will happen to. */
+  /** Sets the timer for the node's next event. */
   #arm(machine: SimulatedMachine): void {
     const due = machine.physics.nextAt;
     const armed = this.#timers.get(machine);
@@ -204,7 +204,7 @@ export class Datacenter {
     armed?.timer.cancel();
     this.#timers.delete(machine);
     if (due === undefined) return;
-    // A whole millisecond at least: a rest too small to move the clock would be waited for for ever.
+    // At least one millisecond: a shorter remainder would not move the clock and the wait would never end.
     const rest = milliseconds(Math.max(1, Math.ceil((due - this.now) * 1000)));
     const timer = this.#options.clock.after(rest, () => {
       this.#timers.delete(machine);

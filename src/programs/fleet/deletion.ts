@@ -11,14 +11,16 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 
-/** Longer than any API server takes for one delete. */
+/** Longer than an API server takes for one delete. */
 const TIMEOUT = milliseconds(10_000);
 
-/** A patch that names a uid met another object of that name: the server takes it for an attempt to change the uid. */
+/**
+ * The API server rejects a patch with a different uid as an attempt to change it: another object has that name now.
+ */
 export const isUidConflict = (error: unknown): boolean =>
   isApiError(error, "invalid") && error.message.includes("metadata.uid");
 
-/** Takes an object away if it is still this one; that it is gone, or another by now, is as good. */
+/** Deletes an object if its uid still matches. Succeeds if it is gone or was replaced. */
 export async function deleteIfUnchanged(
   client: KubeClient,
   resource: Resource,
@@ -34,8 +36,8 @@ export async function deleteIfUnchanged(
 }
 
 /**
- * Says that a pod has ended, as only its kubelet may: a delete without grace. The client's own `delete` leaves grace to the
- * pod, so this goes to the transport; whoever calls it tries again later.
+ * Confirms a pod's termination as its kubelet does, with a grace period of zero. The client's `delete` keeps the
+ * pod's grace period, so this uses the transport directly. The caller retries.
  */
 export async function confirmPodDeletion(
   { transport, clock }: { readonly transport: Transport; readonly clock: Clock },
@@ -57,7 +59,7 @@ export async function confirmPodDeletion(
       }),
       signal: AbortSignal.any([signal, late.signal]),
     });
-    // To the end, or the connection is not free for the next call.
+    // Drains the body, which frees the connection for the next call.
     for await (const _ of body);
     if (status >= 300 && status !== 404 && status !== 409)
       throw new ApiError(status === 403 ? "forbidden" : "internal", `deleting pod ${namespace}/${name}: ${status}`);

@@ -5,11 +5,11 @@ import type { QueryableMetrics } from "./query.ts";
 import type { Series } from "./query-match.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
-/** The meters of the building, at one moment. */
+/** Facility readings at one point in time. */
 export interface FacilityMeters {
   readonly site: FacilityReading;
   readonly zones: ReadonlyMap<string, FacilityReading>;
-  /** Watts of each rack. */
+  /** Watts per rack. */
   readonly racks: ReadonlyMap<string, number>;
 }
 
@@ -25,7 +25,7 @@ export function readFacilityMeters(datacenter: Datacenter): FacilityMeters {
   };
 }
 
-/** What can be asked of it as Prometheus would be. */
+/** The metrics that the query endpoint serves. */
 export function queryableMetrics(datacenter: Datacenter): QueryableMetrics {
   const site = (figure: (reading: FacilityReading) => number) => () => [
     { labels: {}, value: figure(readFacilityMeters(datacenter).site) },

@@ -14,7 +14,7 @@ export interface FleetMetricsSources {
   readonly withheld: () => number;
 }
 
-/** The simulator's metrics. What nodes do is read off them when somebody scrapes. */
+/** Prometheus metrics of the fleet. Node values are read at scrape time. */
 export class FleetMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #datacenter: Datacenter;
@@ -23,7 +23,7 @@ export class FleetMetrics {
   readonly #rackPower;
   readonly #podWrites;
   readonly #writeErrors;
-  /** Summed up over all nodes once a scrape. */
+  /** Totals over all nodes, computed once per scrape. */
   #seen:
     | { readonly site: FacilityReading; readonly totals: DatacenterTotals; readonly offences: CapViolations }
     | undefined;
@@ -69,7 +69,7 @@ export class FleetMetrics {
     return this.#metrics.contentType;
   }
 
-  /** The page, with every node as it is now. */
+  /** Renders the metrics page with current node values. */
   text(): AsyncIterable<string> {
     for (const { spec, physics, watts } of this.#datacenter.machines()) {
       const row = this.#metrics.nodes.join(spec.name);

@@ -1,3 +1,3 @@
-export { fleetConfig as simulatorConfig } from "./config.ts";
+export { fleetConfig } from "./config.ts";
 export { SIMULATED } from "./names.ts";
 export { type RunningFleet as RunningSimulator, runFleet as runSimulator } from "./start.ts";

@@ -1,13 +1,13 @@
 import type { WORK_KINDS } from "../../core/physics/index.ts";
 
-/** Jobs that are submitted alike. */
+/** A kind of job with its typical sizes and duration. */
 export interface JobKind {
   readonly kind: keyof typeof WORK_KINDS;
-  /** Of the jobs of its stream. */
+  /** Share of the jobs in its stream. */
   readonly weight: number;
-  /** Sizes, each as likely as the others: cores, for GPU jobs boards. */
+  /** Sizes with equal probability: cores, or boards for GPU jobs. */
   readonly sizes: readonly number[];
-  /** Mean time at full speed. */
+  /** Mean duration at full speed. */
   readonly minutes: number;
 }
 
@@ -23,10 +23,10 @@ export const GPU_JOBS: readonly JobKind[] = [
   { kind: "decode", weight: 0.3, sizes: [1], minutes: 30 },
 ];
 
-/** Cores that a GPU job asks for beside each board. */
+/** Cores requested per GPU. */
 export const CORES_PER_GPU = 6;
 
-/** How many jobs come in each hour of the day (UTC), of which the mean is 1: few by night, many by day, until people go home. */
+/** Relative arrival rate for each hour of the day (UTC), with mean 1: low at night, high during working hours. */
 export const DAY_SHAPE: readonly number[] = normalised([
   0.5, 0.45, 0.42, 0.42, 0.45, 0.55, 0.75, 1, 1.3, 1.5, 1.6, 1.6, 1.5, 1.55, 1.6, 1.6, 1.5, 1.4, 0.6, 0.58, 0.56, 0.54,
   0.52, 0.5,

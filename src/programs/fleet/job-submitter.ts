@@ -17,36 +17,36 @@ import type { FleetPod } from "./pod-job.ts";
 
 export interface SubmitterOptions {
   readonly client: KubeClient;
-  /** Simulated time: when jobs come. */
+  /** Simulated time, used for arrivals. */
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
   readonly namespace: string;
-  /** The node prefix, by which our own pods are known. */
+  /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
   readonly scheduler: string;
   readonly maxPods: number;
-  /** How long a finished pod is left to be seen. */
+  /** How long a finished pod is retained. */
   readonly finishedPodRetention: Milliseconds;
   readonly onFailed?: (error: unknown) => void;
 }
 
 const WRITES_AT_ONCE = 16;
 const RUN_LETTERS = 5;
-/** Jobs that are handed over in one go; then others have their turn, or a time that runs ahead would starve them. */
+/** Jobs submitted before yielding to the event loop; otherwise a fast clock would starve other tasks. */
 const JOBS_IN_A_ROW = 200;
-/** One that was created and not seen for so long was deleted while no watch looked. */
+/** A created pod that no watch event shows within this time was deleted in between. */
 const UNSEEN = milliseconds(300_000);
 
-/** Submits jobs as pods when their time comes, and clears finished ones away. */
+/** Submits jobs as pods at their arrival time and deletes finished pods. */
 export class JobSubmitter {
   readonly #options: SubmitterOptions;
-  /** Tells the pods of this run from those an earlier one left. */
+  /** Distinguishes this run's pods from those of an earlier run. */
   readonly #run: string;
-  /** Our pods in the cluster, and those on their way into it. */
+  /** Our pods that are in the cluster or being created. */
   readonly #present = new Set<string>();
-  /** Of these, those that no watch has shown yet. */
+  /** The pods of these that no watch event has shown yet. */
   readonly #unseen = new Set<string>();
   readonly #waiting = new Map<string, Manifest>();
   readonly #finished = new Map<string, FleetPod>();
@@ -67,7 +67,7 @@ export class JobSubmitter {
     this.#removals = new WorkQueue({ ...base, work: async (key, signal) => this.#remove(key, signal) });
   }
 
-  /** Jobs handed to the cluster, and jobs that found too many there. */
+  /** Jobs created in the cluster. */
   get submitted(): number {
     return this.#submitted;
   }
@@ -76,7 +76,7 @@ export class JobSubmitter {
     return this.#withheld;
   }
 
-  /** Jobs whose time has come, and which are still on their way into the cluster. */
+  /** Jobs that are due but not created yet. */
   get behind(): number {
     return this.#waiting.size;
   }
@@ -97,7 +97,7 @@ export class JobSubmitter {
     this.#removals.addAfter(pod.key, this.#options.finishedPodRetention);
   }
 
-  /** Until the signal: there is always a next job. */
+  /** Runs until the signal aborts; `jobs` is endless. */
   async run(jobs: Iterable<JobArrival>, signal: AbortSignal): Promise<void> {
     const { clock, ioClock } = this.#options;
     const begun = clock.monotonic();
@@ -120,8 +120,8 @@ export class JobSubmitter {
   }
 
   #submit(job: JobArrival): void {
-    const { namespace, maxPods: mostPods } = this.#options;
-    if (this.#present.size >= mostPods) {
+    const { namespace, maxPods } = this.#options;
+    if (this.#present.size >= maxPods) {
       this.#withheld++;
       return;
     }
@@ -140,7 +140,7 @@ export class JobSubmitter {
     try {
       await client.create(resources.pods, manifest, { namespace, signal, lean: true });
     } catch (error) {
-      // The answer to an earlier try was lost.
+      // The response to an earlier attempt was lost.
       if (!isApiError(error, "alreadyExists")) {
         if (!signal.aborted) onFailed?.(error);
         throw error;
@@ -169,7 +169,9 @@ export class JobSubmitter {
   }
 }
 
-/** A pod that says what it would do. It goes to simulated nodes only: anywhere else it would have to run. */
+/**
+ * A pod whose annotations describe its work. It selects simulated nodes only, because a real node could not run it.
+ */
 function podManifest(
   name: string,
   { kind, cores, gpus, work, performance }: JobArrival,

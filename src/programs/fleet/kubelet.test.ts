@@ -13,7 +13,7 @@ const work = (seconds: number, kind = "compute") => ({
 const at = (pod: LivePod | undefined, path: string): number => Date.parse(String(pod?.status?.[path]));
 
 describe("nodes", () => {
-  it("are there with labels, capacity and a heartbeat, and go when the simulator goes", async () => {
+  it("register with labels, capacity and a heartbeat, and are deleted on exit", async () => {
     trial = await FleetTestHarness.begin({ NODES: "40" });
     const nodes = await trial.nodes();
     expect(nodes).toHaveLength(40);
@@ -36,7 +36,7 @@ describe("nodes", () => {
     expect(await trial.nodes()).toEqual([]);
   });
 
-  it("are left where that was asked for, and taken over by the next run", async () => {
+  it("are kept on request and taken over by the next run", async () => {
     trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true", TAINT_NODES: "false" });
     await trial.end();
     const left = await trial.nodes();
@@ -47,7 +47,7 @@ describe("nodes", () => {
     expect(nodes[0]?.spec?.taints).toHaveLength(1);
   });
 
-  it("get in although the API server refuses and loses calls", async () => {
+  it("register although the API server rejects and drops calls", async () => {
     trial = new FleetTestHarness();
     const isWrite = ({ method }: { readonly method: string }) => method === "POST";
     trial.api.faults.add({ when: isWrite, fault: { kind: "status", code: 503 }, times: 30 });
@@ -58,7 +58,7 @@ describe("nodes", () => {
     expect(items).toHaveLength(20);
   });
 
-  it("that somebody deletes come back, as machines that are still there do", async () => {
+  it("register again after a user deletes them", async () => {
     trial = await FleetTestHarness.begin();
     const uid = async () => (await trial.nodes()).find(({ metadata }) => metadata.name === "sim-004")?.metadata.uid;
     const before = await uid();
@@ -71,7 +71,7 @@ describe("nodes", () => {
     expect(await trial.nodes()).toEqual([]);
   });
 
-  it("of somebody else are never touched", async () => {
+  it("owned by others are never modified", async () => {
     trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.start({});
@@ -82,7 +82,7 @@ describe("nodes", () => {
 });
 
 describe("pods", () => {
-  it("run, take as long as their work does, and succeed", async () => {
+  it("run for the duration of their work and succeed", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("job", "sim-000", work(100));
     await until("job", "Running");
@@ -102,7 +102,7 @@ describe("pods", () => {
     expect(trial.simulator.datacenter.totals.pods).toBe(0);
   });
 
-  it("take a while to start, draw nothing until then, and those deleted meanwhile never do", async () => {
+  it("start after a delay without drawing power, or never if deleted before", async () => {
     trial = await FleetTestHarness.begin({ POD_START: "10s" });
     const jobs = () => trial.simulator.datacenter.machine("sim-000")?.physics.jobCount;
     await trial.createPod("job", "sim-000", work(100));
@@ -122,7 +122,7 @@ describe("pods", () => {
     expect((await trial.pod("job"))?.status?.phase).toBe("Succeeded");
   });
 
-  it("take longer under a cap, by as much as they wait for the clock", async () => {
+  it("run longer under a cap, in proportion to their clock dependence", async () => {
     trial = await FleetTestHarness.begin();
     for (const kind of ["compute", "analytics"])
       await trial.createPod(kind, "sim-000", { ...work(100, kind), cpu: "40" });
@@ -140,7 +140,7 @@ describe("pods", () => {
     expect((await trial.pod("analytics"))?.status?.phase).toBe("Succeeded");
   });
 
-  it("without an end run until they are deleted, and have their grace", async () => {
+  it("without a duration run until they are deleted, and use their grace period", async () => {
     trial = await FleetTestHarness.begin();
     const slow = { "sim.joulie.io/stop-seconds": "20" };
     await trial.createPod("service", "sim-001", { annotations: slow });
@@ -151,7 +151,7 @@ describe("pods", () => {
     await trial.hand.delete(resources.pods, { name: "service", namespace: "default" });
     await trial.hand.delete(resources.pods, { name: "restarted", namespace: "default" });
     await trial.pass(5);
-    // The one takes its usual second, the other twenty of its thirty.
+    // The first takes the default second, the other twenty of its thirty seconds.
     expect(await trial.pod("restarted")).toBeUndefined();
     expect(trial.simulator.datacenter.machine("sim-001")?.physics.jobCount).toBe(1);
     await trial.pass(10);
@@ -161,7 +161,7 @@ describe("pods", () => {
     expect(trial.simulator.datacenter.machine("sim-001")?.physics.jobCount).toBe(0);
   });
 
-  it("that cannot be written do not hold up the others, and are written later", async () => {
+  it("whose status cannot be written do not block others, and are written later", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("unlucky", "sim-002", work(1000));
     trial.api.faults.add({
@@ -175,7 +175,7 @@ describe("pods", () => {
     await until("unlucky", "Running");
   });
 
-  it("of one name, one after the other, are two pods", async () => {
+  it("with the same name in sequence are two pods", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("twice", "sim-003", work(50));
     await until("twice", "Running");
@@ -190,7 +190,7 @@ describe("pods", () => {
     expect((await trial.pod("twice"))?.status?.phase).toBe("Succeeded");
   });
 
-  it("on other people's nodes are other people's", async () => {
+  it("on nodes of others are ignored", async () => {
     trial = await FleetTestHarness.begin();
     await trial.hand.create(resources.nodes, { metadata: { name: "real" } });
     await trial.createPod("theirs", "real", work(1));

@@ -31,33 +31,33 @@ export interface KubeletOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly datacenter: Datacenter;
-  /** From a pod's binding to the start of its work, in simulated time. */
+  /** From binding to the start of work, in simulated time. */
   readonly podStart: Milliseconds;
-  /** The pod as the API has it. */
+  /** The pod as last seen in the API. */
   readonly pod: (key: string) => FleetPod | undefined;
-  /** Whether a node of that name is ours now. */
+  /** Whether the fleet currently owns the Node of that name. */
   readonly owns: (node: string) => boolean;
   readonly onWritten?: (what: PodWrite) => void;
   readonly onFailed?: (error: unknown) => void;
 }
 
-/** What the API is told of a pod. */
+/** Status changes that the kubelet writes. */
 export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
 
-/** A pod on a node of ours. */
+/** A pod on one of our nodes. */
 interface Stay extends PodTimes {
   readonly uid: string;
   readonly machine: SimulatedMachine;
   readonly job: PodJob;
   startedAt: Instant;
-  /** Until its work begins. */
+  /** Runs until the work starts. */
   starting?: Timer | undefined;
   end?: PodTimes["end"];
-  /** What the API has been told. */
+  /** The phase last written to the API. */
   told?: "Running" | "Succeeded" | "Failed";
-  /** Told to end: the moment it does. */
+  /** Set when termination was requested: when the pod ends. */
   ending?: { readonly due: MonotonicInstant; readonly timer: Timer };
-  /** It was told to end, and has. */
+  /** Termination has completed. */
   over?: boolean;
 }
 
@@ -65,9 +65,8 @@ const WRITES_AT_ONCE = 64;
 const TERMINAL = new Set(["Succeeded", "Failed"]);
 
 /**
- * The kubelet of every simulated node. Work begins a while after a pod was bound, as containers do, and ends and stops the
- * moment a watch or the physics says so; what the API is to know of it follows through a queue, pod by pod, as often as it
- * takes.
+ * Acts as the kubelet of every simulated node. Work starts some time after binding, as containers do, and stops as
+ * soon as a watch event or the physics requires it. Status writes follow through a work queue, per pod, with retries.
  */
 export class SimulatedKubelet {
   readonly #options: KubeletOptions;
@@ -86,7 +85,7 @@ export class SimulatedKubelet {
     });
   }
 
-  /** Pods whose status still has to be written. */
+  /** Number of pods with pending status writes. */
   get behind(): number {
     return this.#queue.size;
   }
@@ -95,13 +94,13 @@ export class SimulatedKubelet {
     return this.#stays.size;
   }
 
-  /** What a watch has shown. */
+  /** Handles a watch event. */
   observe(change: Change<FleetPod>): void {
     if (change.type === "deleted") this.#leave(change.key, change.old.uid);
     else this.#see(change.new);
   }
 
-  /** The physics has brought a job to its end. */
+  /** Handles a job finished by the physics. */
   finished({ key, id }: PodJob, at: Instant): void {
     const stay = this.#stays.get(key);
     if (stay?.uid !== id) return;
@@ -109,7 +108,7 @@ export class SimulatedKubelet {
     this.#queue.add(key);
   }
 
-  /** Tells nobody anything any more. */
+  /** Cancels timers and pending status writes. */
   async stop(): Promise<void> {
     for (const { starting, ending } of this.#stays.values()) {
       starting?.cancel();
@@ -129,7 +128,7 @@ export class SimulatedKubelet {
       return;
     }
     const stay = this.#stays.get(key) ?? this.#admit(pod, machine);
-    // One whose end was told before it was deleted, or while it was ending, has nothing left to wait for.
+    // A pod whose end is already written needs no further wait.
     if (terminal) stay.told = phase as "Succeeded" | "Failed";
     if (terminal) this.#over(key, stay);
     else if (grace !== undefined) this.#end(pod, stay);
@@ -140,14 +139,15 @@ export class SimulatedKubelet {
     const { clock, datacenter, podStart } = this.#options;
     const job = jobOf(pod, machine.spec);
     const now = clock.now();
-    // One that another run began keeps its beginning, unless that run's time was ahead of ours. Its work begins anew.
+    // A pod started by an earlier run keeps its start time, unless that lies in our future. Its work restarts from
+    // zero.
     const startedAt = pod.startTime !== undefined && pod.startTime <= now ? pod.startTime : now;
     const stay: Stay = { uid: pod.uid, machine, job, startedAt };
     this.#stays.set(pod.key, stay);
-    // One that is already told to end does not begin.
+    // A pod that is already terminating does not start.
     if (pod.grace !== undefined) return stay;
     const begin = () => datacenter.change(machine, () => machine.start(job));
-    // What another run began is under way.
+    // A pod started by an earlier run needs no start delay.
     if (podStart === 0 || pod.phase === "Running") begin();
     else {
       stay.starting = clock.after(podStart, () => {
@@ -160,7 +160,7 @@ export class SimulatedKubelet {
     return stay;
   }
 
-  /** It works on until it has had the time to end, and at most for its grace. Being told again makes that no later. */
+  /** The pod works until its stop time, at most for its grace period. Repeated requests do not extend it. */
   #end({ key, grace, work }: FleetPod, stay: Stay): void {
     if (stay.over === true) return;
     const { clock } = this.#options;
@@ -202,7 +202,7 @@ export class SimulatedKubelet {
     if (stay === undefined || pod === undefined || pod.uid !== stay.uid) return;
     const { transport, ioClock: clock, owns, onWritten, onFailed } = this.#options;
     const { name: node } = stay.machine.spec;
-    // What is on a node that is being registered anew can wait; if the name is another's by now, it is not ours to tell.
+    // The status waits until the node is registered again. If the name belongs to another Node, the pod is not ours.
     if (!owns(node)) throw new Error(`the Node ${node} is not there now`);
     try {
       await this.#writeStatus(pod, stay, signal);
@@ -228,7 +228,7 @@ export class SimulatedKubelet {
         lean: true,
       });
     } catch (error) {
-      // Gone, or another of its name: a watch will say so.
+      // The pod is gone or was replaced; a watch event will follow.
       if (isApiError(error, "notFound") || isUidConflict(error)) return;
       throw error;
     }

@@ -8,8 +8,8 @@ const fleet = (count: number, seed = 1) => generateMachines(count, "sim", seeded
 const kindsOf = (specs: ReturnType<typeof fleet>) =>
   new Set(specs.map(({ hardware }) => `${hardware.cpu.key} ${hardware.gpu?.key}`));
 
-describe("the fleet", () => {
-  it("has several CPU families and three makes of GPUs, in racks and zones", () => {
+describe("generateMachines", () => {
+  it("generates several CPU families and three GPU models in racks and zones", () => {
     const specs = fleet(40);
     expect(new Set(specs.map(({ hardware }) => hardware.cpu.key)).size).toBeGreaterThanOrEqual(4);
     const boards = new Set(specs.flatMap(({ hardware }) => hardware.gpu?.key ?? []));
@@ -18,7 +18,7 @@ describe("the fleet", () => {
     expect(new Set(specs.map(({ zone }) => zone)).size).toBe(2);
   });
 
-  it("is known to the catalogue by its labels alone, to the watt: agents read nothing else", () => {
+  it("produces labels from which the catalogue derives the hardware to the watt, as agents do", () => {
     for (const { labels, hardware, name, ...spec } of fleet(40)) {
       const { status } = nodeManifest({ ...spec, labels, hardware, name }, 0 as never, true);
       const read = hardwareView({ metadata: { name, labels }, status }, undefined);
@@ -29,7 +29,7 @@ describe("the fleet", () => {
     }
   });
 
-  it("is the same for a seed, another for another, and of any size", () => {
+  it("is reproducible for a seed, differs between seeds, and supports any size", () => {
     expect(fleet(40)).toEqual(fleet(40));
     expect(fleet(40, 2).map(({ cores }) => cores)).not.toEqual(fleet(40).map(({ cores }) => cores));
     for (const count of [1, 2, 7, 999]) {

@@ -4,11 +4,11 @@ import { type NodeModel, nodeModelOf } from "../../core/physics/index.ts";
 import type { RandomSource } from "../../core/units/index.ts";
 import { labels as own } from "./names.ts";
 
-/** Machines that are bought together. */
+/** A kind of machine, as purchased in one batch. */
 interface MachineKind {
-  /** Of all nodes. */
+  /** Share of all nodes. */
   readonly share: number;
-  /** As a label can say it: no blanks, no plus. All have two sockets. */
+  /** As a label value, without blanks or plus signs. All machines have two sockets. */
   readonly cpu: string;
   readonly memoryGi: number;
   readonly gpu?: { readonly vendor: GpuVendor; readonly product: string; readonly count: number };
@@ -38,7 +38,7 @@ const SOCKETS = 2;
 const NODES_PER_RACK = 10;
 const RACKS_PER_ZONE = 2;
 
-/** One node as it is described; nodes of one kind share hardware and model. */
+/** Description of one node. Nodes of one kind share hardware and model. */
 export interface MachineSpec {
   readonly name: string;
   readonly labels: Labels;
@@ -56,7 +56,7 @@ export interface MachineSpec {
   };
 }
 
-/** So many nodes of each kind as its share says, mixed over the racks by chance. */
+/** Generates nodes of each kind by its share and shuffles them over the racks. */
 export function generateMachines(count: number, prefix: string, random: RandomSource): readonly MachineSpec[] {
   const kinds = KINDS.map(describe);
   const mixed: Description[] = [];

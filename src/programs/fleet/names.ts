@@ -1,21 +1,21 @@
-/** What tells simulators' nodes and pods from everybody else's, and the pods of one from those of another. */
+/** Labels that mark simulated nodes and pods, and the fleet that owns a pod. */
 export const labels = {
   simulated: "joulie.io/simulated",
-  /** The node prefix of the simulator that submitted a pod: only that one clears it away. */
+  /** Node prefix of the fleet that submitted a pod: only that fleet deletes it. */
   submitter: "sim.joulie.io/submitter",
 } as const;
 export const SIMULATED = `${labels.simulated}=true`;
 
-/** How a pod says what it would do if it ran. */
+/** Annotations that describe the simulated work of a pod. */
 export const annotations = {
-  /** Seconds it takes at full speed; without it, it runs until it is deleted. */
+  /** Duration at full speed in seconds; unset = runs until deleted. */
   workSeconds: "sim.joulie.io/work-seconds",
-  /** One of WORK_KINDS of core/physics. */
+  /** One of WORK_KINDS in core/physics. */
   kind: "sim.joulie.io/kind",
-  /** How busy it keeps the cores it asks for, 0 to 1; unset = as its kind does. */
+  /** Utilization of the requested cores, 0 to 1; unset = default of its kind. */
   cpuUtil: "sim.joulie.io/cpu-utilization",
   gpuUtil: "sim.joulie.io/gpu-utilization",
-  /** How long it takes to end when it is told to, within its grace. */
+  /** Seconds from SIGTERM to exit, limited by the grace period. */
   stopSeconds: "sim.joulie.io/stop-seconds",
 } as const;
 

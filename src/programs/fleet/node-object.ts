@@ -5,9 +5,9 @@ import { labels } from "./names.ts";
 
 const stamp = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
-/** As many pods as large nodes take. */
+/** Typical for large nodes. */
 const PODS = "250";
-/** Of the real server's name, with a mark: scripts that look for a version find one. */
+/** A valid Kubernetes version with a suffix, for scripts that parse it. */
 const VERSION = "v1.36.0-simulated";
 
 const CONDITIONS = [
@@ -17,7 +17,7 @@ const CONDITIONS = [
   ["Ready", "True", "KubeletReady"],
 ] as const;
 
-/** What a kubelet says of its node; `since` when it has been so. */
+/** Node status as a kubelet writes it; `since` is the last transition time. */
 export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at) {
   const capacity = {
     cpu: String(cores),
@@ -57,12 +57,12 @@ interface Taint {
   readonly effect: string;
 }
 
-/** A Node that was there already. */
+/** A Node that existed before registration. */
 export interface ExistingNode extends KubeObject {
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
 
-/** Ours, and those of others beside it. */
+/** Our taint, plus existing taints of others. */
 export const taintsOf = (tainted: boolean, found: readonly Taint[] = []): readonly Taint[] => [
   ...found.filter(({ key }) => key !== labels.simulated),
   ...(tainted ? [{ key: labels.simulated, value: "true", effect: "NoSchedule" }] : []),
@@ -74,7 +74,7 @@ export const nodeManifest = (spec: MachineSpec, at: Instant, tainted: boolean) =
   status: nodeStatus(spec, at),
 });
 
-/** Its heartbeat, which goes when the Node goes. */
+/** The node's Lease, owned by the Node and deleted with it. */
 export const leaseManifest = (name: string, uid: string, renewTime: string, seconds: number) => ({
   metadata: {
     name,
@@ -83,5 +83,5 @@ export const leaseManifest = (name: string, uid: string, renewTime: string, seco
   spec: { holderIdentity: name, leaseDurationSeconds: seconds, renewTime },
 });
 
-/** Leases count microseconds. */
+/** Lease timestamps have microseconds. */
 export const microTime = (at: Instant): string => new Date(at).toISOString().replace("Z", "000Z");

@@ -15,24 +15,27 @@ export interface RegistrarOptions extends NodeWriterOptions {
 }
 
 const WRITES_AT_ONCE = 32;
-/** Heartbeats of a round come in so many parts. */
+/** Heartbeats are spread over this many parts of an interval. */
 const PARTS = 20;
 const SPREAD = 0.2;
-/** A round of heartbeats has the status of every sixth node: who was away too long is ready again within a minute. */
+/**
+ * Each heartbeat interval also rewrites the status of every sixth node, so a node marked NotReady recovers within a
+ * minute.
+ */
 const ROUNDS_PER_STATUS = 6;
 
-/** Brings the nodes into the cluster, keeps them alive, and takes them away. */
+/** Registers nodes, sends their heartbeats and deletes them. */
 export class NodeRegistrar {
   readonly #options: RegistrarOptions;
   readonly #writer: NodeWriter;
   readonly #fleet: ReadonlyMap<string, MachineSpec>;
   readonly #nodes = new Map<string, RegisteredNode>();
-  /** The uids of their Leases. */
+  /** Lease uids by node name. */
   readonly #leases = new Map<string, string>();
-  /** Names of which we may have made a Node, whatever we heard of it. */
+  /** Names for which we may have created a Node, including requests without a response. */
   readonly #tried = new Set<string>();
   readonly #all = Promise.withResolvers<void>();
-  /** Rejects when a name turns out to be somebody else's. */
+  /** Rejects when a Node of that name belongs to another owner. */
   readonly #foreign = Promise.withResolvers<never>();
   readonly #queue: WorkQueue;
 
@@ -41,7 +44,7 @@ export class NodeRegistrar {
     this.#options = options;
     this.#writer = new NodeWriter(options);
     this.#fleet = new Map(fleet.map((spec) => [spec.name, spec]));
-    // Whoever waits for them hears of it; without one it is no accident.
+    // Avoids unhandled rejections when no caller awaits these promises.
     this.#all.promise.catch(() => undefined);
     this.#foreign.promise.catch(() => undefined);
     this.#queue = new WorkQueue({
@@ -53,17 +56,17 @@ export class NodeRegistrar {
     });
   }
 
-  /** How many nodes are there with their leases, as far as is known. */
+  /** Number of nodes known to be registered, with their leases. */
   get registered(): number {
     return this.#leases.size;
   }
 
-  /** Whether the Node of this name is ours, as far as is known. */
+  /** Whether the Node of this name is known to be ours. */
   owns(name: string): boolean {
     return this.#nodes.has(name);
   }
 
-  /** Resolves when all nodes are there; rejects when a node of that name is somebody else's. */
+  /** Resolves when all nodes are registered; rejects when a Node of that name belongs to another owner. */
   async register(signal: AbortSignal): Promise<void> {
     const stop = () => this.#all.reject(signal.reason);
     if (signal.aborted) stop();
@@ -76,7 +79,7 @@ export class NodeRegistrar {
     }
   }
 
-  /** Keeps alive those that are there, until the signal; rejects when one has become somebody else's. */
+  /** Renews leases until the signal aborts; rejects when a Node has another owner. */
   async sendHeartbeats(signal: AbortSignal): Promise<void> {
     await Promise.race([this.#foreign.promise, this.#rounds(signal)]);
   }
@@ -85,7 +88,7 @@ export class NodeRegistrar {
     await this.#queue.stop();
   }
 
-  /** Takes away the nodes that it brought or took over; gives what failed. */
+  /** Deletes all nodes that were created or taken over. Returns the errors. */
   async removeAll(signal: AbortSignal): Promise<readonly unknown[]> {
     return forEachConcurrently([...this.#tried], WRITES_AT_ONCE, async (name) => {
       await this.#writer.removeNode(name, this.#nodes.get(name), signal);
@@ -119,7 +122,7 @@ export class NodeRegistrar {
     return this.#writer.ensureNode(spec, signal);
   }
 
-  /** One we know, made ready anew; one that is not there any more is no longer counted as ours. */
+  /** Rewrites the status of a known node. A node that no longer exists is forgotten. */
   async #refreshed(spec: MachineSpec, signal: AbortSignal): Promise<RegisteredNode | undefined> {
     const { name } = spec;
     const node = this.#nodes.get(name);
@@ -142,7 +145,7 @@ export class NodeRegistrar {
   }
 
   async #renewPart(part: number, round: number, signal: AbortSignal): Promise<void> {
-    // By place in the fleet: a node that came late does not move the turns of the others.
+    // By position in the fleet: a node that registers late does not shift the others.
     const due = [...this.#fleet.values()].flatMap((spec, place) =>
       place % PARTS === part ? [{ spec, withStatus: Math.floor(place / PARTS) % ROUNDS_PER_STATUS === round }] : [],
     );
@@ -151,11 +154,14 @@ export class NodeRegistrar {
     );
   }
 
-  /** One whose heartbeat fails is registered anew, and told ready anew: it may have been given up meanwhile. */
+  /**
+   * Renews one lease. After a failure the node is registered again and its Ready condition rewritten, because the
+   * node controller may have marked it NotReady.
+   */
   async #keep(spec: MachineSpec, withStatus: boolean, signal: AbortSignal): Promise<void> {
     const { name } = spec;
     const lease = this.#leases.get(name);
-    // Still being registered, which gives it a fresh one.
+    // The node is being registered, which creates a fresh lease.
     if (lease === undefined) return;
     try {
       await this.#writer.renew(name, lease, signal);
@@ -169,7 +175,7 @@ export class NodeRegistrar {
     if (signal.aborted) return;
     const { log, onFailed } = this.#options;
     log.debug({ node: name, err }, "a heartbeat failed; the node is registered anew");
-    // A Lease goes with its Node, which somebody may delete: a machine that is still there registers again.
+    // Deleting a Node deletes its Lease; the simulated machine then registers again.
     if (!isApiError(err, "notFound") && !isUidConflict(err)) onFailed?.(err);
     this.#queue.add(name);
   }

@@ -8,15 +8,15 @@ import { type ExistingNode, leaseManifest, microTime, nodeManifest, nodeStatus, 
 
 export interface NodeWriterOptions {
   readonly client: KubeClient;
-  /** Simulated time, which nodes speak of. */
+  /** Simulated time, used in node status. */
   readonly clock: Clock;
-  /** Real time, by which leases go. */
+  /** Real time, used for leases. */
   readonly ioClock: Clock;
   readonly tainted: boolean;
   readonly heartbeat: Milliseconds;
 }
 
-/** A Node of ours. */
+/** A Node owned by this fleet. */
 export interface RegisteredNode {
   readonly uid: string;
   /** When it became ready. */
@@ -24,10 +24,10 @@ export interface RegisteredNode {
 }
 
 const LEASES = "kube-node-lease";
-/** A kubelet's: the node is lost after so many missed heartbeats. */
+/** Lease duration in heartbeat intervals, as the kubelet sets it. */
 const LEASE_LENGTH = 4;
 
-/** Nodes and their Leases in the API: every write is meant for one object, and for no other of its name. */
+/** Writes Nodes and Leases. Every write names the uid, so it never changes another object of the same name. */
 export class NodeWriter {
   readonly #options: NodeWriterOptions;
 
@@ -35,7 +35,7 @@ export class NodeWriter {
     this.#options = options;
   }
 
-  /** Makes it, or takes over one that a simulator has made; rejects with a ForeignNode otherwise. */
+  /** Creates the Node or takes over one created by an earlier fleet; otherwise rejects with a ForeignNode. */
   async ensureNode(spec: MachineSpec, signal: AbortSignal): Promise<RegisteredNode> {
     const { client, clock, tainted } = this.#options;
     const { name } = spec;
@@ -50,7 +50,8 @@ export class NodeWriter {
     const found = await client.get<ExistingNode>(resources.nodes, { name }, options);
     const { uid = "", resourceVersion } = found.metadata;
     if (found.metadata.labels?.[labels.simulated] !== "true") throw new ForeignNode(name);
-    // Left by an earlier run, or the answer to our create was lost. Others' taints are theirs: a cordon stays one.
+    // The Node was left by an earlier run, or the response to our create was lost. Taints of others are kept, for
+    // example a cordon.
     const taints = taintsOf(tainted, found.spec?.taints);
     const patch = { metadata: { uid, resourceVersion, labels: spec.labels }, spec: { taints } };
     await client.mergePatch(resources.nodes, { name }, patch, options);
@@ -59,7 +60,7 @@ export class NodeWriter {
     return { uid, since };
   }
 
-  /** Says anew that it is ready. Whether it is still there. */
+  /** Rewrites the Ready condition. Returns false if the Node no longer exists. */
   async writeStatus(spec: MachineSpec, { uid, since }: RegisteredNode, signal: AbortSignal): Promise<boolean> {
     const { client, clock } = this.#options;
     const { name } = spec;
@@ -73,7 +74,7 @@ export class NodeWriter {
     }
   }
 
-  /** Gives the uid of its Lease. */
+  /** Returns the uid of the Lease. */
   async ensureLease(name: string, uid: string, signal: AbortSignal): Promise<string> {
     const { client, ioClock, heartbeat } = this.#options;
     const length = Math.ceil((LEASE_LENGTH * heartbeat) / 1000);
@@ -89,7 +90,7 @@ export class NodeWriter {
     return metadata.uid ?? "";
   }
 
-  /** By its uid: another Node of the name has another Lease, which is not ours to renew. */
+  /** With its uid: a new Node of the same name has a new Lease that we must not renew. */
   async renew(name: string, uid: string, signal: AbortSignal): Promise<void> {
     const { client, ioClock } = this.#options;
     const patch = { metadata: { uid }, spec: { renewTime: microTime(ioClock.now()) } };
@@ -101,7 +102,7 @@ export class NodeWriter {
     if (uid !== undefined) await deleteIfUnchanged(this.#options.client, resources.nodes, { name }, uid, signal);
   }
 
-  /** One whose creation we heard no answer to. */
+  /** Finds a node whose create request had no response. */
   async #lookUp(name: string, signal: AbortSignal): Promise<string | undefined> {
     try {
       const { metadata } = await this.#options.client.get(resources.nodes, { name }, { signal, lean: true });

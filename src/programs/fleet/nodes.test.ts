@@ -22,7 +22,7 @@ const conditions = async (name: string) =>
     readonly status: string;
   }[];
 const isReady = async (name: string) => (await conditions(name)).find(({ type }) => type === "Ready")?.status;
-/** As the node controller does when it has not heard of it for long. */
+/** Marks a node NotReady, as the node controller does after missed heartbeats. */
 const giveUp = async (name: string) => {
   const lost = (await conditions(name)).map((one) => (one.type === "Ready" ? { ...one, status: "Unknown" } : one));
   await trial.hand.mergePatch(
@@ -38,14 +38,14 @@ const names = (name: string, method: string) => (request: ApiRequest) =>
   request.method === method && `${request.path} ${request.body ?? ""}`.includes(name);
 
 describe("heartbeats", () => {
-  it("go by real time, several within what a node controller waits for", async () => {
+  it("use real time, several within the node controller's grace period", async () => {
     trial = await FleetTestHarness.begin();
     await trial.pass(120);
     for (const { metadata } of await trial.nodes()) expect(await age(metadata.name)).toBeLessThan(15);
     expect((await lease("sim-000")).spec.leaseDurationSeconds).toBe(40);
   });
 
-  it("begin with the first node, however long the last one takes", async () => {
+  it("start with the first node, even if others take long", async () => {
     trial = new FleetTestHarness();
     trial.api.faults.add({ when: names("sim-007", "POST"), fault: { kind: "status", code: 500 } });
     await trial.serve({});
@@ -56,7 +56,7 @@ describe("heartbeats", () => {
     await trial.until(async () => (await trial.nodes()).length === 20);
   });
 
-  it("make a node ready again that was given up", async () => {
+  it("make a node Ready again after the controller marked it NotReady", async () => {
     trial = await FleetTestHarness.begin();
     const since = await conditions("sim-002");
     await trial.pass(15);
@@ -68,7 +68,7 @@ describe("heartbeats", () => {
     expect(transition(await conditions("sim-002"))).toEqual(transition(since));
   });
 
-  it("that failed are made up for at once, and the node is told ready", async () => {
+  it("are repeated at once after a failure, together with the Ready condition", async () => {
     trial = await FleetTestHarness.begin();
     await trial.pass(15);
     await giveUp("sim-002");
@@ -83,8 +83,8 @@ describe("heartbeats", () => {
   });
 });
 
-describe("a name that is somebody else's", () => {
-  it("from the beginning: pods there are theirs", async () => {
+describe("a Node of another owner", () => {
+  it("from the start: its pods are left alone", async () => {
     trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.createPod("theirs", "sim-007");
@@ -95,7 +95,7 @@ describe("a name that is somebody else's", () => {
     trial = new FleetTestHarness();
   });
 
-  it("later on: its heartbeat is left alone, and the program ends", async () => {
+  it("later: its heartbeat is left alone, and the program ends", async () => {
     trial = await FleetTestHarness.begin();
     await trial.hand.delete(resources.nodes, { name: "sim-004" });
     await trial.until(async () =>
@@ -119,7 +119,7 @@ describe("a name that is somebody else's", () => {
 });
 
 describe("nodes", () => {
-  it("are counted while they are there", async () => {
+  it("are counted while they exist", async () => {
     trial = await FleetTestHarness.begin();
     trial.api.faults.add({ when: names("sim-004", "POST"), fault: { kind: "status", code: 500 } });
     await trial.hand.delete(resources.nodes, { name: "sim-004" });
@@ -129,7 +129,7 @@ describe("nodes", () => {
     expect((await fetch(`${trial.simulator.url}/readyz`)).status).toBe(503);
   });
 
-  it("that are away have pods that work on, of which nothing is told until they are back", async () => {
+  it("keep their pods working while deleted, and write status when they are back", async () => {
     trial = await FleetTestHarness.begin();
     const annotations = { "sim.joulie.io/work-seconds": "30", "sim.joulie.io/kind": "compute" };
     await trial.createPod("job", "sim-004", { annotations });
@@ -141,12 +141,12 @@ describe("nodes", () => {
     expect(trial.simulator.datacenter.totals.pods).toBe(0);
     expect(await phase()).toBe("Running");
     trial.api.faults.clear();
-    // Both come back later and later while they fail, after a minute and a half at most.
+    // Both retry with backoff, at most a minute and a half.
     await trial.pass(200);
     expect(await phase()).toBe("Succeeded");
   });
 
-  it("that are taken over keep the taints of others", async () => {
+  it("keep taints of others when taken over", async () => {
     trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true" });
     await trial.end();
     const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
@@ -157,7 +157,7 @@ describe("nodes", () => {
     expect(node?.spec).toMatchObject({ unschedulable: true, taints: [taint, { key: "joulie.io/simulated" }] });
   });
 
-  it("that are refused for good are said once", async () => {
+  it("log a permanent rejection once", async () => {
     trial = new FleetTestHarness();
     trial.api.faults.add({ when: names("/leases", "POST"), fault: { kind: "status", code: 403 } });
     await trial.serve({});

@@ -1,11 +1,11 @@
 /**
- * All that the simulator may do; a rule without a namespace is for the whole cluster. It is for clusters to try things out
- * in: it makes Nodes and stands in for their kubelets.
+ * RBAC rules of the fleet; a rule without a namespace is cluster-wide. Intended for test clusters: the program
+ * creates Nodes and acts as their kubelet.
  */
 export const fleetPermissions = (workloadNamespace: string) => [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },
-  // A pod on a simulated node may be of any namespace, and only a kubelet can say that it has ended.
+  // A pod of any namespace may run on a simulated node, and only its kubelet can confirm its termination.
   { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch", "delete"] },
   { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
   { namespace: workloadNamespace, apiGroups: [""], resources: ["pods"], verbs: ["create"] },

@@ -23,8 +23,8 @@ const podOf = ({ annotations = {}, requests = { cpu: "8" }, restartPolicy = "Nev
   }) as KubeObject;
 const jobIn = (said: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(said), false), spec);
 
-describe("a pod as work", () => {
-  it("is what its annotations say", () => {
+describe("jobOf", () => {
+  it("uses the pod's annotations", () => {
     const annotations = {
       "sim.joulie.io/work-seconds": "120",
       "sim.joulie.io/kind": "decode",
@@ -46,24 +46,24 @@ describe("a pod as work", () => {
     });
   });
 
-  it("is a service without them, and training where it holds GPUs", () => {
+  it("defaults to a service, or to training for pods with GPUs", () => {
     expect(jobIn({})).toMatchObject({ work: Number.POSITIVE_INFINITY, cpuUtil: 0.4, performance: false });
     expect(jobIn({ requests: { [withGpus.gpus?.resource ?? ""]: "1" } })).toMatchObject({ gpuUtil: 0.715, gpus: 1 });
   });
 
-  it("has no end where it would be restarted", () => {
+  it("has no end if its containers are restarted", () => {
     const annotations = { "sim.joulie.io/work-seconds": "5" };
     expect(jobIn({ annotations, restartPolicy: "Always" }).work).toBe(Number.POSITIVE_INFINITY);
     expect(jobIn({ annotations, restartPolicy: "OnFailure" }).work).toBe(5);
   });
 
-  it("holds no GPUs that the node has not", () => {
+  it("has no more GPUs than the node", () => {
     const requests = { "nvidia.com/gpu": "64", "amd.com/gpu": "64" };
     expect(jobIn({ requests }, withoutGpus).gpus).toBe(0);
     expect(jobIn({ requests }).gpus).toBe(8);
   });
 
-  it("is one the physics can reckon with, whatever it says", () => {
+  it("produces a valid job for any annotation values", () => {
     const text = fc.oneof(
       fc.string(),
       fc.constantFrom("-1", "NaN", "1e308", "Infinity", "0", "1e-320", " 5", "toString"),

@@ -7,7 +7,7 @@ import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 import { annotations } from "./names.ts";
 
-/** The part of a pod that its kubelet needs. */
+/** The fields of a pod that the kubelet needs. */
 export interface FleetPod {
   readonly key: string;
   readonly uid: string;
@@ -15,13 +15,13 @@ export interface FleetPod {
   readonly namespace: string;
   readonly node: string | undefined;
   readonly phase: string;
-  /** When a kubelet first saw it, if one did. */
+  /** When a kubelet first saw it; undefined if none did. */
   readonly startTime: Instant | undefined;
-  /** As others and we have said them. */
+  /** Conditions written by us and by other controllers. */
   readonly conditions: readonly PodCondition[];
-  /** Whether it is one of our own. */
+  /** Whether this fleet submitted it. */
   readonly own: boolean;
-  /** Seconds it has to end, once its deletion was asked for. */
+  /** Grace period in seconds after deletion was requested. */
   readonly grace: Seconds | undefined;
   readonly containers: readonly { readonly name: string; readonly image: string }[];
   readonly workloadClass: WorkloadClass;
@@ -33,7 +33,7 @@ interface PodCondition {
   readonly [field: string]: unknown;
 }
 
-/** What it does while it runs. */
+/** Simulated work of the pod. */
 interface PodWork {
   readonly cores: number;
   readonly gpus: ReadonlyMap<string, number>;
@@ -44,9 +44,9 @@ interface PodWork {
   readonly stopSeconds: Seconds;
 }
 
-/** A pod at work on a node. */
+/** A pod running on a node. */
 export interface PodJob extends Job {
-  /** Of the pod. */
+  /** Namespace and name of the pod. */
   readonly key: string;
   readonly performance: boolean;
 }
@@ -65,7 +65,7 @@ interface FullPod extends Omit<Pod, "spec" | "status"> {
 }
 
 const FOR_EVER = seconds(Number.POSITIVE_INFINITY);
-/** A process that gets SIGTERM and has nothing to save. */
+/** Typical exit time after SIGTERM of a process without state. */
 const USUAL_STOP = 1;
 
 export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
@@ -93,7 +93,7 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
   const said = metadata.annotations ?? {};
   const kind = kindOf(said[annotations.kind]) ?? (gpus.size > 0 ? "training" : "service");
   const { cpuUtil, gpuUtil } = WORK_KINDS[kind];
-  // What is restarted whenever it ends has no end.
+  // A pod whose containers are restarted never ends.
   const ends = spec.restartPolicy === "Never" || spec.restartPolicy === "OnFailure";
   return {
     cores,
@@ -114,7 +114,7 @@ function instantIn(text: string | undefined): Instant | undefined {
   return Number.isNaN(at) ? undefined : instant(at);
 }
 
-/** What is no number of zero or more says nothing. */
+/** Ignores values that are not numbers of zero or more. */
 function numberIn(text: string | undefined): number | undefined {
   const read = text === undefined ? undefined : parseNumber(text);
   return read?.ok === true && read.value >= 0 ? read.value : undefined;
@@ -123,7 +123,7 @@ function numberIn(text: string | undefined): number | undefined {
 const boardsOn = ({ count, model, devicesPerBoard }: GpuView, gpus: PodWork["gpus"], labels: Labels): number =>
   gpuBoardsOn(gpus, { boards: count, labels, model, devicesPerBoard });
 
-/** A pod as work on this machine. */
+/** The job that a pod runs on this machine. */
 export function jobOf({ uid, key, work, workloadClass }: FleetPod, spec: MachineSpec): PodJob {
   const { cpuShare, gpuShare } = WORK_KINDS[work.kind];
   const { gpu } = spec.hardware;

@@ -1,30 +1,30 @@
 import type { Instant } from "../../core/units/index.ts";
 import type { FleetPod } from "./pod-job.ts";
 
-/** How a pod ended: its work was done, or it was told to end before. */
+/** How a pod ended: it completed, or it was terminated before. */
 interface PodEnd {
   readonly phase: "Succeeded" | "Failed";
   readonly at: Instant;
 }
 
-/** When a pod began, and how it ended if it did, as its kubelet saw it. */
+/** Start and end of a pod as recorded by its kubelet. */
 export interface PodTimes {
   readonly startedAt: Instant;
   readonly end?: PodEnd | undefined;
 }
 
-/** Kubernetes counts in whole seconds here. */
+/** Kubernetes timestamps here have whole seconds. */
 const stamp = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
-/** What a container leaves behind: one that is told to end goes by the signal (128 + 15). */
+/** Container exit states: a terminated container exits with signal 15 (128 + 15). */
 const LEFT = {
   Succeeded: { exitCode: 0, reason: "Completed" },
   Failed: { exitCode: 143, reason: "Error" },
 } as const;
-/** Why a pod at its end is not ready. */
+/** Reason of the Ready condition of an ended pod. */
 const WHY = { Succeeded: "PodCompleted", Failed: "PodFailed" } as const;
 
-/** The status a kubelet would write: all of it, since a merge patch replaces lists. */
+/** The full status that a kubelet would write: a merge patch replaces lists. */
 export function podStatus({ containers, conditions }: FleetPod, { startedAt, end }: PodTimes) {
   const started = stamp(startedAt);
   const finished = end && stamp(end.at);
@@ -48,7 +48,7 @@ export function podStatus({ containers, conditions }: FleetPod, { startedAt, end
   return {
     phase: end?.phase ?? "Running",
     startTime: started,
-    // What others say of it, such as that it is about to be evicted, stays said.
+    // Keeps conditions of other controllers, such as DisruptionTarget.
     conditions: [...own, ...conditions.filter(({ type }) => !types.has(type))],
     containerStatuses: containers.map(({ name, image }) => ({
       name,

@@ -15,8 +15,8 @@ const annotations = (stop: number, work?: number) => ({
   },
 });
 
-describe("a pod that is deleted", () => {
-  it("shortly before its work ends, goes when that has ended", async () => {
+describe("pod deletion", () => {
+  it("ends with its work if that finishes within the grace period", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("nearly", "sim-000", annotations(20, 100));
     await until("nearly", "Running");
@@ -29,7 +29,7 @@ describe("a pod that is deleted", () => {
     expect(trial.simulator.datacenter.totals.pods).toBe(0);
   });
 
-  it("keeps its time to end, however often it is changed meanwhile", async () => {
+  it("keeps its end time when the pod is changed again", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("changing", "sim-000", annotations(20));
     await until("changing", "Running");
@@ -42,7 +42,7 @@ describe("a pod that is deleted", () => {
     expect(await trial.pod("changing")).toBeUndefined();
   });
 
-  it("has failed when it was told to end, and its last status says so", async () => {
+  it("records Failed in the last status when the pod is terminated", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("kept", "sim-000", { ...annotations(2), finalizers: ["example.com/kept"] });
     await until("kept", "Running");
@@ -60,8 +60,8 @@ describe("a pod that is deleted", () => {
   });
 });
 
-describe("a pod's status", () => {
-  it("is written again when somebody else was faster", async () => {
+describe("pod status", () => {
+  it("is written again after a conflict", async () => {
     trial = await FleetTestHarness.begin();
     trial.api.faults.add({
       when: ({ path }) => path.includes("/pods/contended/status"),
@@ -73,7 +73,7 @@ describe("a pod's status", () => {
     expect((await trial.pod("contended"))?.status?.phase).toBe("Running");
   });
 
-  it("keeps what others say of the pod", async () => {
+  it("keeps conditions of other controllers", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("said", undefined, annotations(1, 5));
     const conditions = [{ type: "example.com/gate", status: "True" }];
@@ -85,7 +85,7 @@ describe("a pod's status", () => {
     );
   });
 
-  it("keeps its beginning when the next run takes the pod over", async () => {
+  it("keeps the start time when the next run takes over the pod", async () => {
     trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true" });
     await trial.createPod("long", "sim-000");
     await until("long", "Running");

@@ -10,14 +10,14 @@ export interface PodWatchOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** The node prefix, by which our own pods are known. */
+  /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
-  /** Whether a node is one of ours. */
+  /** Whether a node belongs to this fleet. */
   readonly isOurs: (node: string) => boolean;
   readonly onChange: (change: Change<FleetPod>) => void;
 }
 
-/** Pods on our nodes, and pods of our own wherever they are. */
+/** Watches pods on our nodes and pods submitted by this fleet. */
 export class PodWatch {
   readonly #reflector: Reflector<FleetPod>;
 

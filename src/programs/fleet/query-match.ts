@@ -1,22 +1,22 @@
-/** One series: its labels besides the name, and its value. */
+/** One series: labels without the name, and the value. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A query that cannot be read, or asks for more than this little of PromQL; the message says what. */
+/** A query that is malformed or uses unsupported PromQL; the message explains which. */
 export class QueryError extends Error {}
 
-/** A condition on one label. */
+/** A label matcher. */
 export interface Matcher {
   readonly label: string;
-  /** The one text that fits, where there is only one. */
+  /** The only matching value, if there is exactly one. */
   readonly equals?: string;
   fits(text: string): boolean;
 }
 export const SIGNS = new Set(["=", "!=", "=~", "!~"]);
 
-/** A label that is not there is empty. */
+/** A missing label is empty. */
 export function labelOf(name: string, labels: Series["labels"], label: string): string {
   if (label === "__name__") return name;
   return Object.hasOwn(labels, label) ? (labels[label] ?? "") : "";
@@ -28,7 +28,7 @@ export function matcherOf(label: string, sign: string, text: string): Matcher {
   return { label, ...(sign === "=" && { equals: text }), fits: (value) => words.has(value) === wanted };
 }
 
-/** A pattern of somebody else's making could keep the event loop busy for ever, so only plain words are taken. */
+/** Accepts literal alternatives only, because an arbitrary regular expression could block the event loop. */
 function alternatives(pattern: string): readonly string[] {
   const words = [""];
   for (const [piece] of pattern.matchAll(/\\.|[^\\]|\\$/gsu)) {

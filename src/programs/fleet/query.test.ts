@@ -27,7 +27,7 @@ function outcomeOf(query: string): string {
   }
 }
 
-describe("queries", () => {
+describe("runQuery", () => {
   it.each([
     ["power", [1, 2, 3]],
     ["  heat # the air\n", [20]],
@@ -50,7 +50,7 @@ describe("queries", () => {
     expect(values(query)).toEqual(expected);
   });
 
-  it("set a label to a constant, and make a metric once however often it is named", () => {
+  it("sets a label to a constant, and generates a metric once per query", () => {
     made = 0;
     const part = (place: number, rack: string) =>
       `label_replace((${fillPromql('power{rack="{rack}"}', "{rack}", rack)}\n), "part", "${place}", "", "")`;
@@ -65,7 +65,7 @@ describe("queries", () => {
 
   const awkward = fc.constantFrom(..."ab.|\\\"'`{}()[]^$*+?#,= \n\t".split(""), "ü", "\u{1f600}");
 
-  it("of a label with any name find that label and nothing else", () => {
+  it("matches a label of any name and no other label", () => {
     fc.assert(
       fc.property(fc.string({ unit: awkward }), (name) => {
         const own: QueryableMetrics = {
@@ -80,7 +80,7 @@ describe("queries", () => {
     );
   });
 
-  it("of any text are answered or refused in words", () => {
+  it("returns a result or a clear error for any text", () => {
     const word = fc.constantFrom(
       "power",
       "or",
@@ -128,7 +128,7 @@ describe("queries", () => {
       power: () => Array.from({ length: 10_000 }, (_, node) => ({ labels: { node: `n${node}` }, value: node })),
     };
 
-    it("find each of a thousand nodes without looking at all of them", () => {
+    it("finds each of a thousand nodes by index", () => {
       const union = Array.from({ length: 1000 }, (_, node) => `power{node="n${node}"}`).join(" or ");
       expect(runQuery(union, large)).toHaveLength(1000);
     });

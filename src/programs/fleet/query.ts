@@ -1,6 +1,6 @@
 import { labelOf, type Matcher, matcherOf, QueryError, type Series, SIGNS } from "./query-match.ts";
 
-/** Series by metric name, made when they are asked for. */
+/** Series by metric name, generated on demand. */
 export type QueryableMetrics = Readonly<Record<string, () => Iterable<Series>>>;
 
 export interface Selected extends Series {
@@ -11,7 +11,7 @@ const TOKEN =
   /\s*(?:#[^\n]*(?:\n|$)\s*)*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|=|[(){},])|(\S)|$)/suy;
 const LONGEST = 200_000;
 const DEEPEST = 8;
-/** Series that one query may look at, each as often as it does: the event loop waits for it. */
+/** Maximum number of series visits per query, because the event loop is blocked meanwhile. */
 const MOST_LOOKS = 200_000;
 
 interface Token {
@@ -20,8 +20,8 @@ interface Token {
 }
 
 /**
- * The part of PromQL that Joulie's own clients use: a metric with matchers, `or` between such, parentheses, and
- * `label_replace` with a constant. A regular expression may be a list of words with | between them.
+ * Evaluates the subset of PromQL that Joulie's clients use: metrics with matchers, `or`, parentheses, and
+ * `label_replace` with a constant. A regular expression may only be a list of words separated by |.
  */
 export function runQuery(query: string, families: QueryableMetrics): readonly Selected[] {
   if (query.length > LONGEST) throw new QueryError(`the query is longer than ${LONGEST} characters`);
@@ -73,7 +73,7 @@ class Parser {
     if (depth > DEEPEST) throw new QueryError("the query is nested too deeply");
     const first = this.#term(depth);
     if (!this.#isOr()) return first;
-    // What the left side has, the right side does not add.
+    // The right side adds only series that the left side does not have.
     const all = new Map<string, Selected>();
     const add = (more: readonly Selected[]): void => {
       this.#look(more.length);
@@ -147,7 +147,7 @@ class Parser {
     return found;
   }
 
-  /** Those that can fit. A union for a hundred racks asks for one at a time: each is found by its name. */
+  /** Series that may match. A union over a hundred racks looks up each rack by name. */
   #candidates(name: string, matches: readonly Matcher[]): readonly Series[] {
     const exact = matches.find(({ label, equals }) => equals !== undefined && label !== "__name__");
     if (exact?.equals === undefined) return this.#series(name);
@@ -162,7 +162,7 @@ class Parser {
     return index.get(exact.equals) ?? [];
   }
 
-  /** Made once: a query for a hundred racks names its metric a hundred times. */
+  /** Cached per query: a union over a hundred racks names its metric a hundred times. */
   #series(name: string): readonly Series[] {
     const made = this.#made.get(name) ?? Array.from(this.#families[name]?.() ?? []);
     this.#made.set(name, made);

@@ -1,13 +1,13 @@
 import { type ApiErrorKind, isApiError } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 
-/** What is written: nodes with their leases, what happens to pods, and jobs. */
+/** Kinds of writes: nodes with leases, pod status, and jobs. */
 export type WriteTarget = "node" | "pod" | "job";
 
-/** Time does not heal these: a right is missing, a namespace, or the server does not take what we write. */
+/** Permanent errors: missing permission or namespace, or an object the server rejects. */
 const LASTING: readonly ApiErrorKind[] = ["unauthorized", "forbidden", "notFound", "badRequest", "invalid"];
 
-/** Says what is refused for good, once for each kind of write and refusal: it is tried again, but somebody has to act. */
+/** Logs permanent rejections once per kind of write and error. The write is retried, but a user must act. */
 export class RejectedWriteLog {
   readonly #log: Logger;
   readonly #said = new Set<string>();

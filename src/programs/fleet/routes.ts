@@ -15,7 +15,7 @@ const json = (status: number, value: unknown): Reply => ({
 
 const unknownNode = (node: string): string => `there is no simulated node ${JSON.stringify(node)} here`;
 
-/** What can be asked of simulated nodes over HTTP; `ts` in answers is simulated time. */
+/** HTTP routes of simulated nodes. `ts` in responses is simulated time. */
 export class NodeRoutes {
   readonly #datacenter: Datacenter;
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class NodeRoutes {
     return json(outcome.result === "error" ? 400 : 200, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
   }
 
-  /** As Prometheus answers a query in the present. */
+  /** Responds as Prometheus does to an instant query. */
   query(expression: string | null): Reply {
     try {
       if (expression === null || expression.trim() === "") throw new QueryError("there is no query");

@@ -24,7 +24,7 @@ const ask = async (path: string, body?: unknown) => {
 const command = async (node: string, body: Record<string, unknown>) => ask(`/control/${node}`, { node, ...body });
 
 describe("GET /telemetry/{node}", () => {
-  it("is what Joulie's own readers read: the node's power and the packages'", async () => {
+  it("returns node and package power in the format that Joulie's readers expect", async () => {
     for (const node of [cpuNode(), gpuNode()]) {
       const { status, body } = await ask(`/telemetry/${node}`);
       expect(status).toBe(200);
@@ -39,7 +39,7 @@ describe("GET /telemetry/{node}", () => {
     expect((body["cpu"] as { utilization: number }).utilization).toBeGreaterThan(0.2);
   });
 
-  it("knows only its own nodes", async () => {
+  it("returns 404 for unknown nodes", async () => {
     for (const path of ["/telemetry/nobody", "/state/__proto__", "/telemetry/%2e%2e"])
       expect((await ask(path)).status).toBe(404);
     expect((await ask("/telemetry/%")).status).toBe(400);
@@ -49,7 +49,7 @@ describe("GET /telemetry/{node}", () => {
 });
 
 describe("POST /control/{node}", () => {
-  it("caps packages and boards, which telemetry, state and physics then show", async () => {
+  it("caps packages and boards, visible in telemetry, state and physics", async () => {
     const node = gpuNode();
     const { hardware } = trial.simulator.datacenter.machine(node)?.spec ?? {};
     const cpu = Math.round(0.9 * (hardware?.cpu.maxWattsPerSocket ?? 0));
@@ -72,7 +72,7 @@ describe("POST /control/{node}", () => {
     expect((await ask(`/state/${node}`)).body["capChanges"]).toBe(2);
   });
 
-  it("keeps the range of the hardware, and says so", async () => {
+  it("clamps to the hardware range and reports it", async () => {
     const node = gpuNode();
     const { hardware } = trial.simulator.datacenter.machine(node)?.spec ?? {};
     const { minWatts, maxWatts } = hardware?.gpu ?? {};
@@ -89,7 +89,7 @@ describe("POST /control/{node}", () => {
     }
   });
 
-  it("says of a cap that cannot be kept what is drawn instead", async () => {
+  it("reports the actual power when a cap cannot be met", async () => {
     const node = gpuNode();
     const pod = { annotations: { "sim.joulie.io/kind": "compute" }, cpu: "112" };
     await trial.createPod("hungry", node, pod);
@@ -101,7 +101,7 @@ describe("POST /control/{node}", () => {
     expect(body["message"]).toContain(`cannot be kept now: at the slowest clock all packages draw ${drawn} W`);
   });
 
-  it("blocks what the node cannot do, in a 200", async () => {
+  it("returns blocked with status 200 for unsupported commands", async () => {
     expect(await command(cpuNode(), { action: "gpu.set_power_cap_watts", capWattsPerGpu: 300 })).toMatchObject({
       status: 200,
       body: { result: "blocked", message: "this node has no GPU" },
@@ -128,7 +128,7 @@ describe("POST /control/{node}", () => {
     expect(trial.simulator.datacenter.machine(node)?.physics.caps).toEqual(before);
   });
 
-  it("is sent with POST and has a bound", async () => {
+  it("accepts only POST and limits the body size", async () => {
     expect((await ask(`/control/${cpuNode()}`)).status).toBe(405);
     expect((await ask(`/control/${cpuNode()}`, "x".repeat(2_000_000))).status).toBe(413);
     expect((await ask(`/telemetry/${cpuNode()}`, "{}")).status).toBe(405);
@@ -147,7 +147,7 @@ describe("the query API", () => {
     }
   };
 
-  it("answers what the facility poller and the power source ask", async () => {
+  it("answers the queries of the facility poller and the power source", async () => {
     const { it: watts, cooling, inlet } = trial.simulator.datacenter.facility();
     const at = trial.clock.now();
     expect(await query("datacenter_total_it_power_watts")).toMatchObject([{ value: watts, at }]);
@@ -159,7 +159,7 @@ describe("the query API", () => {
     expect(await query('joulie_simulator_node_power_watts{node="sim-003"}')).toHaveLength(1);
   });
 
-  it("answers for racks and zones in one union, which add up to the whole", async () => {
+  it("returns racks and zones in one union that add up to the total", async () => {
     const racks = [...new Set(machines().map(({ spec }) => spec.rack))];
     const union = racks
       .map(
@@ -175,7 +175,7 @@ describe("the query API", () => {
     expect(zones.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(watts, 6);
   });
 
-  it("refuses other PromQL as Prometheus refuses what it cannot read", async () => {
+  it("rejects unsupported PromQL as Prometheus does", async () => {
     for (const expression of ["rate(x[2m])", "sum(x)", "x + 1", "{", "", "x{a=~'(a+)+'}", "(".repeat(50)]) {
       const { status, body } = await ask(`/api/v1/query?query=${encodeURIComponent(expression)}`);
       expect({ status, body }).toMatchObject({ status: 400, body: { status: "error", errorType: "bad_data" } });
@@ -187,7 +187,7 @@ describe("the query API", () => {
 });
 
 describe("pages", () => {
-  it("tell health on both addresses", async () => {
+  it("serve health on both addresses", async () => {
     const { url, metricsUrl } = trial.simulator;
     for (const page of [
       `${url}/healthz`,
@@ -200,7 +200,7 @@ describe("pages", () => {
     expect((await fetch(`${url}/nowhere`)).status).toBe(404);
   });
 
-  it("tell power, energy and the facility as metrics", async () => {
+  it("serve power, energy and facility metrics", async () => {
     const text = await (await fetch(`${trial.simulator.url}/metrics`)).text();
     const value = (series: string) => Number(new RegExp(`^${series} (.*)$`, "m").exec(text)?.[1]);
     expect(value("datacenter_total_it_power_watts")).toBe(trial.simulator.datacenter.totals.watts);

@@ -11,7 +11,7 @@ export interface NodeServerOptions {
   readonly address: Address;
   readonly routes: NodeRoutes;
   readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
-  /** What must hold before its nodes can be used. */
+  /** Readiness checks. */
   readonly ready: Readonly<Record<string, Check>>;
   readonly log: Logger;
   /** Real time. */
@@ -28,13 +28,13 @@ const LIMITS = {
   response: milliseconds(30_000),
   idle: milliseconds(75_000),
   close: milliseconds(1000),
-  /** An agent for thousands of nodes, an operator, Prometheus and some people. */
+  /** Enough for an agent of thousands of nodes, an operator, Prometheus and a few users. */
   connections: 1024,
-  /** A query for hundreds of racks is some 20 kB; a command is a line. */
+  /** A query for hundreds of racks has about 20 kB; a command has one line. */
   bodyBytes: 1_048_576,
 } as const;
 
-/** The HTTP face of the simulated nodes. */
+/** Serves the simulated nodes over HTTP. */
 export async function serveNodes(options: NodeServerOptions): Promise<NodeServer> {
   const { address, clock, log } = options;
   let closing: Promise<void> | undefined;
@@ -114,7 +114,7 @@ const refusal = (status: number, error: string, allow?: string): Reply => ({
   status,
   type: "application/json",
   body: `${JSON.stringify({ error })}\n`,
-  // A body may follow that nobody reads.
+  // Closes the connection, because an unread body may follow.
   headers: { connection: "close", ...(allow !== undefined && { allow }) },
 });
 const tooLarge = refusal(413, `the request is larger than ${LIMITS.bodyBytes} bytes`);
@@ -127,7 +127,7 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/** The whole body; undefined where it is too large, of which the rest is let go by. */
+/** Reads the body; returns undefined and discards the rest if it is too large. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const pieces: Buffer[] = [];

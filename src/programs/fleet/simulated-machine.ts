@@ -3,13 +3,13 @@ import { type Celsius, type Joules, joules, type Percent, type Seconds, type Wat
 import type { MachineSpec } from "./machine-specs.ts";
 import type { PodJob } from "./pod-job.ts";
 
-/** Caps from a moment on. */
+/** Caps in force from a point in time. */
 export interface CapChange {
   readonly at: Seconds;
   readonly caps: Caps;
 }
 
-/** A performance pod that worked while its node was capped below the performance level. */
+/** A performance pod that ran while its node was capped below the performance level. */
 export interface CapViolation {
   readonly at: Seconds;
   readonly node: string;
@@ -17,7 +17,7 @@ export interface CapViolation {
   readonly caps: Caps;
 }
 
-/** The shares of their maximum that performance nodes are capped at. */
+/** Caps of performance nodes in percent of the maximum. */
 export interface PerformanceLevel {
   readonly cpuPct: Percent;
   readonly gpuPct: Percent;
@@ -30,13 +30,13 @@ export interface MachineEvents {
 }
 
 const CAPS_REMEMBERED = 64;
-/** Caps are computed as shares; half a watt is no cap of another level. */
+/** In watts, for rounding: caps are computed as percentages. */
 const TOLERANCE = 0.5;
 const NONE: readonly PodJob[] = [];
 
 /**
- * A simulated node with a book of what was asked of it: caps over time, energy as its power samples have it, and performance
- * pods that were held below the performance level. Whoever looks at it or changes it takes it to the present first.
+ * A simulated node with records: cap changes, energy from power samples, and performance pods under caps below the
+ * performance level. Callers advance it to the present before they read or change it.
  */
 export class SimulatedMachine {
   readonly spec: MachineSpec;
@@ -61,12 +61,12 @@ export class SimulatedMachine {
     this.#sampledAt = beginning.at;
   }
 
-  /** For reading; changes go through this class. */
+  /** Read-only; changes go through this class. */
   get physics(): Readonly<Omit<SimulatedNode<PodJob>, "advance" | "start" | "stop" | "setCaps" | "setAmbient">> {
     return this.#physics;
   }
 
-  /** Brings it to a time, and tells what happened on the way. */
+  /** Advances to a time and reports the events on the way. */
   advance(to: Seconds): void {
     for (;;) {
       const before = this.#physics.watts;
@@ -88,18 +88,18 @@ export class SimulatedMachine {
     return this.#physics.rateOf(job.id) !== undefined;
   }
 
-  /** Whether it worked here. */
+  /** Returns whether the job was running here. */
   stop(job: PodJob): boolean {
     if (this.#physics.stop(job.id) === undefined) return false;
     this.#left(job);
     return true;
   }
 
-  /** Changes the caps that are named; the others stay. */
+  /** Changes the given caps and keeps the others. */
   cap(change: Caps): void {
     this.#physics.setCaps({ ...this.#physics.caps, ...change });
     const { caps } = this.#physics;
-    // The physics keeps the caps it has when the new ones are no others.
+    // The physics keeps the same object when nothing changed.
     if (this.#capLog.at(-1)?.caps === caps) return;
     this.#capChanges++;
     this.#capLog.push({ at: this.#physics.now, caps });
@@ -114,12 +114,12 @@ export class SimulatedMachine {
     return this.#physics.watts;
   }
 
-  /** Power seen times how long it was seen: what an ideal meter would have counted. */
+  /** Power samples multiplied by their durations: what an ideal meter would count. */
   get sampledJoules(): Joules {
     return joules(this.#sampledJoules);
   }
 
-  /** The last caps it was given, oldest first, and how often they changed in all. */
+  /** The last caps, oldest first. */
   get capLog(): readonly CapChange[] {
     return this.#capLog;
   }
@@ -128,7 +128,7 @@ export class SimulatedMachine {
     return this.#capChanges;
   }
 
-  /** Seconds that performance pods worked below the performance level, added up over the pods. */
+  /** Total pod-seconds of performance pods below the performance level. */
   get heldSeconds(): number {
     return this.#heldSeconds;
   }
@@ -154,7 +154,7 @@ export class SimulatedMachine {
     this.#events.offended({ at: now, node: this.spec.name, pod: key, caps });
   }
 
-  /** The performance pods that work here while caps are below their level. */
+  /** Performance pods running while caps are below the performance level. */
   #held(): readonly PodJob[] {
     if (this.#performanceJobs === 0 || !this.#isBelow()) return NONE;
     return [...this.#physics.jobs()].filter((job) => job.performance);

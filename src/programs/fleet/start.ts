@@ -22,39 +22,41 @@ import { RejectedWriteLog, type WriteTarget } from "./rejected-write-log.ts";
 import { NodeRoutes } from "./routes.ts";
 import { type NodeServer, serveNodes } from "./server.ts";
 
-/** What the simulator runs in. */
+/** Dependencies of the fleet. */
 export interface FleetEnvironment {
   readonly transport: Transport;
-  /** The simulated time: physics, jobs and time stamps; may be virtual or scaled. `SPEED` is for `start` alone. */
+  /**
+   * Simulated time for physics, jobs and timestamps; may be virtual or scaled. `SPEED` is applied by `start` only.
+   */
   readonly clock: Clock;
-  /** For calls, leases and pauses between retries: real time. */
+  /** Real time for calls, leases and retries. */
   readonly ioClock: Clock;
-  /** For jitter and names. What is simulated goes by the seed. */
+  /** For jitter and names. The simulation itself uses the seed. */
   readonly random: RandomSource;
   readonly log: Logger;
-  /** Told once it serves. Nodes may still be on their way into the cluster: `registered` waits for them. */
+  /** Called when the HTTP server is up. Nodes may still be registering: await `registered`. */
   readonly onServing?: (simulator: RunningFleet) => void;
 }
 
-/** A simulator at work, for a program that runs one beside others. */
+/** A running fleet, for programs that embed it. */
 export interface RunningFleet {
-  /** Where /telemetry, /control, /state and /api/v1/query are. */
+  /** Base URL of /telemetry, /control, /state and /api/v1/query. */
   readonly url: string;
   readonly metricsUrl: string;
-  /** Power, energy, caps, and which performance pods were held below their level. */
+  /** Power, energy, caps and cap violations. */
   readonly datacenter: Datacenter;
-  /** Resolves when every node is in the cluster; rejects when that cannot be, or the simulator was stopped before. */
+  /** Resolves when every node is registered; rejects on failure or shutdown. */
   readonly registered: Promise<void>;
   readonly jobs: { readonly submitted: number; readonly withheld: number; readonly behind: number };
 }
 
-/** 5,000 nodes and their leases are 10,000 writes at the start; the API server protects itself by its own measure. */
+/** 5,000 nodes with leases need 10,000 writes at the start; the API server applies its own limits. */
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
-/** A large cluster's jobs all come at once at the start; schedulers place some hundreds a second. */
+/** All initial jobs of a large cluster arrive at once; schedulers place a few hundred per second. */
 const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
 const DAY = 24 * 3600;
 
-/** `joulie simulator`, until a signal ends it. Gives the exit code. */
+/** Runs `joulie fleet` until a signal arrives. Returns the exit code. */
 export async function start(config: FleetConfig): Promise<number> {
   const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "simulator" });
   const ioClock = systemClock;
@@ -72,7 +74,7 @@ export async function start(config: FleetConfig): Promise<number> {
     await runFleet(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
-    // Foreseen, and told by the command line in one line.
+    // Expected errors are printed by the command line in one line.
     if (err instanceof JoulieError) throw err;
     log.fatal({ err }, "the simulator cannot go on");
     return 1;
@@ -82,7 +84,7 @@ export async function start(config: FleetConfig): Promise<number> {
   }
 }
 
-/** The whole simulator on one screen: nodes and their physics, their kubelet, the workload, pages, and the way out. */
+/** The whole fleet on one screen: physics, kubelet, workload, HTTP pages, shutdown. */
 export async function runFleet(config: FleetConfig, world: FleetEnvironment, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const names = { fieldManager: FIELD_MANAGER, userAgent: FIELD_MANAGER };
@@ -159,7 +161,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   };
   const work = async (registered: Promise<void>): Promise<void> => {
     await registered;
-    // Not before: until then a pod may be on somebody else's node of that name.
+    // Only now: before registration a pod may run on another owner's node of that name.
     watch.start();
     await watch.synced(running);
     log.info({ nodes: fleet.length }, "all simulated nodes are in the cluster");
@@ -186,7 +188,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     ended.abort(new Error("the simulator has ended"));
     eventLoop.stop();
     await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
-    // One that never began has nothing in the cluster; what is there under its name is another's.
+    // A fleet that never started owns nothing in the cluster.
     if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, transport, prefix });
     tellSummary(datacenter, log);
     datacenter.stop();

@@ -3,7 +3,10 @@ import type { SimulatedMachine } from "./simulated-machine.ts";
 
 const iso = (at: Instant): string => new Date(at).toISOString();
 
-/** GET /telemetry/{node}. The figure at the top is the node's, GPUs included; caps are of one package or board, and absent where there is none. */
+/**
+ * Body of GET /telemetry/{node}. The top-level power is the node's including GPUs. Caps are per package or board, and
+ * absent if unset.
+ */
 export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
   const { operation, caps, temperature, throttled } = physics;
   const { gpus, model, hardware } = spec;
@@ -40,7 +43,7 @@ export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Inst
   };
 }
 
-/** GET /state/{node}: all there is to know, for people and for checks. */
+/** Body of GET /state/{node}: the complete state, for users and checks. */
 export function stateOf(machine: SimulatedMachine, at: Instant) {
   const { spec, physics, capLog, capChanges, sampledJoules, heldSeconds, performanceJobs } = machine;
   const { cpu, gpu } = spec.hardware;

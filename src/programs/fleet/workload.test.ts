@@ -23,13 +23,13 @@ function during(hours: number, ...options: Parameters<typeof jobs>): JobArrival[
   return taken;
 }
 
-describe("arrivals", () => {
-  it("are the same for a seed", () => {
+describe("jobArrivals", () => {
+  it("are reproducible for a seed", () => {
     expect(during(2, 7)).toEqual(during(2, 7));
     expect(during(2, 7)).not.toEqual(during(2, 8));
   });
 
-  it("ask for the load over a day, of cores and of GPUs", () => {
+  it("request the configured load of cores and GPUs over a day", () => {
     const days = 8;
     const day = Array.from({ length: days }, (_, seed) => during(24, seed))
       .flat()
@@ -43,7 +43,7 @@ describe("arrivals", () => {
     expect(day.filter(({ performance }) => performance).length / day.length).toBeCloseTo(0.25, 1);
   });
 
-  it("are more by day than by night, and a cluster begins as full as its hour has it", () => {
+  it("are more frequent by day than by night, with a matching initial load", () => {
     const day = during(24, 1).filter(({ at }) => at > 0);
     const between = (from: number, to: number) => day.filter(({ at }) => at >= from * 3600 && at < to * 3600).length;
     expect(between(9, 15)).toBeGreaterThan(2 * between(0, 6));
@@ -52,7 +52,7 @@ describe("arrivals", () => {
     expect(first(3)).toBeGreaterThan(20);
   });
 
-  it("begin in the evening with what the afternoon has left, which falls from the first minutes on", () => {
+  it("start in the evening with the afternoon's jobs, and the load falls from there", () => {
     const evening = during(1, 1, 0.6, 18);
     const presentAt = (minute: number) =>
       evening.filter(({ at, work }) => at <= 60 * minute && at + work > 60 * minute).length;
@@ -60,7 +60,7 @@ describe("arrivals", () => {
     expect(presentAt(50)).toBeLessThan(0.7 * presentAt(0));
   });
 
-  it("begin as full at every hour as a day that has begun long before is by then", () => {
+  it("start at every hour with the load of a workload that began long before", () => {
     const day = during(24, 1, 6);
     for (const hour of [9, 12.5, 18, 21]) {
       const there = day.filter(({ at, work }) => at <= 3600 * hour && at + work > 3600 * hour).length;
@@ -100,7 +100,7 @@ describe("the workload in a cluster", () => {
     finishedPodRetention: milliseconds(1000),
   });
 
-  it("is placed, runs, finishes, is cleared away, and leaves nothing at the end", async () => {
+  it("is placed, runs, finishes, is deleted, and leaves nothing at the end", async () => {
     trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
     schedule();
     await trial.pass(240);
@@ -119,14 +119,14 @@ describe("the workload in a cluster", () => {
     expect(await trial.nodes()).toEqual([]);
   }, 30_000);
 
-  it("stops at the number of pods it may have", async () => {
+  it("stops at the maximum number of pods", async () => {
     trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
     await trial.pass(600);
     expect(await trial.pods()).toHaveLength(25);
     expect(trial.simulator.jobs.withheld).toBeGreaterThan(50);
   });
 
-  it("leaves others their turn when jobs come faster than they can be handed over", async () => {
+  it("yields to other tasks when jobs arrive faster than they can be submitted", async () => {
     trial = new FleetTestHarness();
     const stop = new AbortController();
     const submitter = new JobSubmitter({ ...alone(), ioClock: systemClock });
@@ -140,7 +140,7 @@ describe("the workload in a cluster", () => {
     await submitter.stop();
   });
 
-  it("counts the jobs that the cluster has taken, and says once that it takes none", async () => {
+  it("counts created jobs, and logs a permanent rejection once", async () => {
     trial = new FleetTestHarness();
     const isPod = ({ method, path }: ApiRequest) => method === "POST" && path.includes("/pods");
     trial.api.faults.add({ when: isPod, fault: { kind: "status", code: 403 } });
@@ -152,21 +152,21 @@ describe("the workload in a cluster", () => {
     await trial.until(() => trial.simulator.jobs.submitted === 10);
   });
 
-  it("lets go of a pod that came and went while no watch looked", async () => {
+  it("forgets a pod that was created and deleted between watches", async () => {
     trial = new FleetTestHarness();
     const submitter = new JobSubmitter(alone());
     const twice = async () => submitter.run([job, job], new AbortController().signal);
     await twice();
     await trial.until(() => submitter.submitted === 1);
     expect(submitter.withheld).toBe(1);
-    // Nobody tells it of the pod.
+    // No watch event shows the pod.
     await trial.pass(301);
     await twice();
     await trial.until(() => submitter.submitted === 2);
     await submitter.stop();
   });
 
-  it("is submitted in spite of failing calls, each job once", async () => {
+  it("is submitted once per job in spite of failed calls", async () => {
     trial = new FleetTestHarness();
     trial.api.faults.add({
       when: ({ method, path }) => method === "POST" && path.includes("/pods"),

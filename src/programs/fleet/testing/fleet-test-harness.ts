@@ -1,4 +1,4 @@
-// A whole simulator on an API in memory and on virtual time, for tests; its pages are real HTTP.
+// Test harness: a whole fleet on an in-memory API and virtual time, with real HTTP pages.
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
@@ -19,9 +19,9 @@ export type LiveNode = KubeObject & {
 };
 
 export class FleetTestHarness {
-  /** The simulated time. */
+  /** Simulated time. */
   readonly clock: VirtualClock;
-  /** What would be real time: of calls, leases, and the API itself. It passes as fast, years before. */
+  /** Stands in for real time in calls, leases and the API. It advances equally fast but starts years earlier. */
   readonly ioClock: VirtualClock;
   readonly api: EmbeddedApi;
   readonly hand: KubeClient;
@@ -31,7 +31,7 @@ export class FleetTestHarness {
   #simulator: RunningFleet | undefined;
   log = "";
 
-  /** In a cluster of its own, or in that of another. */
+  /** Creates a separate cluster or shares that of another harness. */
   constructor(beside?: FleetTestHarness) {
     this.#seed = beside === undefined ? 3 : 4;
     this.clock = beside?.clock ?? new VirtualClock(instant(Date.UTC(2030, 0, 1, 10)));
@@ -48,7 +48,7 @@ export class FleetTestHarness {
       });
   }
 
-  /** Starts it and waits until its nodes are there. */
+  /** Starts the fleet and waits for its nodes. */
   static async begin(
     flags: Readonly<Record<string, string>> = {},
     before?: (trial: FleetTestHarness) => Promise<void>,
@@ -68,7 +68,7 @@ export class FleetTestHarness {
     return this.#running ?? Promise.resolve();
   }
 
-  /** Starts it and waits until it serves. */
+  /** Starts the fleet and waits for its HTTP server. */
   async serve(flags: Readonly<Record<string, string>>): Promise<void> {
     this.#stop = new AbortController();
     const serving = Promise.withResolvers<RunningFleet>();
@@ -100,7 +100,7 @@ export class FleetTestHarness {
     ]);
   }
 
-  /** Starts it and waits until its nodes are there, or cannot be. */
+  /** Starts the fleet and waits until its nodes are registered or have failed. */
   async start(flags: Readonly<Record<string, string>>): Promise<void> {
     await this.serve(flags);
     let there = false;
@@ -115,7 +115,7 @@ export class FleetTestHarness {
     await this.until(() => there);
   }
 
-  /** Ends it in good order; what it rejects with comes out here. */
+  /** Shuts down; rejects with the fleet's error. */
   async end(): Promise<void> {
     this.#stop.abort(new Error("the test is over"));
     let over = false;
@@ -137,7 +137,7 @@ export class FleetTestHarness {
     for (let turn = 0; turn < 5000; turn++) {
       if (await holds()) return;
       await this.#advance(10);
-      // Sockets take real time.
+      // Sockets need real time.
       if (turn % 10 === 9) await systemClock.sleep(milliseconds(1));
     }
     throw new Error("it never came to hold");

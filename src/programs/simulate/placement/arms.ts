@@ -1,4 +1,4 @@
-import type { NodeShape } from "./node-shape.ts";
+import type { MachineShape } from "./node-shape.ts";
 
 /** How a job's node is chosen in the published experiment, and at random beside it. */
 export const dropArms = ["most", "least", "random", "shipped", "redesign", "legacy"] as const;
@@ -7,7 +7,7 @@ export type ScoredArm = Exclude<Arm, "random">;
 
 /** What a node's own state adds to its score whatever the job. */
 interface NodeState {
-  readonly shape: NodeShape;
+  readonly shape: MachineShape;
   readonly freeCores: number;
   readonly freeGpus: number;
   readonly power: number;

@@ -1,7 +1,7 @@
 import type { JobKindRequest } from "./job-kinds.ts";
 
 /** The nodes that fit one kind of job. */
-export interface Candidates {
+export interface FittingNodes {
   /** Looks at every node. */
   rebuild(): void;
   /** Looks at one that has changed. */
@@ -12,7 +12,7 @@ export interface Candidates {
 
 interface CacheEntry {
   readonly kind: number;
-  readonly field: Candidates;
+  readonly field: FittingNodes;
   /** Up to where this field knows what has changed. */
   epoch: number;
   seen: number;
@@ -27,14 +27,14 @@ const MAX_CACHED = 512;
  */
 export class CandidateCache {
   readonly #kinds: readonly JobKindRequest[];
-  readonly #make: (kind: JobKindRequest) => Candidates;
+  readonly #make: (kind: JobKindRequest) => FittingNodes;
   readonly #kept: (CacheEntry | undefined)[];
   readonly #changes: Int32Array;
   readonly #muchChanged: number;
   #count = 0;
   #epoch = 0;
 
-  constructor(kinds: readonly JobKindRequest[], nodes: number, make: (kind: JobKindRequest) => Candidates) {
+  constructor(kinds: readonly JobKindRequest[], nodes: number, make: (kind: JobKindRequest) => FittingNodes) {
     this.#kinds = kinds;
     this.#make = make;
     this.#kept = Array.from({ length: Math.min(kinds.length, MAX_CACHED) });

@@ -1,7 +1,7 @@
 import { type Watts, watts } from "../../../core/units/index.ts";
 
 /** One kind of machine, as the scores of the published experiment see it. */
-export interface NodeShape {
+export interface MachineShape {
   readonly cores: number;
   /** Of all packages. */
   readonly cpuWatts: Watts;
@@ -11,7 +11,7 @@ export interface NodeShape {
   readonly peakWatts: Watts;
 }
 
-export const nodeShape = (cores: number, cpuWatts: number, gpus: number, gpuWatts: number): NodeShape => ({
+export const nodeShape = (cores: number, cpuWatts: number, gpus: number, gpuWatts: number): MachineShape => ({
   cores,
   cpuWatts: watts(cpuWatts),
   gpus,

@@ -1,4 +1,4 @@
-import type { NodeShape } from "./node-shape.ts";
+import type { MachineShape } from "./node-shape.ts";
 
 /** What placement reads of the nodes, by index; whoever runs them keeps it true. */
 export interface PlacementNodes {
@@ -7,5 +7,5 @@ export interface PlacementNodes {
   readonly freeGpus: Float64Array;
   /** Watts each draws now. */
   readonly power: Float64Array;
-  shape(node: number): NodeShape;
+  shape(node: number): MachineShape;
 }

@@ -1,6 +1,6 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import type { Candidates } from "./candidates.ts";
+import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
 import type { PlacementNodes } from "./placement-nodes.ts";
 
@@ -8,7 +8,7 @@ import type { PlacementNodes } from "./placement-nodes.ts";
 export const placementRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
 
 /** The nodes that fit one kind of job, in order, any of them as likely as the other. */
-export class RandomCandidates implements Candidates {
+export class RandomCandidates implements FittingNodes {
   readonly #nodes: PlacementNodes;
   readonly #kind: JobKindRequest;
   readonly #random: RandomSource;

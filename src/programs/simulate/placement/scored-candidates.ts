@@ -1,5 +1,5 @@
 import type { ScoreParts } from "./arms.ts";
-import type { Candidates } from "./candidates.ts";
+import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
 import type { PlacementNodes } from "./placement-nodes.ts";
 import { marginalWatts } from "./power.ts";
@@ -14,7 +14,7 @@ export interface ScoreColumns {
 }
 
 /** The nodes that fit one kind of job, the best by score first. */
-export class ScoredCandidates implements Candidates {
+export class ScoredCandidates implements FittingNodes {
   readonly #contest: TournamentTree;
   readonly #first: number;
   readonly #nodes: PlacementNodes;

@@ -1,9 +1,9 @@
-import { type NodeShape, nodeShape } from "../placement/node-shape.ts";
+import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
 import { PUBLISHED_NODES } from "../trace/mix.ts";
 
 /** Nodes by index, each of one shape. */
 export interface Cluster {
-  readonly shapes: readonly NodeShape[];
+  readonly shapes: readonly MachineShape[];
   /** The shape of each node, as an index into `shapes`. */
   readonly shapeOf: Uint8Array;
 }

@@ -1,4 +1,4 @@
-import type { NodeShape } from "../placement/node-shape.ts";
+import type { MachineShape } from "../placement/node-shape.ts";
 import type { PlacementNodes } from "../placement/placement-nodes.ts";
 import { roundToMillicores } from "../trace/millicores.ts";
 import type { Trace } from "../trace/trace.ts";
@@ -14,7 +14,7 @@ const NONE = -1;
  */
 export class NodeColumns implements PlacementNodes {
   readonly count: number;
-  readonly shapes: readonly NodeShape[];
+  readonly shapes: readonly MachineShape[];
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
   readonly power: Float64Array;
@@ -37,8 +37,8 @@ export class NodeColumns implements PlacementNodes {
     this.#shapeOf = shapeOf;
     this.shapes = shapes;
     this.count = shapeOf.length;
-    const ofShape = (figure: (shape: NodeShape) => number) =>
-      Float64Array.from(shapeOf, (index) => figure(shapes[index] as NodeShape));
+    const ofShape = (figure: (shape: MachineShape) => number) =>
+      Float64Array.from(shapeOf, (index) => figure(shapes[index] as MachineShape));
     this.freeCores = ofShape(({ cores }) => cores);
     this.freeGpus = ofShape(({ gpus }) => gpus);
     this.#cpu = ofShape(({ cpuWatts }) => cpuWatts * EMPTY_SHARE);
@@ -53,8 +53,8 @@ export class NodeColumns implements PlacementNodes {
     this.#dueNext = new Int32Array(trace.length);
   }
 
-  shape(node: number): NodeShape {
-    return this.shapes[this.#shapeOf[node] as number] as NodeShape;
+  shape(node: number): MachineShape {
+    return this.shapes[this.#shapeOf[node] as number] as MachineShape;
   }
 
   place(job: number, node: number, step: number): void {

@@ -1,4 +1,4 @@
-import type { NodeShape } from "../placement/node-shape.ts";
+import type { MachineShape } from "../placement/node-shape.ts";
 import { gpuShare, WORK_SHARE } from "../placement/power.ts";
 
 /** Shares of a CPU's watts: an empty node's, and a busy node's before any work. */
@@ -8,7 +8,7 @@ export const BUSY_SHARE = 0.1;
 export const FREE_GPU_WATTS = 100;
 
 /** What one running job draws. */
-export const cpuWattsOf = (shape: NodeShape, cores: number, util: number): number =>
+export const cpuWattsOf = (shape: MachineShape, cores: number, util: number): number =>
   shape.cpuWatts * WORK_SHARE * (cores / shape.cores) * util;
-export const gpuWattsOf = (shape: NodeShape, gpus: number, performance: boolean, util: number): number =>
+export const gpuWattsOf = (shape: MachineShape, gpus: number, performance: boolean, util: number): number =>
   gpus * shape.gpuWatts * gpuShare(performance) * util;

@@ -1,7 +1,7 @@
 // The published experiment's rules, written as they are told and with no eye on speed: what the fast replay has to equal.
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arm } from "../placement/arms.ts";
-import type { NodeShape } from "../placement/node-shape.ts";
+import type { MachineShape } from "../placement/node-shape.ts";
 import { HISTORY, slope } from "../placement/slope.ts";
 import { roundToMillicores } from "../trace/millicores.ts";
 import type { Trace } from "../trace/trace.ts";
@@ -18,7 +18,7 @@ interface RunningJob {
 }
 
 interface ReferenceNode {
-  readonly shape: NodeShape;
+  readonly shape: MachineShape;
   jobs: RunningJob[];
   freeCores: number;
   freeGpus: number;
@@ -29,7 +29,7 @@ interface ReferenceNode {
 
 export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOptions): Replay {
   const nodes = Array.from(cluster.shapeOf, (index): ReferenceNode => {
-    const shape = cluster.shapes[index] as NodeShape;
+    const shape = cluster.shapes[index] as MachineShape;
     return { shape, jobs: [], freeCores: shape.cores, freeGpus: shape.gpus, power: 0, history: [], trend: 0 };
   });
   const placedOn = new Int32Array(trace.length).fill(-1);

@@ -1,6 +1,6 @@
 import type { PodDemand, WorkloadClass } from "../../../core/demand/index.ts";
 import type { ScoringKernel } from "../../../core/scoring/index.ts";
-import type { Candidates } from "../placement/candidates.ts";
+import type { FittingNodes } from "../placement/candidates.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 import { GPU_RESOURCE } from "./machines.ts";
@@ -14,7 +14,7 @@ const EXTENDER_WEIGHT = 10;
  * the twins as last published, kube-scheduler adds its own LeastAllocated of what is taken now. Twins change with a pass of
  * the operator only, so the extender is asked once per kind and pass. On a tie the first node; kube-scheduler draws lots.
  */
-export class JoulieCandidates implements Candidates {
+export class JoulieCandidates implements FittingNodes {
   readonly #contest: TournamentTree;
   readonly #site: SimulatedCluster;
   readonly #kernel: ScoringKernel;

@@ -1,14 +1,14 @@
 import { labels, type Node, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Density, densityOf, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
-import { type NodeShape, nodeShape } from "../placement/node-shape.ts";
+import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
 
 /** What nodes of one kind have in common. */
 interface MachineKind {
   readonly hardware: HardwareView;
   readonly model: NodeModel;
   /** As the scores of the published experiment see it. */
-  readonly shape: NodeShape;
+  readonly shape: MachineShape;
   readonly density: Density;
 }
 

@@ -1,7 +1,7 @@
 import { type Caps, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import { totalPower } from "../placement/node-score-parts.ts";
-import type { NodeShape } from "../placement/node-shape.ts";
+import type { MachineShape } from "../placement/node-shape.ts";
 import type { PlacementNodes } from "../placement/placement-nodes.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 import { roundToMillicores } from "../trace/millicores.ts";
@@ -37,7 +37,7 @@ export class SimulatedCluster implements PlacementNodes {
     this.#emptySince = new Float64Array(this.count);
   }
 
-  shape(node: number): NodeShape {
+  shape(node: number): MachineShape {
     return (this.#machines[node] as ClusterMachine).shape;
   }
 
