@@ -17,7 +17,7 @@ Try it in this shell:
   fish   joulie completion fish | source
 To keep it, write it to a file that your shell reads at its start.`;
 
-/** `everything` is the whole command line, with the flags of each program. */
+/** `everything` returns the complete command line with the flags of each program. */
 export function defineCompletion(command: Command, world: CliEnvironment, everything: () => Promise<Command>): void {
   command
     .description("Prints a script that completes commands and flags in your shell.")

@@ -6,7 +6,7 @@ import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
 
-/** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
+/** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */
 export async function run(
   args: readonly string[],
   programs: readonly Program[],
@@ -27,7 +27,7 @@ export async function run(
     });
   });
 
-  /** A program's flags follow its own name: `joulie agent probe --json` is no flag of `joulie agent`. */
+  /** Flags belong to the command before them: `joulie agent probe --json` is not a flag of `joulie agent`. */
   function addCommands(parent: Command, parentName: string, children: readonly Program[], prepare: Prepare): void {
     parent.enablePositionalOptions();
     const named = children.map((program) => {
@@ -42,7 +42,7 @@ export async function run(
       return { program, command, name };
     });
     everyProgram.push(...named);
-    // Configurations and what reads them are loaded for the one program that was named: `--help` and `--version` stay fast.
+    // Loads only the configuration of the selected program, which keeps `--help` and `--version` fast.
     parent.hook("preSubcommand", async (_, command) => {
       const chosen = named.find((candidate) => candidate.command === command);
       if (chosen !== undefined) await prepare(chosen.program, chosen.command, chosen.name);
@@ -57,7 +57,7 @@ export async function run(
     }),
   );
 
-  /** A command that is no program: it reads no variables and ends at once. */
+  /** Adds a command that is not a program: it reads no variables and ends at once. */
   function addOwnCommand(name: string, define: (command: Command, world: CliEnvironment) => void): void {
     const command = joulie.command(name).helpCommand(false);
     obey(command, `joulie ${name}`, world);
@@ -66,7 +66,8 @@ export async function run(
   try {
     const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;
     const [first] = asked;
-    // Before `--help` commander forgives a command it does not know; alone it is told, with the nearest one there is.
+    // Commander accepts an unknown command before `--help`. Without the flag it reports the error and suggests the
+    // nearest command.
     const known =
       first === undefined ||
       first.startsWith("-") ||
@@ -87,7 +88,7 @@ interface NamedProgram {
 
 type Prepare = (program: Program, command: Command, name: string) => Promise<void>;
 
-/** Commander prints and exits by itself; here it does both through us, one line for one problem. */
+/** Redirects commander's output and exit codes, and prints one line per problem. */
 function obey(command: Command, name: string, world: CliEnvironment): void {
   command.createHelp = () => new WrappedHelp();
   command
@@ -98,7 +99,7 @@ function obey(command: Command, name: string, world: CliEnvironment): void {
       writeOut: world.out,
       writeErr: world.err,
       outputError: (text, write) => {
-        // Commander sets its own hints on lines of their own.
+        // Commander prints hints on separate lines.
         const line = wordsOnly(text.replace(/^error: /, ""));
         write(`${name}: ${line}; see ${name} --help\n`);
       },

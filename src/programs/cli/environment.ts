@@ -1,6 +1,6 @@
 import type { Machine, Texts } from "../../platform/config/index.ts";
 
-/** What the command line is told of the world. */
+/** Dependencies of the command line on the process. */
 export interface CliEnvironment {
   readonly env: Texts;
   readonly machine: Machine;
@@ -11,6 +11,6 @@ export interface CliEnvironment {
 export const exitCodes = {
   done: 0,
   failed: 1,
-  /** The command line or the configuration is wrong: starting again will not help. */
+  /** The command line or the configuration is invalid: a restart will not help. */
   misused: 2,
 } as const;

@@ -15,7 +15,7 @@ import type { Program } from "../index.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { configJson, configTable } from "./print-config.ts";
 
-/** Every variable as a flag, under its heading. */
+/** Adds every variable as a flag, grouped by heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
   command.option("--print-config", "print every value in effect and its source, then exit");
   if (!Object.hasOwn(config.shape, "JSON")) command.option("--json", "with --print-config: print JSON for programs");
@@ -25,14 +25,14 @@ export function addFlags(command: Command, config: ConfigSchema): void {
 }
 
 function flagOption(name: string, facts: VariableFacts): Option {
-  // A bare `--simulate-only` is true; every other flag takes a value.
+  // A bare `--simulate-only` means true; every other flag takes a value.
   const value = facts.word === FLAG_WORD ? `[${facts.word}]` : `<${facts.word}>`;
   const byDefault = facts.derived?.text ?? facts.default;
   const about = byDefault === undefined ? facts.about : `${facts.about} (default: ${byDefault})`;
   return new Option(`${flagOf(name)} ${value}`, about);
 }
 
-/** The flags that were given, by the names of their variables. */
+/** The given flags by variable name. */
 function flagTexts(command: Command, config: ConfigSchema): Texts {
   const values = command.opts<Record<string, unknown>>();
   const texts: Record<string, string> = {};
@@ -45,7 +45,7 @@ function flagTexts(command: Command, config: ConfigSchema): Texts {
   return texts;
 }
 
-/** Reads the configuration, then says what is wrong with it, prints it, or starts the program with it. */
+/** Reads the configuration, then reports errors, prints it, or starts the program. */
 export async function runProgram(
   program: Program,
   name: string,
@@ -63,8 +63,8 @@ export async function runProgram(
   }
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
   let parsed = parseConfig(config, inputs);
-  // A name that looks like a slip may be another program's own. Their configurations are loaded for that alone: a program
-  // would keep them in memory as long as it runs.
+  // A name that looks misspelt may belong to another program. The other configurations are loaded only in this case,
+  // because they would stay in memory.
   if (warningsOf(parsed).length > 0) {
     const everyConfig = await Promise.all(programs.map(async (other) => other.config()));
     parsed = parseConfig(config, { ...inputs, known: everyConfig.flatMap(variableNames) });

@@ -23,7 +23,7 @@ import {
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
-/** An interval needs a few; a hundred thousand runs are a slip. */
+/** A confidence interval needs a few; 100,000 is probably a typo. */
 const MOST_SEEDS = 1000;
 
 const members = {
@@ -90,7 +90,7 @@ type Members = z.output<z.ZodObject<typeof members>>;
 
 type Asked = Pick<Members, "ARM" | "COMPARE" | "MODE" | "POLICY">;
 
-/** What is run; undefined where one cannot be read or is there twice. */
+/** The contenders to run; undefined if one is invalid or listed twice. */
 export const contendersFrom = ({ ARM, COMPARE, MODE, POLICY }: Asked): readonly Contender[] | undefined =>
   contendersOf(COMPARE ?? ARM ?? (MODE === "drop" ? "shipped" : "joulie"), POLICY);
 
@@ -103,7 +103,7 @@ function contendersOf(list: string, policy: Members["POLICY"]): readonly Contend
 
 const isReadable = (asked: Asked): boolean => contendersFrom(asked) !== undefined;
 
-/** Whether another policy would make another contender of some arm. */
+/** Whether the policy flag changes any contender. */
 const takesPolicy = (asked: Asked): boolean => {
   const names = policies.map((POLICY) =>
     contendersFrom({ ...asked, POLICY })

@@ -13,17 +13,20 @@ import type { ExperimentRun } from "./run.ts";
 import { openTrace } from "./trace/open.ts";
 import { MAX_JOBS, type Trace } from "./trace/trace.ts";
 
-/** What a simulation is told of the world. */
+/** Dependencies of a simulation on its process. */
 export interface SimulateEnvironment {
-  /** For the wall time and the progress bar alone: nothing simulated depends on it. */
+  /** For wall time and the progress bar only: results do not depend on it. */
   readonly clock: Pick<Clock, "monotonic">;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Where a progress bar may be drawn; absent = nowhere. */
+  /** Output of the progress bar; absent = none. */
   readonly progress?: ((text: string) => void) | undefined;
 }
 
-/** `joulie simulate`: reads or makes the jobs, runs every arm on every seed, prints. Gives the exit code. */
+/**
+ * Runs `joulie simulate`: reads or generates jobs, runs every arm on every seed, prints the results. Returns the exit
+ * code.
+ */
 export async function simulate(config: SimulateConfig, world: SimulateEnvironment): Promise<number> {
   const { TRACE, CLUSTER, NODES, HOURS, LOAD, MODE } = config;
   let trace: Trace | undefined;
@@ -55,7 +58,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
   };
   const comparison = config.COMPARE === undefined ? undefined : compare(runs, experiment.figures);
   if (config.JSON) {
-    // `seconds` is wall time: the one figure that differs from run to run.
+    // `seconds` is wall time: the only value that differs between runs.
     world.out(
       `${JSON.stringify({ ...conditions, ...comparison, ...reported(runs, comparison !== undefined), seconds })}\n`,
     );
@@ -70,7 +73,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
   return 0;
 }
 
-/** Seed by seed, so that an arm's run and the one it is held against follow each other. */
+/** Seed by seed, so that paired runs follow each other. */
 function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly ExperimentRun[] {
   const contenders = contendersFrom(config) ?? [];
   const runs: ExperimentRun[] = [];
@@ -87,11 +90,11 @@ function runAll(config: SimulateConfig, experiment: Experiment, progress: Progre
   return experiment.settle(runs);
 }
 
-/** An hour of a trace is seldom a round number. */
+/** Rounds: the hours of a trace are seldom a round number. */
 const legible = (value: string | number): string =>
   typeof value === "number" ? String(Number(value.toPrecision(6))) : value;
 
-/** One run is told flat; several as a list. */
+/** A single run is printed flat, several as a list. */
 function reported(runs: readonly ExperimentRun[], compared: boolean): object {
   const told = runs.map(({ contender, seed, figures }) => ({ ...contender, seed, ...figures }));
   return told.length === 1 && !compared ? { ...told[0] } : { runs: told };

@@ -2,28 +2,28 @@ import type { JobKindRequest } from "./job-kinds.ts";
 
 /** The nodes that fit one kind of job. */
 export interface FittingNodes {
-  /** Looks at every node. */
+  /** Evaluates every node. */
   rebuild(): void;
-  /** Looks at one that has changed. */
+  /** Evaluates one changed node. */
   update(node: number): void;
-  /** −1 = no node fits. */
+  /** Returns −1 if no node fits. */
   pick(): number;
 }
 
 interface CacheEntry {
   readonly kind: number;
   readonly field: FittingNodes;
-  /** Up to where this field knows what has changed. */
+  /** Position in the change log up to which this entry is current. */
   epoch: number;
   seen: number;
 }
 
-/** As many fields as are kept: a trace of more kinds of jobs takes turns. At 2,500 nodes each is about 110 kB. */
+/** Maximum number of cached entries; further job kinds share slots. At 2,500 nodes an entry takes about 110 kB. */
 const MAX_CACHED = 512;
 
 /**
- * A field for every kind of job, brought up to date when it is asked. What has changed is kept as a list since the last time
- * that everything did; a field goes through what it missed, or looks at every node where that is less.
+ * Caches the fitting nodes for every kind of job and updates them on access. A change log since the last full
+ * invalidation lists changed nodes. An entry replays what it missed, or rebuilds if that is cheaper.
  */
 export class CandidateCache {
   readonly #kinds: readonly JobKindRequest[];
@@ -42,7 +42,7 @@ export class CandidateCache {
     this.#muchChanged = nodes / 2;
   }
 
-  /** Every node may have changed. */
+  /** Marks every node as changed. */
   invalidateAll(): void {
     this.#epoch++;
     this.#count = 0;

@@ -1,6 +1,6 @@
 import type { Trace } from "../trace/trace.ts";
 
-/** What a scheduler sees of a job. Traces have few kinds: nodes are compared once for all jobs of one. */
+/** The request of a job as the scheduler sees it. Traces have few kinds, so nodes are compared once per kind. */
 export interface JobKindRequest {
   readonly cores: number;
   readonly gpus: number;
@@ -9,11 +9,11 @@ export interface JobKindRequest {
 
 export interface JobKindIndex {
   readonly kinds: readonly JobKindRequest[];
-  /** The kind of each job. */
+  /** Index of the kind of each job. */
   readonly kindOf: Int32Array;
 }
 
-/** `classMatters` says for which jobs the class makes a difference to where they may go: fewer kinds are less to compare. */
+/** `classMatters` tells whether the class affects the placement of a job; fewer kinds need fewer comparisons. */
 export function indexJobKinds(
   { length, cores, gpus, performance }: Trace,
   classMatters: (gpus: number) => boolean = () => true,

@@ -5,7 +5,7 @@ import { PowerSlopes } from "./power-slopes.ts";
 import { type ScoreColumns, ScoredCandidates } from "./scored-candidates.ts";
 import { HISTORY, slope } from "./slope.ts";
 
-/** The parts of every node's score, kept as the nodes change. */
+/** Maintains the node parts of all scores as nodes change. */
 export class NodeScoreParts {
   readonly #nodes: PlacementNodes;
   readonly #parts: ScoreParts;
@@ -41,7 +41,7 @@ export class NodeScoreParts {
     });
   }
 
-  /** A minute begins: fixes its trends; true where that moved scores. */
+  /** Starts a step (one minute) and computes its trends. Returns whether scores changed. */
   beginStep(): boolean {
     const { ofTrend } = this.#parts;
     if (ofTrend === undefined) return false;
@@ -62,7 +62,7 @@ export class NodeScoreParts {
   }
 }
 
-/** In the order of the nodes: sums of floating-point numbers depend on it. */
+/** Sums in node order: floating-point results depend on it. */
 export function totalPower(power: Float64Array): number {
   let total = 0;
   for (let node = 0; node < power.length; node++) total += power[node] as number;

@@ -1,6 +1,6 @@
 import { type Watts, watts } from "../../../core/units/index.ts";
 
-/** One kind of machine, as the scores of the published experiment see it. */
+/** A kind of machine in the terms of the published experiment. */
 export interface MachineShape {
   readonly cores: number;
   /** Of all packages. */

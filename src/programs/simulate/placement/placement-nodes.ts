@@ -1,11 +1,11 @@
 import type { MachineShape } from "./node-shape.ts";
 
-/** What placement reads of the nodes, by index; whoever runs them keeps it true. */
+/** Node data for placement, by node index. The simulation keeps it current. */
 export interface PlacementNodes {
   readonly count: number;
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
-  /** Watts each draws now. */
+  /** Current power in watts. */
   readonly power: Float64Array;
   shape(node: number): MachineShape;
 }

@@ -1,6 +1,6 @@
 import { HISTORY } from "./slope.ts";
 
-/** The trend of every node at once: the same sums as `slope`, in the same order, column by column. */
+/** Power slopes of all nodes: the same sums as `slope`, in the same order, by column. */
 export class PowerSlopes {
   readonly slopes: Float64Array;
   readonly #count: number;
@@ -15,7 +15,7 @@ export class PowerSlopes {
     this.#history = new Float64Array(count * HISTORY);
   }
 
-  /** A new step begins: the newest values, which `amend` replaces when it ends. */
+  /** Starts a step with new values; `amend` replaces them when the step ends. */
   push(values: Float64Array): void {
     this.#steps++;
     this.amend(values);

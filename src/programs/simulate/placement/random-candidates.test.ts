@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { type RandomSource, seededRandom } from "../../../platform/random/index.ts";
 import { placementRandom } from "./random-candidates.ts";
 
-describe("lotteryRandom", () => {
-  it("repeats with its seed, and has nothing in common with the chance that makes the jobs of any near seed", () => {
+describe("placementRandom", () => {
+  it("is reproducible for a seed, and independent of the job generator of nearby seeds", () => {
     const draws = (random: RandomSource): number[] => Array.from({ length: 20 }, () => random.next());
     expect(draws(placementRandom(7))).toEqual(draws(placementRandom(7)));
     for (const seed of [0, 1, 42, 1e15]) {

@@ -4,10 +4,12 @@ import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
 import type { PlacementNodes } from "./placement-nodes.ts";
 
-/** A stream of its own: with that of the jobs, where a job goes would hang together with how large the next one is. */
+/**
+ * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
+ */
 export const placementRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
 
-/** The nodes that fit one kind of job, in order, any of them as likely as the other. */
+/** The nodes that fit one kind of job, chosen with equal probability. */
 export class RandomCandidates implements FittingNodes {
   readonly #nodes: PlacementNodes;
   readonly #kind: JobKindRequest;

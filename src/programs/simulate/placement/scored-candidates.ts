@@ -5,7 +5,7 @@ import type { PlacementNodes } from "./placement-nodes.ts";
 import { marginalWatts } from "./power.ts";
 import { TournamentTree } from "./tournament-tree.ts";
 
-/** The parts of a score that belong to a node, a column each. */
+/** Node parts of the scores, one column each. */
 export interface ScoreColumns {
   readonly peakWatts: Float64Array;
   readonly ofNode: Float64Array;
@@ -13,7 +13,7 @@ export interface ScoreColumns {
   readonly ofTrend: Float64Array;
 }
 
-/** The nodes that fit one kind of job, the best by score first. */
+/** The nodes that fit one kind of job, ranked by score. */
 export class ScoredCandidates implements FittingNodes {
   readonly #contest: TournamentTree;
   readonly #first: number;
@@ -21,10 +21,10 @@ export class ScoredCandidates implements FittingNodes {
   readonly #columns: ScoreColumns;
   readonly #kind: JobKindRequest;
   readonly #parts: ScoreParts;
-  /** By node, so that the loop over nodes looks nothing up. */
+  /** Indexed by node, which avoids lookups in the hot loop. */
   readonly #marginal: Float64Array;
   readonly #ofDemand: Float64Array;
-  /** For a job with GPUs none is stranded. */
+  /** Zeros: a job with GPUs strands none. */
   readonly #noStrandedGpus: Float64Array;
 
   constructor(kind: JobKindRequest, nodes: PlacementNodes, columns: ScoreColumns, parts: ScoreParts) {
@@ -53,7 +53,7 @@ export class ScoredCandidates implements FittingNodes {
     }
   }
 
-  /** As `#score` of every node, written out: this loop is most of a replay, and looks nothing up but columns. */
+  /** Computes `#score` for every node inline: this loop dominates the replay time. */
   rebuild(): void {
     const { scores } = this.#contest;
     const { freeCores, freeGpus, power } = this.#nodes;

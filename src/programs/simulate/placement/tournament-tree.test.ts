@@ -4,21 +4,21 @@ import { TournamentTree } from "./tournament-tree.ts";
 
 const OUT = Number.NEGATIVE_INFINITY;
 
-/** What a look at all of them says. */
+/** Linear search as a reference. */
 function plainBest(scores: readonly number[]): number {
   const best = Math.max(OUT, ...scores);
   return best === OUT ? -1 : scores.indexOf(best);
 }
 
-describe("Contest", () => {
-  it("has nobody at first, nor when it is empty", () => {
+describe("TournamentTree", () => {
+  it("has no winner initially, nor when empty", () => {
     expect(new TournamentTree(0).best()).toBe(-1);
     const contest = new TournamentTree(3);
     contest.rebuild();
     expect(contest.best()).toBe(-1);
   });
 
-  it("is what a look at all says, the lowest index on a tie, after any changes", () => {
+  it("equals a linear search, with the lowest index on a tie, after any changes", () => {
     const score = fc.constantFrom(OUT, -1, 0, 1, 1.5, 2);
     fc.assert(
       fc.property(

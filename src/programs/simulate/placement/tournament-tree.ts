@@ -1,6 +1,6 @@
 /**
- * Who is best of many when a few change at a time: a tree of winners over scores, the lower index on a tie. −Infinity takes no
- * part. A change costs the way up to where the winner stays the same, mostly a step or two.
+ * Finds the maximum of many scores while few change at a time: a tree of winners, where the lower index wins a tie.
+ * −Infinity is excluded. An update walks up until the winner stays the same, usually one or two steps.
  */
 export class TournamentTree {
   readonly scores: Float64Array;
@@ -16,7 +16,9 @@ export class TournamentTree {
     for (let i = 0; i < size; i++) this.#winners[size + i] = i;
   }
 
-  /** After `scores` was filled. Finds the best alone: the tree is made when the first of them changes, and often none does. */
+  /**
+   * Call after filling `scores`. Finds only the best; the tree is built on the first `set`, which often never comes.
+   */
   rebuild(): void {
     const scores = this.scores;
     let best = -1;
@@ -46,7 +48,7 @@ export class TournamentTree {
     this.#best = scores[winner] === Number.NEGATIVE_INFINITY ? -1 : winner;
   }
 
-  /** −1 when nobody takes part. */
+  /** Returns −1 if there is no candidate. */
   best(): number {
     return this.#best;
   }

@@ -4,13 +4,13 @@ import { PUBLISHED_NODES } from "../trace/mix.ts";
 /** Nodes by index, each of one shape. */
 export interface Cluster {
   readonly shapes: readonly MachineShape[];
-  /** The shape of each node, as an index into `shapes`. */
+  /** Index into `shapes` for each node. */
   readonly shapeOf: Uint8Array;
 }
 
 const BOARD_WATTS = 700;
 
-/** Four CPU nodes to one with eight GPUs, CPU nodes first: 2,000 and 500 in the published experiment. */
+/** Four CPU nodes per node with eight GPUs, CPU nodes first: 2,000 and 500 in the published experiment. */
 export function exp04Cluster(nodes = PUBLISHED_NODES): Cluster {
   const places = new Uint8Array(nodes);
   places.fill(1, Math.round(nodes * 0.8));

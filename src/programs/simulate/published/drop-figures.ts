@@ -2,7 +2,7 @@ import { quantile } from "../report/quantile.ts";
 import type { Replay } from "./replay.ts";
 import { STEP_SEC } from "./step.ts";
 
-/** What a replay of `drop` mode is judged by; of the power at the end of each step. */
+/** Results of a `drop` replay, from the power at the end of each step. */
 export interface DropFigures {
   readonly accepted: number;
   readonly dropped: number;
@@ -26,7 +26,7 @@ export function dropRunFigures({ submitted, placedOn, watts }: Replay): DropFigu
   };
 }
 
-/** The spread of a sample, by n − 1; 0 with fewer than two values. */
+/** Sample standard deviation (n − 1); 0 for fewer than two values. */
 function sampleDeviation(values: Float64Array): number {
   if (values.length < 2) return 0;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

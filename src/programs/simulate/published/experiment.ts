@@ -10,15 +10,18 @@ import { exp04Cluster } from "./cluster.ts";
 import { dropFigures, runDrop } from "./run.ts";
 import { STEP_SEC } from "./step.ts";
 
-/** As much of it as the published table is about. */
+/** The duration covered by the published table. */
 const DEFAULT_HOURS = 8;
 
 const stepsIn = (hours: number): number => Math.max(1, Math.ceil((hours * 3600) / STEP_SEC));
 
-/** Up to the step in whose minute the last job comes. It is looked at only if it comes on the minute: the rest are reported. */
+/**
+ * Steps up to the minute of the last job. That job counts only if it arrives exactly on the minute; later jobs are
+ * reported.
+ */
 const stepsOf = ({ length, submitSec }: Trace): number => Math.floor((submitSec[length - 1] ?? 0) / STEP_SEC) + 1;
 
-/** The published experiment: nothing waits, and what finds no room is lost. */
+/** The published experiment: no queue, and jobs that do not fit are dropped. */
 export function dropExperiment({ trace, nodes = PUBLISHED_NODES, hours, load }: ExperimentOptions): Experiment {
   const cluster = exp04Cluster(nodes);
   const steps = hours === undefined && trace !== undefined ? stepsOf(trace) : stepsIn(hours ?? DEFAULT_HOURS);

@@ -9,8 +9,8 @@ import { STEP_SEC } from "./step.ts";
 const NONE = -1;
 
 /**
- * What runs where, as columns. A node's power is a sum over its jobs in the order they came: one that comes is added to the sum,
- * after one has left the sum is taken anew, so it is the same to the last bit as if it were always taken anew.
+ * Running jobs as columns. A node's power is the sum over its jobs in arrival order. An arriving job is added to the
+ * sum; after a departure the sum is recomputed. The result is bit-identical to recomputing it every time.
  */
 export class NodeColumns implements PlacementNodes {
   readonly count: number;
@@ -22,12 +22,12 @@ export class NodeColumns implements PlacementNodes {
   readonly #shapeOf: Uint8Array;
   readonly #cpu: Float64Array;
   readonly #gpu: Float64Array;
-  /** The jobs of each node as a list, first to last. */
+  /** Linked list of each node's jobs, in order. */
   readonly #first: Int32Array;
   readonly #last: Int32Array;
   readonly #before: Int32Array;
   readonly #after: Int32Array;
-  /** The jobs that leave at each step, in the order they came. */
+  /** Jobs that end at each step, in arrival order. */
   readonly #due: Int32Array;
   readonly #dueLast: Int32Array;
   readonly #dueNext: Int32Array;
@@ -91,7 +91,10 @@ export class NodeColumns implements PlacementNodes {
     this.#dueLast[step] = job;
   }
 
-  /** Frees what the jobs due at this step had; calls back once for every node that lost one, its power already new. */
+  /**
+   * Releases the resources of jobs that end at this step. Calls `changed` once per affected node, after its power is
+   * updated.
+   */
   release(step: number, placedOn: Int32Array, changed: (node: number) => void): void {
     const { cores, gpus } = this.#trace;
     const first = this.#due[step] as number;
@@ -131,7 +134,7 @@ export class NodeColumns implements PlacementNodes {
   }
 }
 
-/** After how many steps a job has no time left: taking 60 s off again and again is exact, dividing is not quite. */
+/** Steps until a job's time is used up. Repeated subtraction of 60 s is exact; division is not. */
 function stepsOf(durationSec: number): number {
   let steps = Math.max(1, Math.ceil(durationSec / STEP_SEC));
   if (durationSec > steps * STEP_SEC) steps++;

@@ -8,7 +8,7 @@ import { exp04Cluster } from "./cluster.ts";
 import { dropRunFigures } from "./drop-figures.ts";
 import { replay } from "./replay.ts";
 
-/** What the experiment's own program reported for 8 hours of its seed 42, to the digits it gave. */
+/** Published results for 8 hours of seed 42, with the published precision. */
 const published = {
   most: { dropped: 48_722, itKWh: 20_195.8186, peakKW: 2655.6916, stdKW: 265.869, p99RampKW: 151.26 },
   least: { dropped: 47_421, itKWh: 18_913.3966, peakKW: 2472.1796, stdKW: 224.431, p99RampKW: 107.184 },
@@ -22,9 +22,10 @@ const folder = process.env["JOULIE_TRACES_DIR"];
 const file = folder === undefined ? undefined : join(folder, "exp04-seed42-8h.csv.gz");
 const present = file !== undefined && existsSync(file);
 
-// Skipped where JOULIE_TRACES_DIR names no folder with that file; replay.test.ts holds the same code to the reference everywhere.
+// Skipped unless JOULIE_TRACES_DIR contains the file; replay.test.ts compares the same code with the reference
+// everywhere.
 describe(`the published trace${present ? "" : " (JOULIE_TRACES_DIR has no exp04-seed42-8h.csv.gz)"}`, () => {
-  // Measuring coverage makes it many times slower.
+  // Coverage instrumentation makes it many times slower.
   it.skipIf(!present)(
     "SCH-58 gives the published table for 2,500 nodes, every arm to its last digit",
     LONG,

@@ -1,4 +1,5 @@
-// The published experiment's rules, written as they are told and with no eye on speed: what the fast replay has to equal.
+// The rules of the published experiment, written for clarity and not for speed. The fast replay must give the same
+// results.
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arm } from "../placement/arms.ts";
 import type { MachineShape } from "../placement/node-shape.ts";
@@ -88,7 +89,9 @@ function powerOf({ shape, jobs, freeGpus }: ReferenceNode): number {
   return cpu + (gpu + 100 * freeGpus);
 }
 
-/** The feasible node with the highest score, the first of equals; for `random` any of the feasible. −1 = there is none. */
+/**
+ * Returns the feasible node with the highest score, the first on a tie; for `random` any feasible node. −1 = none.
+ */
 function choose(
   nodes: readonly ReferenceNode[],
   job: RunningJob,

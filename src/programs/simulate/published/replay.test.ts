@@ -12,7 +12,7 @@ import { referenceReplay } from "./reference.ts";
 import { type ReplayOptions, replay } from "./replay.ts";
 import { runDrop } from "./run.ts";
 
-/** The first difference, placement by placement and then of the power to its last bit. */
+/** The first difference in placements, then in power, compared bit for bit. */
 function difference(options: Omit<ReplayOptions, "random">, seed: number): string | undefined {
   const fast = replay({ ...options, random: seededRandom(seed) });
   const plain = referenceReplay({ ...options, random: seededRandom(seed) });
@@ -29,11 +29,14 @@ const traceOf = (jobs: readonly JobRow[]): Trace => {
   return builder.build();
 };
 
-/** The published mix at a rate that fills a cluster within minutes: most steps then have nodes that fit and nodes that do not. */
+/**
+ * The published mix at a rate that fills the cluster within minutes, so that most steps have both fitting and full
+ * nodes.
+ */
 const busy: Arrivals = { ...publishedArrivals, perHour: 3000 };
 
 describe.each(dropArms)("the fast replay of %s", (arm) => {
-  it("SCH-58 places every job where looking at every one of 2,500 nodes places it, on 8 seeds", () => {
+  it("SCH-58 places every job on the same node as an exhaustive search over 2,500 nodes, for 8 seeds", () => {
     const cluster = exp04Cluster();
     for (let seed = 1; seed <= 8; seed++) {
       const trace = generateTrace({ mix: publishedMix, arrivals: publishedArrivals, hours: 0.02 }, seededRandom(seed));
@@ -42,7 +45,7 @@ describe.each(dropArms)("the fast replay of %s", (arm) => {
     }
   });
 
-  it("places the same jobs through hours in which the cluster is full", () => {
+  it("places the same jobs while the cluster is full for hours", () => {
     const cluster = exp04Cluster(60);
     const trace = generateTrace({ mix: publishedMix, arrivals: busy, hours: 1.5 }, seededRandom(9));
     expect(difference({ trace, cluster, arm, steps: 100 }, 9)).toBeUndefined();
@@ -52,7 +55,7 @@ describe.each(dropArms)("the fast replay of %s", (arm) => {
     expect(submitted - placed).toBeGreaterThan(500);
   });
 
-  it("does so for any jobs and machines: ties, idle GPUs that get cheaper by work, fractions of cores, nothing at all", () => {
+  it("matches for arbitrary jobs and machines: ties, GPUs cheaper under load, fractional cores, empty input", () => {
     const job = fc.record({
       submitSec: fc.integer({ min: 0, max: 900 }),
       cores: fc.constantFrom(0, 0.1, 0.3, 0.5, 1, 2.7, 3, 8, 16, 500),
@@ -79,18 +82,18 @@ describe.each(dropArms)("the fast replay of %s", (arm) => {
 });
 
 describe("the published comparison", () => {
-  it("SCH-58 shipped draws less than most on 8 seeds and loses no more jobs, because it runs less work", () => {
+  it("SCH-58 shipped draws less than most on 8 seeds and drops no more jobs, because it runs less work", () => {
     const arms = (["most", "shipped"] as const).map((arm) => ({ arm, policy: "none" as const }));
     for (let seed = 1; seed <= 8; seed++) {
       const trace = generateTrace(publishedWorkload(250, 4), seededRandom(seed));
       const setup = { trace, cluster: exp04Cluster(250), steps: 240, seed };
       const [most, shipped] = arms.map((contender) => runDrop(setup, contender, () => {}).figures);
       const change = (key: string): number => ((shipped?.[key] ?? 0) / (most?.[key] ?? 0) - 1) * 100;
-      // Published for 48 hours of 2,500 nodes: 6.4 % less energy, 13 % fewer lost jobs.
+      // Published for 48 hours of 2,500 nodes: 6.4 % less energy, 13 % fewer dropped jobs.
       expect(change("itKWh")).toBeGreaterThan(-12);
       expect(change("itKWh")).toBeLessThan(-3);
       expect(change("dropped")).toBeLessThan(0);
-      // What was not published: the jobs it takes are smaller, and an hour of a core costs more.
+      // Not published: it accepts smaller jobs, and a core-hour costs more energy.
       expect(change("coreHours")).toBeLessThan(change("itKWh"));
       expect(change("whPerCoreHour")).toBeGreaterThan(0);
     }
@@ -98,7 +101,7 @@ describe("the published comparison", () => {
 });
 
 describe("the fast replay", () => {
-  it("keeps to its memory when a trace has more kinds of jobs than it keeps fields", () => {
+  it("limits its memory when a trace has more job kinds than cache entries", () => {
     const jobs = Array.from({ length: 1500 }, (_, index): JobRow => {
       const cores = ((index * 7919) % 1200) / 100;
       return { submitSec: index, cores, gpus: 0, performance: false, cpuUtil: 0.5, gpuUtil: 0, durationSec: 90 };
@@ -108,7 +111,7 @@ describe("the fast replay", () => {
     ).toBeUndefined();
   });
 
-  it("gives an empty node all its cores back, whatever fractions were taken", () => {
+  it("returns all cores of a node after fractional requests", () => {
     const job = { submitSec: 0, gpus: 0, performance: false, cpuUtil: 1, gpuUtil: 0, durationSec: 60 };
     const durations = [240, 60, 120, 180];
     const jobs = [12.5, 10.5, 21.6, 10.3].map((cores, index) => ({
@@ -122,7 +125,7 @@ describe("the fast replay", () => {
     expect([...referenceReplay(options).placedOn]).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it("leaves alone what is submitted after its last step", () => {
+  it("ignores jobs submitted after its last step", () => {
     const job = { cores: 1, gpus: 0, performance: false, cpuUtil: 1, gpuUtil: 0, durationSec: 60 };
     const trace = traceOf([
       { ...job, submitSec: 60 },

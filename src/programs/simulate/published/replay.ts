@@ -10,11 +10,11 @@ import { NodeColumns } from "./nodes.ts";
 import { STEP_SEC } from "./step.ts";
 
 export interface Replay {
-  /** How many jobs were submitted before the last step began; those after it were never looked at. */
+  /** Jobs submitted before the last step began; later jobs were not considered. */
   readonly submitted: number;
-  /** The node each job went to; −1 = none. */
+  /** Node of each job; −1 = dropped. */
   readonly placedOn: Int32Array;
-  /** The cluster's power at the end of each step. */
+  /** Cluster power at the end of each step. */
   readonly watts: Float64Array;
 }
 
@@ -27,10 +27,13 @@ export interface ReplayOptions {
   readonly onStep?: (step: number) => void;
 }
 
-/** The published experiment's rules: what `reference.ts` does, placement by placement, without looking at every node each time. */
+/**
+ * Replays the published experiment with the same placements as `reference.ts`, without evaluating every node each
+ * time.
+ */
 export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOptions): Replay {
   const nodes = new NodeColumns(trace, cluster, steps);
-  // Scores tell the classes apart by the watts of GPUs alone.
+  // The class affects scores only through GPU power.
   const { kinds, kindOf } = indexJobKinds(trace, (gpus) => gpus > 0);
   const placedOn = new Int32Array(trace.length).fill(-1);
   const watts = new Float64Array(steps);

@@ -59,7 +59,7 @@ export function runDrop(
   };
 }
 
-/** What ran within the steps: a job that was taken late is cut off with them. */
+/** Work done within the steps; jobs still running are cut off at the end. */
 function workOf(trace: Trace, { placedOn, submitted }: Replay, steps: number): { coreHours: number; gpuHours: number } {
   let coreSeconds = 0;
   let gpuSeconds = 0;

@@ -1,2 +1,2 @@
-/** The experiment looks at the cluster once a minute. */
+/** The experiment has steps of one minute. */
 export const STEP_SEC = 60;

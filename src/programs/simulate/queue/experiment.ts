@@ -10,10 +10,10 @@ import { runQueue } from "./run.ts";
 
 const DEFAULT_NODES = 250;
 const DEFAULT_LOAD = 0.6;
-/** Training lasts hours: less than a day would show little but the cluster filling up and draining. */
+/** Training jobs last hours: a run shorter than a day would mostly show the cluster filling up and emptying. */
 const DEFAULT_HOURS = 24;
 
-/** Jobs wait, and all are done in the end: arms are compared at equal work. */
+/** Jobs wait until they fit and all are completed, so arms are compared at equal work. */
 export function queueExperiment(
   cluster: Parameters<typeof machinesOf>[0],
   { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD }: ExperimentOptions,
@@ -34,12 +34,11 @@ export function queueExperiment(
   };
 }
 
-/** In whole minutes, so that it reads well. */
+/** Rounded up to whole minutes. */
 const lengthOf = ({ length, submitSec }: Trace): number => Math.ceil((submitSec[length - 1] ?? 0) / 60) * 60;
 
 /**
- * A cluster that is done sooner still stands there: each run is charged with its idle power until the last one of the same
- * jobs is done.
+ * A cluster that finishes early still draws idle power: each run is charged until the last run of the same jobs ends.
  */
 function inSameTime(runs: readonly ExperimentRun[]): readonly ExperimentRun[] {
   const lasting = new Map<number, number>();

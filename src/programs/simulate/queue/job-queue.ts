@@ -2,14 +2,14 @@ import type { JobKindRequest } from "../placement/job-kinds.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 
 /**
- * Jobs that wait, in the order they came. One that fits nowhere lets the next try, as kube-scheduler does; those of its kind
- * are not tried again before room was made that could hold them.
+ * Waiting jobs in arrival order. A job that does not fit lets others pass, as in kube-scheduler. Its kind is retried
+ * only after resources were freed that could fit it.
  */
 export class JobQueue {
   readonly #kinds: readonly JobKindRequest[];
   readonly #waiting: number[][];
   readonly #heads: Int32Array;
-  /** By −position in the trace, so that the best is the first that came. */
+  /** Scores are negative trace positions, so the earliest job wins. */
   readonly #turns: TournamentTree;
   readonly #blocked = new Set<number>();
   size = 0;
@@ -31,12 +31,12 @@ export class JobQueue {
     if (!this.#blocked.has(kind)) this.#takeTurn(kind);
   }
 
-  /** The kind whose turn it is; −1 = nobody's. */
+  /** The kind of the next job to try; −1 = none. */
   next(): number {
     return this.#turns.best();
   }
 
-  /** The first of that kind leaves the queue. */
+  /** Removes the first job of that kind. */
   take(kind: number): number {
     const waiting = this.#waiting[kind] as number[];
     const head = this.#heads[kind] as number;
@@ -52,13 +52,13 @@ export class JobQueue {
     return job;
   }
 
-  /** No node has room for that kind. */
+  /** Marks a kind as not fitting on any node. */
   block(kind: number): void {
     this.#blocked.add(kind);
     this.#turns.set(kind, Number.NEGATIVE_INFINITY);
   }
 
-  /** Room was made that some kinds may fit into. */
+  /** Retries blocked kinds that may fit now. */
   unblock(fits: (kind: JobKindRequest) => boolean): void {
     for (const kind of this.#blocked) {
       if (!fits(this.#kinds[kind] as JobKindRequest)) continue;

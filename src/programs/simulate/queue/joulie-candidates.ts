@@ -6,13 +6,13 @@ import { TournamentTree } from "../placement/tournament-tree.ts";
 import { GPU_RESOURCE } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
 
-/** kube-scheduler takes an extender's points for 0–10 and blows them up to its own 0–100. */
+/** kube-scheduler scales extender scores of 0–10 to 0–100. */
 const EXTENDER_WEIGHT = 10;
 
 /**
- * The nodes that fit one kind of job as kube-scheduler and the extender rank them: the extender filters by class and scores by
- * the twins as last published, kube-scheduler adds its own LeastAllocated of what is taken now. Twins change with a pass of
- * the operator only, so the extender is asked once per kind and pass. On a tie the first node; kube-scheduler draws lots.
+ * The nodes that fit one kind of job, ranked as kube-scheduler with the extender does: the extender filters by class
+ * and scores by the published twins, and kube-scheduler adds LeastAllocated. Twins change only with an operator pass,
+ * so the extender is evaluated once per kind and pass. The first node wins a tie; kube-scheduler picks one at random.
  */
 export class JoulieCandidates implements FittingNodes {
   readonly #contest: TournamentTree;
@@ -24,7 +24,7 @@ export class JoulieCandidates implements FittingNodes {
   readonly #slots: Int32Array;
   readonly #points: Int16Array;
 
-  /** `slots` are the kernel's, by node. */
+  /** `slots` maps nodes to the kernel's slots. */
   constructor(kind: JobKindRequest, site: SimulatedCluster, kernel: ScoringKernel, slots: Int32Array) {
     this.#kind = kind;
     this.#site = site;

@@ -3,11 +3,11 @@ import { type Density, densityOf, type HardwareView, hardwareView } from "../../
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
 
-/** What nodes of one kind have in common. */
+/** Properties shared by all nodes of one kind. */
 interface MachineKind {
   readonly hardware: HardwareView;
   readonly model: NodeModel;
-  /** As the scores of the published experiment see it. */
+  /** In the terms of the published experiment. */
   readonly shape: MachineShape;
   readonly density: Density;
 }
@@ -23,7 +23,10 @@ interface Group {
   readonly gpu?: { readonly model: string; readonly count: number };
 }
 
-/** All with two sockets. The published experiment names cores and watts; these are the machines on the market nearest to it. */
+/**
+ * All machines have two sockets. The published experiment gives cores and watts; these are the closest machines on
+ * the market.
+ */
 const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
   exp04: [
     { share: 0.8, cpu: "AMD EPYC 9454" },
@@ -41,7 +44,7 @@ const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
 
 const NODES_PER_RACK = 20;
 
-/** The nodes of a described cluster, group after group; the last group takes what rounding leaves. */
+/** Generates the nodes of a cluster group by group; the last group absorbs rounding. */
 export function machinesOf(cluster: keyof typeof groups, count: number): ClusterMachine[] {
   const machines: ClusterMachine[] = [];
   let share = 0;
@@ -83,5 +86,5 @@ function machineOf(kind: MachineKind, index: number): ClusterMachine {
   };
 }
 
-/** What pods of the simulated clusters ask GPUs by. */
+/** GPU resource name in the simulated clusters. */
 export const GPU_RESOURCE = "nvidia.com/gpu";

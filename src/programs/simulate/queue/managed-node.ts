@@ -18,7 +18,7 @@ import { capsFor } from "./caps.ts";
 import type { ClusterMachine } from "./machines.ts";
 import { guardOptions, HEARTBEAT_MS, MIN_DWELL_MS } from "./settings.ts";
 
-/** What a pass knows of one node. */
+/** Input of an operator pass for one node. */
 export interface NodeObservation {
   readonly now: Instant;
   readonly planned: Profile;
@@ -27,7 +27,7 @@ export interface NodeObservation {
   readonly supplyTotal: Watts | undefined;
 }
 
-/** A node as the operator knows it: its labels and its twin, as published last. */
+/** A node as the operator sees it: its labels and its last published twin. */
 export class SimulatedManagedNode {
   readonly machine: ClusterMachine;
   readonly #caps: ProfileCaps;
@@ -46,12 +46,12 @@ export class SimulatedManagedNode {
     this.#node = machine.node;
   }
 
-  /** Until when it stays performance because it was promoted a short time ago. */
+  /** End of the minimum dwell time after a promotion. */
   heldUntil(now: Instant): Instant | undefined {
     return heldUntil(this.#twin, MIN_DWELL_MS, now);
   }
 
-  /** Guard, target and twin; tells the kernel what the extender would hear of. */
+  /** Computes guard, target and twin, and passes the result to the scoring kernel. */
   pass({ now, planned, performancePods, power, supplyTotal }: NodeObservation, kernel: ScoringKernel): void {
     const { name, hardware, density } = this.machine;
     const seen = seenOn(this.#node, this.#twin, {
@@ -91,7 +91,7 @@ export class SimulatedManagedNode {
     kernel.upsertLabels(name, this.#node.metadata.labels);
   }
 
-  /** The caps an agent has yet to set, once. */
+  /** Returns caps that the agent has not set yet, once. */
   takeUnenforced(): Caps | undefined {
     const caps = this.#unenforced;
     this.#unenforced = undefined;
@@ -102,7 +102,7 @@ export class SimulatedManagedNode {
     return { nodeName: this.machine.name, ...targetOf(face, undefined, this.#caps, this.#policy) };
   }
 
-  /** As the operator holds it: small moves wait for the heartbeat. */
+  /** The operator's rule: small changes wait for the heartbeat. */
   #worthPublishing(power: Watts, trend: WattsPerMinute): boolean {
     const last = this.#twin?.status.powerMeasurement;
     return publishWorthy(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });

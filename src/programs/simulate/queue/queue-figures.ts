@@ -2,10 +2,10 @@ import { quantile } from "../report/quantile.ts";
 import { type ReportFigure, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 
-/** All that a run leaves behind. */
+/** Raw results of a run. */
 export interface QueueRunRecord {
   readonly trace: Trace;
-  /** The node each job ran on; −1 = none. */
+  /** Node of each job; −1 = none. */
   readonly placedOn: Int32Array;
   /** NaN = never. */
   readonly startedAt: Float64Array;
@@ -13,15 +13,15 @@ export interface QueueRunRecord {
   readonly endSec: number;
   /** Joules. */
   readonly energy: { readonly cpu: number; readonly gpu: number; readonly empty: number };
-  /** What the site draws when all is done. */
+  /** Power of the idle cluster at the end. */
   readonly idleWatts: number;
   readonly wattsByMinute: Float64Array;
   readonly peakWatts: number;
 }
 
-/** A performance job that took this much longer than at full speed, waiting included, has missed what it was promised. */
+/** A performance job misses its SLO if waiting plus running takes this much longer than at full speed. */
 const SLO_SLOWDOWN = 1.05;
-/** Waiting a minute for a job of a second is no slowdown of sixty. */
+/** Lower bound for durations in slowdowns, so that short jobs do not dominate. */
 const SHORTEST_SEC = 10;
 const KWH = 3.6e6;
 
@@ -131,7 +131,7 @@ export function queueRunFigures(story: QueueRunRecord): { figures: Record<string
       sloMissPct: ratio(missed * 100, performanceWaits.length),
       slowedByCaps: slowed,
       slowedByCapsPct: ratio(slowed * 100, performanceWaits.length),
-      // Ends and starts are sums of seconds: what is not there has no sign.
+      // Rounding of sums could give a negative zero-like difference.
       ranLongerPct: ratio(Math.max(0, ran - durations) * 100, durations),
       makespanHours: endSec / 3600,
       idleKW: idleWatts / 1000,

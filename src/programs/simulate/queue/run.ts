@@ -21,10 +21,10 @@ export interface QueueSetup {
   readonly seed: number;
 }
 
-/** So long without a running job while jobs still wait, nothing will ever start them. */
+/** After this time without a running job, waiting jobs can never start. */
 const STUCK_SEC = 3600;
 
-/** Every job waits until it fits, and the run lasts until the last is done. */
+/** Runs until every job is done; jobs wait until they fit. */
 export const runQueue = (
   setup: QueueSetup,
   contender: Contender,
@@ -76,7 +76,7 @@ class Simulation {
       machines.some(({ shape }) => shape.cores >= cores && shape.gpus >= gpus),
     );
     if (arm === "joulie") {
-      // Blind without twins: it has an operator even where that caps nothing.
+      // The joulie arm needs twins: it has an operator even with policy none.
       const operator = new SimulatedOperator(machines, site, policy);
       this.#operator = operator;
       const slots = Int32Array.from(machines, ({ name }) => operator.kernel.slotOf(name));
@@ -111,7 +111,7 @@ class Simulation {
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
         this.#enforce();
-        // Lifted caps may bring a job's end to this very moment.
+        // Lifting caps may end a job at this moment.
         this.#settle();
       }
       for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
@@ -133,7 +133,7 @@ class Simulation {
     if (this.#fitsSomewhere[kind] === true) this.#backlog.add(job, kind);
   }
 
-  /** Lets everything happen that is due. */
+  /** Processes all events that are due. */
   #settle(): void {
     while (this.#site.nextAt <= this.#now) this.#happen();
   }
@@ -158,7 +158,7 @@ class Simulation {
     });
   }
 
-  /** A minute is over: meters are read, and what goes by them looks again. */
+  /** Ends a minute: reads the meters, runs the operator pass and updates trends. */
   #pass(): void {
     this.#wattsByMinute.push(this.#site.totalWatts);
     this.#operator?.pass(this.#now, this.#backlog.performanceJobs);
@@ -179,7 +179,7 @@ class Simulation {
       this.#startedAt[job] = this.#now;
       this.#site.start(node, jobAt(this.#trace, job), this.#now);
       this.#changed(node);
-      // A job of no length is over before the next one starts.
+      // A job of zero length ends before the next one starts.
       this.#settle();
     }
   }

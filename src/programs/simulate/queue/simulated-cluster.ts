@@ -8,18 +8,18 @@ import { roundToMillicores } from "../trace/millicores.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
 
-/** The machines and what runs on them, from event to event. Times are seconds since the start. */
+/** The machines and their running jobs, simulated event by event. Times are seconds since the start. */
 export class SimulatedCluster implements PlacementNodes {
   readonly count: number;
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
   readonly power: Float64Array;
-  /** Performance jobs on each node. */
+  /** Number of performance jobs per node. */
   readonly performanceJobs: Int32Array;
   running = 0;
   readonly #machines: readonly ClusterMachine[];
   readonly #nodes: readonly SimulatedNode<TraceJob>[];
-  /** By −time, so that the best is the soonest. */
+  /** Scores are negative times, so the next event wins. */
   readonly #events: TournamentTree;
   readonly #emptySince: Float64Array;
   #emptyJoules = 0;
@@ -45,13 +45,13 @@ export class SimulatedCluster implements PlacementNodes {
     return totalPower(this.power);
   }
 
-  /** When something happens on some node next if nobody starts or caps anything; Infinity = never. */
+  /** Time of the next event if no job starts and no cap changes; Infinity = none. */
   get nextAt(): number {
     const node = this.#events.best();
     return node === -1 ? Number.POSITIVE_INFINITY : -(this.#events.scores[node] as number);
   }
 
-  /** Lets the next thing happen: the node, and the job that ended there, if it was that. */
+  /** Processes the next event. Returns the node, and the job if one ended. */
   processNextEvent(): { node: number; ended?: TraceJob } | undefined {
     const index = this.#events.best();
     if (index === -1) return undefined;
@@ -85,7 +85,10 @@ export class SimulatedCluster implements PlacementNodes {
     this.#refresh(index);
   }
 
-  /** A node at that time. What was due by then has to have happened: passed over, a job would end unseen and keep its cores. */
+  /**
+   * Advances a node to a time. All earlier events must be processed, otherwise a job would end unnoticed and keep its
+   * cores.
+   */
   #broughtTo(index: number, at: number): SimulatedNode<TraceJob> {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const missed = node.advance(seconds(at));
@@ -93,7 +96,7 @@ export class SimulatedCluster implements PlacementNodes {
     return node;
   }
 
-  /** Joules up to a time at which nothing is due any more. */
+  /** Energy in joules up to a time without pending events. */
   energyUntil(at: number): { cpu: number; gpu: number; empty: number } {
     let cpu = 0;
     let gpu = 0;

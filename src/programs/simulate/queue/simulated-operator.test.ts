@@ -24,17 +24,17 @@ function enforcedBy(operator: SimulatedOperator): Map<number, Caps> {
   return enforced;
 }
 
-describe("the operator of a simulation", () => {
-  it("caps the less dense half, and a node with a performance job only after that has gone", () => {
+describe("SimulatedOperator", () => {
+  it("caps the less dense half, and a node with a performance job only after that job has ended", () => {
     const machines = machinesOf("exp04", 10);
     const site = new SimulatedCluster(machines);
     const operator = new SimulatedOperator(machines, site, "static_partition");
     site.start(7, performanceJob, 0);
     const classOf = (node: number) => operator.kernel.filter(operator.kernel.slotOf(`node-0000${node}`), "performance");
     operator.pass(0, 0);
-    // 8 and 9 have GPUs; of the CPU nodes, equal in density, the first three by name fill the half.
+    // Nodes 8 and 9 have GPUs; of the CPU nodes, which are equally dense, the first three by name complete the half.
     expect([...machines.keys()].map(classOf)).toEqual([0, 0, 0, 1, 1, 1, 1, 2, 0, 0]);
-    // Published first, capped in a later pass: somebody may have placed a job meanwhile.
+    // Published first and capped in a later pass, because a job may have been placed in between.
     const first = enforcedBy(operator);
     expect([...first.values()].map(({ cpuWattsPerPackage }) => cpuWattsPerPackage)).toEqual(
       machines.map(() => undefined),
@@ -68,7 +68,7 @@ describe("the operator of a simulation", () => {
     expect(performing()).toBe(6);
   });
 
-  /** How many nodes of each GPU are capped, and at how many watts a board. */
+  /** Number of capped nodes and cap in watts per board, by GPU model. */
   function boardCaps(
     cluster: "exp04" | "mixed",
     policy: "static_partition" | "queue_aware_v1",
@@ -86,21 +86,21 @@ describe("the operator of a simulation", () => {
     return found;
   }
 
-  it("caps the boards of GPU nodes that are not among the denser half", () => {
-    // 60 % of 400 and of 350 W.
+  it("caps the boards of GPU nodes outside the denser half", () => {
+    // 60 % of 400 W and of 350 W.
     expect(boardCaps("mixed", "static_partition")).toEqual({
       "NVIDIA A100-SXM4-80GB": [240],
       "NVIDIA L40S": Array.from({ length: 14 }, () => 210),
     });
   });
 
-  it("caps no board of exp04, nor with the share queue_aware_v1 begins with, as the guide says", () => {
+  it("caps no board of exp04 with static_partition or the initial share of queue_aware_v1, as the guide states", () => {
     expect(boardCaps("exp04", "static_partition")).toEqual({});
     expect(boardCaps("exp04", "queue_aware_v1")).toEqual({});
     expect(boardCaps("mixed", "queue_aware_v1")).toEqual({});
   });
 
-  it("leaves every node at performance without a policy, and yet publishes twins", () => {
+  it("keeps every node at performance without a policy, but publishes twins", () => {
     const machines = machinesOf("exp04", 5);
     const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), "none");
     operator.pass(0, 100);
@@ -108,7 +108,7 @@ describe("the operator of a simulation", () => {
     const uncapped = { cpuWattsPerPackage: undefined, gpuWattsPerBoard: undefined };
     expect([...enforcedBy(operator).values()]).toEqual(machines.map(() => uncapped));
     const demand = { cpuCores: 1, gpus: new Map<string, number>(), unreadable: [] };
-    // An idle node scores far above the neutral 50 of a node without a twin.
+    // An idle node scores far above 50, the neutral score of a node without a twin.
     expect(operator.kernel.score(operator.kernel.slotOf("node-00000"), demand, "standard")).toBeGreaterThan(60);
   });
 });

@@ -10,19 +10,19 @@ import { SimulatedManagedNode } from "./managed-node.ts";
 import { capSettings, policySettings } from "./settings.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
 
-/** Simulations begin at a midnight; which one does not matter. */
+/** Start of all simulations; the date is arbitrary. */
 const START = Date.UTC(2026, 0, 1);
 const instantAt = (seconds: number): Instant => instant(START + seconds * 1000);
 
 /**
- * The operator's decisions on simulated nodes: demand, plan, guard, target and twin are the production code, their writes
- * arrive at once. Agents enforce what it last published when they are told to.
+ * Runs the production code for demand, plan, guard, target and twin on simulated nodes. Writes take effect at once.
+ * Agents apply the last published caps when `enforce` is called.
  */
 export class SimulatedOperator {
-  /** What the extender knows: the twins as they were published last. */
+  /** The extender's scoring state, from the published twins. */
   readonly kernel = new ScoringKernel(defaultScoringSettings);
   readonly #site: SimulatedCluster;
-  /** Absent = every node stays at performance, and has a twin all the same. */
+  /** Absent = every node stays at performance but still has a twin. */
   readonly #policy: PolicySettings | undefined;
   readonly #nodes: readonly SimulatedManagedNode[];
   readonly #planNodes: readonly PlanNode[];
@@ -40,7 +40,7 @@ export class SimulatedOperator {
     }
   }
 
-  /** One pass. `waiting` performance jobs are part of the demand. */
+  /** Runs one pass. `waiting` performance jobs count as demand. */
   pass(at: number, waiting: number): void {
     const now = instantAt(at);
     const planned = this.#planned(now, waiting);
@@ -59,7 +59,7 @@ export class SimulatedOperator {
     this.kernel.beginBatch(now);
   }
 
-  /** Agents come by: calls back for every node whose caps are to be set. */
+  /** Calls `set` for every node whose published caps are not applied yet. */
   enforce(set: (node: number, caps: Caps) => void): void {
     for (const [index, node] of this.#nodes.entries()) {
       const caps = node.takeUnenforced();

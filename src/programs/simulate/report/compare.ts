@@ -6,14 +6,14 @@ import { type Estimate, estimateOf } from "./interval.ts";
 interface ComparedArm {
   readonly arm: string;
   readonly figures: Readonly<Record<string, Estimate>>;
-  /** Percent of the first arm's figure, seed by seed; absent for itself and where it would mislead. */
+  /** Percent difference to the first arm, paired by seed; absent for the first arm and where it would mislead. */
   readonly difference: Readonly<Record<string, Estimate>>;
 }
 
 export interface ArmComparison {
   readonly baseline: string;
   readonly seeds: readonly number[];
-  /** Whether every arm did the same jobs on every seed. Totals are compared only then. */
+  /** Whether all arms completed the same jobs on every seed. Totals are compared only in that case. */
   readonly sameWork: boolean;
   readonly note: string;
   readonly arms: readonly ComparedArm[];
@@ -26,7 +26,7 @@ const DIFFERENT =
 const INTERVALS =
   "Intervals: 95 %, bootstrap over the seeds, widened as Student's t is for so few; differences are of pairs, seed by seed.";
 
-/** Runs of the same seeds, arm by arm. Seeded as the runs were: the same seeds give the same intervals. */
+/** Compares runs of the same seeds. The bootstrap is seeded as well: the same seeds give the same intervals. */
 export function compare(runs: readonly ExperimentRun[], figures: readonly ReportFigure[]): ArmComparison {
   const byArm = new Map<string, ExperimentRun[]>();
   for (const run of runs)

@@ -4,7 +4,7 @@ import type { ArmComparison } from "./compare.ts";
 import type { Estimate } from "./interval.ts";
 import { formatNumber, formatSigned, renderTable } from "./table.ts";
 
-/** One run for each line. */
+/** One line per run. */
 export function renderRuns(runs: readonly ExperimentRun[], all: readonly ReportFigure[]): string {
   const figures = all.filter(({ besideOthers }) => besideOthers !== true);
   const head = ["arm", "seed", ...figures.map(({ title }) => title)];
@@ -19,13 +19,13 @@ export function renderRuns(runs: readonly ExperimentRun[], all: readonly ReportF
 const cell = (value: number | undefined, digits: number): string =>
   value === undefined ? "–" : formatNumber(value, digits);
 
-/** Titles that need a word. */
+/** Explanations of columns. */
 function legend(figures: readonly ReportFigure[]): string {
   const told = figures.flatMap(({ title, about }) => (about === undefined ? [] : `${title}: ${about}\n`));
   return told.length === 0 ? "" : `\n${told.join("")}`;
 }
 
-/** Means over the seeds, then differences with their intervals, then in words what they may be taken for. */
+/** Renders means over the seeds, differences with intervals, and a sentence on how to read them. */
 export function renderComparison(comparison: ArmComparison, figures: readonly ReportFigure[]): string {
   const { baseline, seeds, sameWork, note, arms } = comparison;
   const means = renderTable([

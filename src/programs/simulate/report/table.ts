@@ -1,4 +1,4 @@
-/** Aligned columns: the first to the left, figures to the right. */
+/** Aligned columns: the first left, numbers right. */
 export function renderTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
@@ -10,11 +10,11 @@ export function renderTable(rows: readonly (readonly string[])[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** With thousands apart, as people read them; the locale of the machine does not matter. */
+/** Uses thousands separators, independent of the locale. */
 export const formatNumber = (value: number, digits: number): string =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** What rounds to nothing has no sign. */
+/** Omits the sign if the value rounds to zero. */
 export function formatSigned(value: number, digits: number): string {
   const rounded = Number(value.toFixed(digits));
   return `${rounded > 0 ? "+" : ""}${formatNumber(rounded === 0 ? 0 : rounded, digits)}`;

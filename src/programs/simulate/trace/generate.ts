@@ -8,11 +8,11 @@ export interface Workload {
   readonly hours: number;
 }
 
-/** How many jobs it will be, give or take chance. */
+/** Expected number of jobs. */
 export const expectedJobs = ({ arrivals, hours }: Workload): number =>
   hours * arrivals.perHour * jobsPerArrival(arrivals);
 
-/** A trace of that workload: the same random source gives the same jobs. */
+/** Generates a trace; the same random source gives the same jobs. */
 export function generateTrace(workload: Workload, random: RandomSource): Trace {
   const { mix, arrivals, hours } = workload;
   const jobs = new TraceBuilder();
@@ -20,7 +20,7 @@ export function generateTrace(workload: Workload, random: RandomSource): Trace {
   const expected = expectedJobs(workload);
   if (!(expected <= MAX_JOBS))
     throw new RangeError(`about ${expected} jobs are above ${MAX_JOBS}; ask for fewer hours`);
-  // Thinning: arrivals at the highest rate there is, of which each is kept as often as its moment's rate is of the highest.
+  // Thinning: generates arrivals at the peak rate and accepts each with the ratio of current to peak rate.
   const highest = (perHour / 3600) * (1 + Math.abs(swing));
   const end = hours * 3600;
   for (let at = gap(highest, random); at < end; at += gap(highest, random)) {
@@ -32,7 +32,7 @@ export function generateTrace(workload: Workload, random: RandomSource): Trace {
   return jobs.build();
 }
 
-/** How many jobs an arrival brings on average. */
+/** Average number of jobs per arrival. */
 export const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
   1 - burstShare + (burstShare * (least + most)) / 2;
 
