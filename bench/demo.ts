@@ -6,7 +6,7 @@ import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 2000;
 const SECONDS = 120;
-/** The jobs that are there at the start are placed by then. */
+/** Time until the initial jobs are placed. */
 const PLACED_MS = 90_000;
 const MIB = 2 ** 20;
 const joulie = join(import.meta.dirname, "../bin/joulie.mjs");
@@ -58,7 +58,7 @@ function started() {
       else resolve(JSON.parse(out) as DemoSummary);
     });
   });
-  /** Ticks that were not over when the next one was due, so far. */
+  /** Number of ticks that were still running when the next one was due. */
   const lateTicks = async (): Promise<number> => {
     const [, agent] = /^ {2}metrics +\S+ (\S+)/m.exec(said) ?? [];
     if (agent === undefined) throw new Error(`the demo has not said where its metrics are: ${said}`);

@@ -32,7 +32,7 @@ export const scenario: Scenario = {
     served ??= serve();
     const { port, events } = await served;
     const figures: Record<string, Figure> = {};
-    // One client right after the other for each figure: a busy moment of the machine meets both.
+    // Alternates the clients for each figure, so that load on the machine affects both.
     for (const { what, figure, unit } of asked) {
       for (const client of ["ours", "official"] as const) {
         const patches = PATCHES[client];
@@ -75,7 +75,7 @@ async function serve(): Promise<Served> {
     child.once("message", (message) => resolve(message as { port: number; events: number }));
     child.once("error", reject);
   });
-  // Everything is made before the first client asks.
+  // Prepares all replies before the first client connects.
   await fetch(`http://127.0.0.1:${told.port}/prepare`);
   return { child, ...told };
 }

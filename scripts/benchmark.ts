@@ -21,7 +21,10 @@ export interface BenchmarkReport {
   readonly goals: (Spread & { says: string; target: string; met: boolean })[];
 }
 
-/** Medians with their spread; a goal is worked out in each repeat first, so that its ratio compares like with like. */
+/**
+ * Medians with their spread. A goal is evaluated per repeat first, so that its ratio compares values of the same
+ * repeat.
+ */
 export function summarise(
   name: string,
   scenario: Scenario,

@@ -9,24 +9,24 @@ const report = (numPassedTests: number, numFailedTests: number) => ({
 });
 
 describe("counting tests", () => {
-  it("takes the runner's figures", () => {
+  it("uses the figures of the runner", () => {
     expect(countTests(report(5, 0), 0)).toEqual({ passed: 5, failed: 0, skipped: 3 });
     expect(countTests(report(5, 2), 1)).toEqual({ passed: 5, failed: 2, skipped: 3 });
   });
 
-  it("a runner that ends badly is a failure, even where no test failed", () => {
+  it("counts a failed runner as a failure, even if no test failed", () => {
     expect(countTests(report(5, 0), 1).failed).toBe(1);
     expect(countTests(report(5, 0), null).failed).toBe(1);
     expect(countTests(undefined, 1)).toEqual({ passed: 0, failed: 1, skipped: 0 });
   });
 
-  it("ends with the line others read, skipped tests told before it", () => {
+  it("ends with the line that other tools read, after the skipped tests", () => {
     const total = sumCounts([countTests(report(5, 0), 0), countTests(report(7, 1), 1)]);
     expect(closingLines(total)).toEqual(["6 skipped", "12 passed, 1 failed"]);
     expect(closingLines({ passed: 3, failed: 0, skipped: 0 })).toEqual(["3 passed, 0 failed"]);
   });
 
-  it("nothing tested is not good", () => {
+  it("treats a run without tests as not passed", () => {
     expect(allPassed({ passed: 0, failed: 0, skipped: 9 })).toBe(false);
     expect(allPassed({ passed: 1, failed: 0, skipped: 9 })).toBe(true);
     expect(allPassed({ passed: 9, failed: 1, skipped: 0 })).toBe(false);

@@ -1,11 +1,11 @@
-/** How many tests of one suite, or of all, came to what. */
+/** Test results of one suite or of all. */
 export interface TestCount {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** The part of vitest's JSON report that is counted. */
+/** The fields of vitest's JSON report that are read. */
 export interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -13,7 +13,9 @@ export interface VitestReport {
   readonly numTodoTests: number;
 }
 
-/** A runner that ended badly without a failed test (a file that does not load, coverage too low, a crash) is one failure. */
+/**
+ * A runner that fails without a failed test (a file that does not load, low coverage, a crash) counts as one failure.
+ */
 export function countTests(report: VitestReport | undefined, exitCode: number | null): TestCount {
   const failed = report?.numFailedTests ?? 0;
   return {
@@ -29,11 +31,11 @@ export const sumCounts = (counts: readonly TestCount[]): TestCount => ({
   skipped: counts.reduce((total, { skipped }) => total + skipped, 0),
 });
 
-/** What a run ends with. Its last line is always `N passed, N failed`, which others read. */
+/** The last lines of a run. The final line is always `N passed, N failed`, which other tools read. */
 export const closingLines = ({ passed, failed, skipped }: TestCount): string[] => [
   ...(skipped > 0 ? [`${skipped} skipped`] : []),
   `${passed} passed, ${failed} failed`,
 ];
 
-/** A run in which nothing was tested has proven nothing. */
+/** A run without tests does not pass. */
 export const allPassed = ({ passed, failed }: TestCount): boolean => failed === 0 && passed > 0;

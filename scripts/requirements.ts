@@ -1,4 +1,5 @@
-// npm run requirements [-- ID|SECTION…]: ids of docs/requirements.md that no test names; fails if a test names an unknown one.
+// npm run requirements [-- ID|SECTION…]: lists ids of docs/requirements.md that no test names; fails if a test names
+// an unknown id.
 import { join } from "node:path";
 import { surveyRequirements } from "./rules/ledger.ts";
 

@@ -1,5 +1,5 @@
-// npm test: every suite in turn; the last line of the whole run is `N passed, N failed` over all of them.
-// `npm run test:unit [-- FILE…]` runs one suite, and of it the files named.
+// npm test: runs all suites; the last line is `N passed, N failed` over all of them. `npm run test:unit [-- FILE…]`
+// runs one suite, optionally only some files.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { runChecks } from "./rules/checks.ts";
 const clusterConfig = "vitest.cluster.config.ts";
 const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   check: async () => ({ ...(await runChecks()), skipped: 0 }),
-  // Coverage is judged over all tests: of some of them it says nothing.
+  // Coverage is checked only when all tests run.
   unit: async (args) => vitest("vitest.config.ts", args.length === 0 ? ["--coverage"] : args),
   cluster: async (args) => {
     const binary = await locateControlPlane();
@@ -50,7 +50,9 @@ async function vitest(config: string, extra: string[]): Promise<TestCount> {
   }
 }
 
-/** What cannot run here is said aloud and counted by file: skipped, or failed where everything has to run. */
+/**
+ * Reports tests that cannot run here and counts them by file: as skipped, or as failed where all tests are required.
+ */
 function withoutCluster(reason: string): TestCount {
   const list = ["list", "--filesOnly", "--config", clusterConfig];
   const files = spawnSync("vitest", list, { encoding: "utf8" }).stdout.trimEnd().split("\n");

@@ -20,7 +20,7 @@ const checks: Record<string, () => Promise<Outcome>> = {
   "dead code": async () => tool("knip", []),
 };
 
-/** Runs every check, prints a line for each and the whole output of those that fail. */
+/** Runs every check, prints one line each and the full output of failed checks. */
 export async function runChecks(): Promise<{ passed: number; failed: number }> {
   const outcomes = await Promise.all(
     Object.entries(checks).map(async ([name, run]) => {

@@ -3,7 +3,7 @@ import { findDirectTimeAndRandom } from "./time.ts";
 
 const inCore = (text: string) => findDirectTimeAndRandom("src/core/policy/x.ts", text);
 
-describe("time and chance come in as arguments", () => {
+describe("time and randomness are passed as arguments", () => {
   it.each([
     ["Date.now", "const t = Date.now();"],
     ["Date.now", 'const t = Date["now"]();'],

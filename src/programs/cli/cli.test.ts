@@ -101,9 +101,7 @@ describe("starting a program", () => {
     });
     const misplaced = await joulie(["present", "--json"]);
     expect([misplaced.code, misplaced.started]).toEqual([2, []]);
-    expect(misplaced.err).toBe(
-      "joulie present: option '--json' goes with --print-config only; see joulie present --help\n",
-    );
+    expect(misplaced.err).toBe("joulie present: option '--json' requires --print-config; see joulie present --help\n");
     expect((await joulie(["present", "look", "--mode", "b"])).err).toMatch(
       /^joulie present look: unknown option '--mode'/,
     );

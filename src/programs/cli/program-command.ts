@@ -58,7 +58,7 @@ export async function runProgram(
   const config = await program.config();
   const given = command.opts<{ printConfig?: true; json?: unknown }>();
   if (given.json !== undefined && given.printConfig === undefined && !Object.hasOwn(config.shape, "JSON")) {
-    say(`option '--json' goes with --print-config only; see ${name} --help`);
+    say(`option '--json' requires --print-config; see ${name} --help`);
     return exitCodes.misused;
   }
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
@@ -80,8 +80,8 @@ export async function runProgram(
     return exitCodes.done;
   }
   if (program.start === undefined) {
-    const hint = "--print-config shows what it would run with";
-    say(`this version does not have this program yet; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
+    const hint = "--print-config shows its configuration";
+    say(`this program is not available in this version; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
     return exitCodes.failed;
   }
   try {

@@ -31,10 +31,10 @@ export async function startApiThread(): Promise<ApiThread> {
   const worker = new Worker(new URL(import.meta.url), { name: ROLE, workerData: ROLE });
   const serving = Promise.withResolvers<Serving>();
   const failed = Promise.withResolvers<never>();
-  const fail = (why: string) => failed.reject(new Error(`the Kubernetes API cannot go on: ${why}`));
+  const fail = (why: string) => failed.reject(new Error(`the Kubernetes API failed: ${why}`));
   worker.once("message", serving.resolve);
   worker.once("error", (error) => fail(error instanceof Error ? error.message : String(error)));
-  worker.once("exit", () => fail("its thread has ended"));
+  worker.once("exit", () => fail("its thread exited"));
   // Avoids an unhandled rejection when no caller awaits `failed`.
   failed.promise.catch(() => undefined);
   const close = async (): Promise<void> => void (await worker.terminate());

@@ -19,10 +19,10 @@ const FASTEST = 60;
 
 export const demoConfig = configOf({
   ...flagsOnly("The demo", {
-    NODES: integer({ min: 2, max: 10_000, default: "40", about: "How many nodes the simulated cluster has." }),
+    NODES: integer({ min: 2, max: 10_000, default: "40", about: "Number of simulated nodes." }),
     POLICY: choice(policyTypes, {
       default: "queue_aware_v1",
-      about: "The operator's algorithm that decides which nodes are performance and which are eco.",
+      about: "Operator policy that decides which nodes are performance and which are eco.",
     }),
     SPEED: number({
       above: 0,
@@ -31,10 +31,10 @@ export const demoConfig = configOf({
         text: `${FASTEST}; less for more than ${NODE_SPEED / FASTEST} nodes`,
         from: ({ NODES }) => String(Math.min(FASTEST, Math.max(1, Math.floor(NODE_SPEED / Number(NODES))))),
       },
-      about: "Simulated seconds per second. It is lowered where this machine cannot hold it.",
+      about: "Simulated seconds per real second. Lowered automatically if this machine cannot keep up.",
     }),
-    DURATION: duration({ about: "How long it runs, in real time; unset = until q or Ctrl-C." }),
-    JSON: flag({ default: "false", about: "Prints one JSON object at the end, and nothing else to standard output." }),
+    DURATION: duration({ about: "Duration of the demo in real time; unset = until q or Ctrl-C." }),
+    JSON: flag({ default: "false", about: "Prints one JSON object at the end and nothing else to standard output." }),
     SEED: integer({
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
@@ -46,17 +46,16 @@ export const demoConfig = configOf({
     // Read from the flag only. With KUBECONFIG from the environment a plain `joulie demo` would add simulated nodes
     // to the user's real cluster.
     KUBECONFIG: path({
-      about:
-        "Runs against this cluster instead of an embedded one: brings simulated nodes, and takes them away at the end.",
+      about: "Uses this cluster instead of the embedded one: adds simulated nodes and removes them at the end.",
     }),
     KUBE_ALLOW_INSECURE_TOKEN: flag({
       default: "false",
-      about: "Sends the kubeconfig's token or password over http:// as well; loopback needs no permission.",
+      about: "Allows sending the kubeconfig's token or password over http://; loopback is always allowed.",
     }),
   }),
   ...group("Log lines", {
     LOG_LEVEL: choice(logLevels, {
-      about: "Where set, lines of the programs go to standard error from this level on; unset = to a file.",
+      about: "Prints the programs' log lines of this level and above to standard error; unset = to a file.",
     }),
   }),
 });

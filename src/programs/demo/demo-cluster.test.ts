@@ -32,11 +32,11 @@ describe("embeddedCluster", () => {
     expect((await client.listAll(resources.nodeTwins, {})).items).toEqual([]);
     await transport.close();
     await plane.close(new AbortController().signal);
-    await expect(plane.failed).rejects.toThrow("the Kubernetes API cannot go on: its thread has ended");
+    await expect(plane.failed).rejects.toThrow("the Kubernetes API failed: its thread exited");
   });
 
   it("stops the thread when setup fails", async () => {
     await expect(embeddedCluster(join(folder, "not there"), startApi)).rejects.toThrow("ENOENT");
-    await expect(api?.failed).rejects.toThrow("its thread has ended");
+    await expect(api?.failed).rejects.toThrow("its thread exited");
   });
 });

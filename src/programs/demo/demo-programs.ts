@@ -84,7 +84,7 @@ export class DemoPrograms {
       extender: extenderSettings(ports),
     };
     await this.#run("agent", async (world, signal) => {
-      const openHost = async () => Promise.reject(new Error("an agent of a pool has no host"));
+      const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
       const files = journalFiles(settings.agent.STATE_DIR);
       await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
     });
@@ -132,7 +132,7 @@ export class DemoPrograms {
 
   /** Shuts down all programs and closes their connections after `limit` at the latest. */
   async stop(limit: Milliseconds): Promise<void> {
-    this.#stop.abort(new Error("the demo ends"));
+    this.#stop.abort(new Error("the demo is shutting down"));
     const over = Promise.allSettled(this.#running);
     const enough = new AbortController();
     await Promise.race([over, systemClock.sleep(limit, enough.signal).catch(() => undefined)]);
@@ -150,12 +150,12 @@ export class DemoPrograms {
     };
     const running = run(world, signal)
       .then(() => {
-        if (!signal.aborted) throw new Error("it has ended by itself");
+        if (!signal.aborted) throw new Error("it stopped unexpectedly");
       })
       .catch((cause: unknown) => {
         if (signal.aborted) return;
         const message = cause instanceof Error ? cause.message : String(cause);
-        this.#failed.reject(new Error(`the ${name} cannot go on: ${message}`, { cause }));
+        this.#failed.reject(new Error(`the ${name} failed: ${message}`, { cause }));
       });
     this.#running.add(running);
   }
@@ -183,7 +183,7 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
       if (answer?.status === 200) return;
       await systemClock.sleep(READY_PAUSE, signal);
     }
-    throw new Error(`${url} did not answer in time`);
+    throw new Error(`${url} did not respond in time`);
   } finally {
     await http.close();
   }

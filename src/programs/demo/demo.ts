@@ -102,7 +102,7 @@ async function runUntil(
     // Stops drawing, so that the view does not overwrite an error message.
     ended.abort();
     screen?.end();
-    if (!plane.embedded) say("taking the simulated nodes away …\n");
+    if (!plane.embedded) say("removing the simulated nodes …\n");
     try {
       await Promise.all([cast.stop(plane.embedded ? FAREWELL : CLEANUP), stage?.close()]);
     } finally {

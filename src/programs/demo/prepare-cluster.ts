@@ -75,7 +75,7 @@ async function refuseManaged(client: KubeClient, signal: AbortSignal): Promise<v
     node === undefined ? twin && `a NodeTwin ${twin.metadata.name}` : `the managed Node ${node.metadata.name}`;
   if (found === undefined) return;
   throw new Error(
-    `this cluster has ${found}: Joulie works there already, and the demo would interfere; choose another`,
+    `this cluster has ${found}: Joulie already manages this cluster, and the demo would interfere; use another cluster`,
   );
 }
 

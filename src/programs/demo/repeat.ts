@@ -38,6 +38,6 @@ export async function waitUntil(
 /** Runs a task with a time limit in real time. */
 export async function withTimeLimit(length: Milliseconds, act: (limit: AbortSignal) => Promise<void>): Promise<void> {
   const limit = new AbortController();
-  const timer = systemClock.after(length, () => limit.abort(new Error("it took too long")));
+  const timer = systemClock.after(length, () => limit.abort(new Error("time limit exceeded")));
   await act(limit.signal).finally(() => timer.cancel());
 }

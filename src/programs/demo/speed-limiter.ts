@@ -39,9 +39,9 @@ export class SpeedLimiter {
 
   observe({ delay, unseen, lateness = 0 }: LoadSample): void {
     const why = [
-      lateness > TOO_LATE && `twins are refreshed late, by ${lateness.toFixed(1)} times their interval`,
-      unseen > TOO_LONG_UNSEEN && `jobs wait for ${Math.round(unseen)} s until the scheduler looks at them`,
-      delay > TOO_LONG_MS && `work waits for ${Math.round(delay)} ms`,
+      lateness > TOO_LATE && `the oldest twin is ${lateness.toFixed(1)} refresh intervals old`,
+      unseen > TOO_LONG_UNSEEN && `jobs wait ${Math.round(unseen)} s for their first scheduling attempt`,
+      delay > TOO_LONG_MS && `the median event-loop delay is ${Math.round(delay)} ms`,
     ].find((reason) => reason !== false);
     this.#strained = why === undefined ? 0 : this.#strained + 1;
     if (why === undefined || this.#strained < SECONDS_IN_A_ROW) return;
@@ -49,11 +49,11 @@ export class SpeedLimiter {
     const speed = this.#clock.speed * SLOWDOWN;
     if (speed >= SLOWEST) {
       this.#clock.speed = speed;
-      this.#say(`this machine does not hold speed ${speed / SLOWDOWN}: ${why}; going on at ${speed}`);
+      this.#say(`this machine cannot keep up with speed ${speed / SLOWDOWN}: ${why}; continuing at ${speed}`);
     } else if (!this.#tooSlow) {
       this.#tooSlow = true;
       this.#say(
-        `this machine does not hold speed ${this.#clock.speed}, and slower makes no sense: ${why}; try fewer --nodes`,
+        `this machine cannot keep up even at the minimum speed ${this.#clock.speed}: ${why}; use fewer --nodes`,
       );
     }
   }

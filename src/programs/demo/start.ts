@@ -56,7 +56,7 @@ export async function start(config: DemoConfig): Promise<number> {
     return 1;
   } finally {
     if (file !== undefined) await ended(file);
-    if (keep && logFile !== undefined) say(printableLine(`the log is kept: ${logFile}\n`));
+    if (keep && logFile !== undefined) say(printableLine(`log file: ${logFile}\n`));
     else await rm(folder, { recursive: true, force: true });
     // Released last: a closed pipe while the summary is printed must not end the process here.
     stop.release();

@@ -29,7 +29,7 @@ const REMOVALS_AT_ONCE = 32;
 export async function cleanUp(remains: CleanupOptions): Promise<void> {
   const { registrar, ioClock, random, log } = remains;
   const late = new AbortController();
-  const timer = ioClock.after(LIMIT, () => late.abort(new Error("clearing away took too long")), { background: true });
+  const timer = ioClock.after(LIMIT, () => late.abort(new Error("cleanup timed out")), { background: true });
   let failures: readonly unknown[] = [];
   try {
     for (;;) {
@@ -44,7 +44,7 @@ export async function cleanUp(remains: CleanupOptions): Promise<void> {
   }
   const [err] = failures;
   if (err === undefined) return;
-  const left = "some simulated nodes or pods are left; a run with the same --node-prefix takes them over";
+  const left = "could not delete all simulated nodes and pods; a run with the same --node-prefix takes them over";
   log.warn({ failures: failures.length, err }, left);
 }
 

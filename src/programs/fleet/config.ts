@@ -20,64 +20,64 @@ export const workloads = ["day", "none"] as const;
 const LONGEST_PREFIX = 58;
 
 const settings = {
-  ...group("The simulator", {
+  ...group("Addresses and caps", {
     SIMULATOR_ADDR: address({
       default: "127.0.0.1:9878",
-      about: "Where telemetry, control, state and queries of the simulated nodes are served. It has no lock.",
+      about: "Address of the telemetry, control, state and query endpoints of simulated nodes. No authentication.",
     }),
-    METRICS_ADDR: address({ default: ":9879", about: "Where metrics and health are served." }),
+    METRICS_ADDR: address({ default: ":9879", about: "Address of the metrics and health endpoints." }),
     CPU_PERFORMANCE_CAP_PCT_OF_MAX: percentage({
       default: "100",
-      about: "As the operator has it: a performance pod on a node with a lower CPU cap is recorded.",
+      about: "The operator's setting. Performance pods on nodes with a lower CPU cap are counted as violations.",
     }),
     GPU_PERFORMANCE_CAP_PCT_OF_MAX: percentage({
       default: "100",
-      about: "As the operator has it: a performance pod on a node with a lower GPU cap is recorded.",
+      about: "The operator's setting. Performance pods on nodes with a lower GPU cap are counted as violations.",
     }),
   }),
   ...flagsOnly("Simulated nodes", {
-    NODES: integer({ min: 1, max: 10_000, default: "40", about: "How many nodes are created." }),
-    NODE_PREFIX: objectName({ default: "sim", about: "What the names of the nodes begin with." }),
+    NODES: integer({ min: 1, max: 10_000, default: "40", about: "Number of nodes to create." }),
+    NODE_PREFIX: objectName({ default: "sim", about: "Prefix of the node names." }),
     TAINT_NODES: flag({
       default: "true",
-      about: "Taints the nodes with joulie.io/simulated, so that no real pod is placed where nothing runs.",
+      about: "Taints the nodes with joulie.io/simulated, so that real pods are not scheduled to them.",
     }),
-    HEARTBEAT_INTERVAL: duration({ default: "10s", about: "How often each node's Lease is renewed, in real time." }),
+    HEARTBEAT_INTERVAL: duration({ default: "10s", about: "Interval between Lease renewals of a node, in real time." }),
     POD_START: duration({
       default: "2s",
       orZero: "at once",
-      about: "How long a pod takes from its binding to the start of its work, in simulated time.",
+      about: "Time from binding a pod to the start of its work, in simulated time.",
     }),
-    KEEP_OBJECTS: flag({ default: "false", about: "Leaves nodes and pods in the cluster at the end." }),
+    KEEP_OBJECTS: flag({ default: "false", about: "Keeps nodes and pods in the cluster on exit." }),
   }),
   ...flagsOnly("Workload", {
     WORKLOAD: choice(workloads, {
       default: "day",
-      about: "day: jobs come by the hour of the day; none: nobody submits any.",
+      about: "day: the job rate follows the hour of the day; none: no jobs.",
     }),
     LOAD: number({
       above: 0,
       max: 10,
       default: "0.6",
-      about: "The share of all cores and GPUs that jobs ask for, over a day.",
+      about: "Share of all cores and GPUs that jobs request, averaged over a day.",
     }),
     PERFORMANCE_SHARE: number({
       min: 0,
       max: 1,
       default: "0.25",
-      about: "The share of jobs that are performance-sensitive.",
+      about: "Share of performance jobs.",
     }),
-    WORKLOAD_NAMESPACE: objectName({ default: "default", about: "The namespace that jobs are submitted to." }),
-    SCHEDULER_NAME: objectName({ default: "default-scheduler", about: "The scheduler that jobs ask for." }),
+    WORKLOAD_NAMESPACE: objectName({ default: "default", about: "Namespace of the submitted jobs." }),
+    SCHEDULER_NAME: objectName({ default: "default-scheduler", about: "Scheduler name of the submitted jobs." }),
     MAX_PODS: integer({
       min: 1,
       max: 200_000,
       default: "20000",
-      about: "With so many of its pods in the cluster, waiting and finished ones too, no more are submitted.",
+      about: "Maximum number of its pods in the cluster, including waiting and finished ones.",
     }),
     FINISHED_PODS_KEPT: duration({
       default: "30s",
-      about: "How long a finished pod is left to be seen, in real time.",
+      about: "How long a finished pod is kept, in real time.",
     }),
   }),
   ...flagsOnly("Time and chance", {
@@ -85,7 +85,7 @@ const settings = {
       above: 0,
       max: 10_000,
       default: "1",
-      about: "Simulated seconds per second. Programs that share its nodes have to share its time.",
+      about: "Simulated seconds per real second. Programs that manage these nodes must use the same time.",
     }),
     SEED: integer({
       min: 0,
@@ -101,7 +101,7 @@ export const fleetConfig = configOf(settings, [
   {
     reads: ["NODE_PREFIX"],
     holds: ({ NODE_PREFIX }) => NODE_PREFIX.length <= LONGEST_PREFIX,
-    problem: "is too long for the names of nodes",
+    problem: "is too long for node names",
     allowed: `at most ${LONGEST_PREFIX} characters`,
   },
 ]);

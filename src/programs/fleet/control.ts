@@ -23,11 +23,11 @@ export function applyControlCommand(machine: SimulatedMachine, body: unknown): C
   const read = command.safeParse(body);
   if (!read.success) {
     const [issue] = read.error.issues;
-    return wrong(`the command cannot be read at ${issue?.path.join(".") || "its top"}: ${issue?.message ?? "unknown"}`);
+    return wrong(`invalid command at ${issue?.path.join(".") || "its top"}: ${issue?.message ?? "unknown"}`);
   }
   const { data } = read;
   if (data.node !== undefined && data.node !== name)
-    return wrong(`the command is for ${JSON.stringify(data.node)}, and this is ${name}`);
+    return wrong(`the command is for ${JSON.stringify(data.node)}, but this node is ${name}`);
   if (data.action === "rapl.set_power_cap_watts") return capCpu(machine, watts(data.capWatts));
   if (data.action === "dvfs.set_throttle_pct") return throttle(machine, percent(data.throttlePct));
   return capGpu(machine, watts(data.capWattsPerGpu));
@@ -66,4 +66,4 @@ const said = (cap: Watts, asked: Watts, of: string, min: Watts, max: Watts): str
 
 /** Appended when a cap cannot be met: even at the slowest clock the work draws more. */
 const kept = (saturated: boolean, drawn: Watts, who: string): string =>
-  saturated ? `; it cannot be kept now: at the slowest clock ${who} ${Math.round(drawn)} W together` : "";
+  saturated ? `; the cap cannot be met: at the slowest clock ${who} ${Math.round(drawn)} W together` : "";

@@ -203,7 +203,7 @@ export class SimulatedKubelet {
     const { transport, ioClock: clock, owns, onWritten, onFailed } = this.#options;
     const { name: node } = stay.machine.spec;
     // The status waits until the node is registered again. If the name belongs to another Node, the pod is not ours.
-    if (!owns(node)) throw new Error(`the Node ${node} is not there now`);
+    if (!owns(node)) throw new Error(`the Node ${node} is not registered`);
     try {
       await this.#writeStatus(pod, stay, signal);
       if (stay.over !== true) return;

@@ -174,7 +174,7 @@ export class NodeRegistrar {
   #missed(name: string, err: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     const { log, onFailed } = this.#options;
-    log.debug({ node: name, err }, "a heartbeat failed; the node is registered anew");
+    log.debug({ node: name, err }, "heartbeat failed; registering the node again");
     // Deleting a Node deletes its Lease; the simulated machine then registers again.
     if (!isApiError(err, "notFound") && !isUidConflict(err)) onFailed?.(err);
     this.#queue.add(name);

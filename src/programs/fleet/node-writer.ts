@@ -116,6 +116,6 @@ export class NodeWriter {
 
 export class ForeignNode extends Error {
   constructor(name: string) {
-    super(`there is a Node ${name} already that no simulator made; choose another --node-prefix, or delete it`);
+    super(`the Node ${name} exists and is not simulated; choose another --node-prefix, or delete the Node`);
   }
 }

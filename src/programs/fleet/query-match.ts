@@ -36,7 +36,7 @@ function alternatives(pattern: string): readonly string[] {
     else if (piece.length > 1 && piece.startsWith("\\") && SPECIAL.test(piece.slice(1)))
       words.push(`${words.pop()}${piece.slice(1)}`);
     else if (SPECIAL.test(piece))
-      throw new QueryError(`=~ takes words with | between them, not ${JSON.stringify(pattern)}`);
+      throw new QueryError(`=~ supports only literal words separated by |, not ${JSON.stringify(pattern)}`);
     else words.push(`${words.pop()}${piece}`);
   }
   return words;

@@ -37,7 +37,7 @@ function tokens(query: string): readonly Token[] {
     if (text !== undefined) found.push({ kind: "text", text: unquoted(text) });
     else if (word !== undefined) found.push({ kind: "word", text: word });
     else if (sign !== undefined) found.push({ kind: "sign", text: sign });
-    else if (other !== undefined) throw new QueryError(`${JSON.stringify(other)} is not understood by the simulator`);
+    else if (other !== undefined) throw new QueryError(`${JSON.stringify(other)} is not supported`);
     else return found;
   }
 }
@@ -93,7 +93,7 @@ class Parser {
   #look(times: number): void {
     this.#looks += times;
     if (this.#looks > MOST_LOOKS)
-      throw new QueryError(`the query looks at more than ${MOST_LOOKS} series; ask for fewer at a time`);
+      throw new QueryError(`the query reads more than ${MOST_LOOKS} series; query fewer at a time`);
   }
 
   #isOr(): boolean {
@@ -114,12 +114,12 @@ class Parser {
 
   #call(depth: number): readonly Selected[] {
     const { text: name } = this.#next();
-    if (name !== "label_replace") throw new QueryError(`${name}() is not understood by the simulator`);
+    if (name !== "label_replace") throw new QueryError(`${name}() is not supported`);
     this.#expect("(");
     const inner = this.#union(depth + 1);
     const [label, value, source, pattern] = [this.#argument(), this.#argument(), this.#argument(), this.#argument()];
     this.#expect(")");
-    if (source !== "" || pattern !== "") throw new QueryError("label_replace only sets a constant here");
+    if (source !== "" || pattern !== "") throw new QueryError("label_replace supports only constant values");
     this.#look(inner.length);
     return inner.map((one) => ({ ...one, labels: { ...one.labels, [label]: value } }));
   }
@@ -210,9 +210,7 @@ class Parser {
 
   #unexpected(back = 0): QueryError {
     const { text } = this.#tokens[this.#at + back] ?? END;
-    return new QueryError(
-      `${JSON.stringify(text)} is unexpected; the simulator knows metric names with label matchers`,
-    );
+    return new QueryError(`${JSON.stringify(text)} is unexpected; only metric names with label matchers are supported`);
   }
 }
 

@@ -21,6 +21,6 @@ export class RejectedWriteLog {
     const which = `${written} ${err.kind}`;
     if (this.#said.has(which)) return;
     this.#said.add(which);
-    this.#log.warn({ written, err }, "the API server refuses what is written; it is tried again, and said once");
+    this.#log.warn({ written, err }, "the API server rejects writes; retrying, further rejections are not logged");
   }
 }

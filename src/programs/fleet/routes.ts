@@ -49,7 +49,7 @@ export class NodeRoutes {
   /** Responds as Prometheus does to an instant query. */
   query(expression: string | null): Reply {
     try {
-      if (expression === null || expression.trim() === "") throw new QueryError("there is no query");
+      if (expression === null || expression.trim() === "") throw new QueryError("the query is missing");
       const at = this.#clock.now() / 1000;
       const result = runQuery(expression, this.#families).map((one) => elementOf(one, at));
       return json(200, { status: "success", data: { resultType: "vector", result } });

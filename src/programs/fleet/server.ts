@@ -64,7 +64,7 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
   server.maxConnections = LIMITS.connections;
   server.on("drop", () => server.closeIdleConnections());
   await listen(server, address, "SIMULATOR_ADDR");
-  server.on("error", (err) => log.error({ err }, "the server of the simulated nodes has a problem"));
+  server.on("error", (err) => log.error({ err }, "HTTP server error"));
   return {
     url: urlOf(server.address() as AddressInfo),
     close: async () => (closing ??= closed(server, LIMITS.close, clock)),
@@ -145,7 +145,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   request.once("end", () => resolve(Buffer.concat(pieces).toString()));
   request.once("error", reject);
   request.once("close", () => {
-    if (!request.complete) reject(new Error("the client left before its request was whole"));
+    if (!request.complete) reject(new Error("the client closed the connection before sending the whole request"));
   });
   return promise;
 }

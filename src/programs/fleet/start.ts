@@ -76,7 +76,7 @@ export async function start(config: FleetConfig): Promise<number> {
   } catch (err) {
     // Expected errors are printed by the command line in one line.
     if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the simulator cannot go on");
+    log.fatal({ err }, "the fleet failed");
     return 1;
   } finally {
     stop.release();
@@ -164,7 +164,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     // Only now: before registration a pod may run on another owner's node of that name.
     watch.start();
     await watch.synced(running);
-    log.info({ nodes: fleet.length }, "all simulated nodes are in the cluster");
+    log.info({ nodes: fleet.length }, "all simulated nodes are registered");
     await submitter.run(jobsOf(config, fleet, clock), running);
   };
   let nodes: NodeServer | undefined;
@@ -185,7 +185,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    ended.abort(new Error("the simulator has ended"));
+    ended.abort(new Error("the fleet has stopped"));
     eventLoop.stop();
     await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
     // A fleet that never started owns nothing in the cluster.
@@ -214,5 +214,5 @@ function tellSummary({ totals, offences }: Datacenter, log: Logger): void {
     capChanges: totals.capChanges,
     performancePodsHeld: offences.pods,
   };
-  log.info(figures, "what was simulated");
+  log.info(figures, "simulation totals");
 }

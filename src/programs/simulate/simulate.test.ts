@@ -203,7 +203,7 @@ describe("joulie simulate in queue mode", () => {
     expect(await run(flags)).toEqual(first);
     expect(first.out).toContain("mode queue, cluster exp04, nodes 20, hours 2, load 0.5\n");
     expect(first.out).toContain(
-      "SLO miss %: performance jobs with a slowdown above 1.05: they waited, or ran slower\n",
+      "SLO miss %: performance jobs with a slowdown above 1.05: because they waited or ran slower\n",
     );
     expect(first.out).toContain("slowed %: performance jobs that ran more than 5 % longer than at full speed,");
     expect(first.out).toContain("Every arm did the same jobs on every seed.");
@@ -227,13 +227,13 @@ describe("joulie simulate in queue mode", () => {
 describe("validation of joulie simulate flags", () => {
   it.each<[Texts, string]>([
     [{ ARM: "best" }, '--arm="best" names no arm; allowed: ARM or ARM:POLICY'],
-    [{ ARM: "least,most" }, "names no arm"],
-    [{ COMPARE: "least,,most" }, "names something that is no arm, or one twice"],
-    [{ COMPARE: "least,least:none" }, "names something that is no arm, or one twice"],
+    [{ ARM: "least,most" }, "is not an arm"],
+    [{ COMPARE: "least,,most" }, "contains an unknown arm, or one twice"],
+    [{ COMPARE: "least,least:none" }, "contains an unknown arm, or one twice"],
     [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" has not'],
     [{ COMPARE: "most,least:static_partition", MODE: "drop" }, "needs nodes with caps and twins"],
     [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is asked for beside --compare="most,least"'],
-    [{ COMPARE: "least" }, '--compare="least" names one arm, and so nothing to hold it against'],
+    [{ COMPARE: "least" }, '--compare="least" names only one arm, so there is nothing to compare'],
     [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is asked for beside --trace="x.csv", whose jobs are the same'],
     [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is asked for where no arm takes it'],
     [{ MODE: "drop", POLICY: "none" }, "is asked for where no arm takes it"],

@@ -60,7 +60,7 @@ export class FleetTestHarness {
   }
 
   get simulator(): RunningFleet {
-    if (this.#simulator === undefined) throw new Error("the simulator does not serve yet");
+    if (this.#simulator === undefined) throw new Error("the fleet does not serve yet");
     return this.#simulator;
   }
 
@@ -95,7 +95,7 @@ export class FleetTestHarness {
     this.#simulator = await Promise.race([
       serving.promise,
       this.#running.then((): never => {
-        throw new Error("it has ended");
+        throw new Error("the fleet has stopped");
       }),
     ]);
   }
@@ -140,7 +140,7 @@ export class FleetTestHarness {
       // Sockets need real time.
       if (turn % 10 === 9) await systemClock.sleep(milliseconds(1));
     }
-    throw new Error("it never came to hold");
+    throw new Error("the condition was not met in time");
   }
 
   async #advance(length: number): Promise<void> {

@@ -15,7 +15,7 @@ export const dropFigures: readonly ReportFigure[] = [
     key: "notSubmitted",
     title: "too late",
     digits: 0,
-    about: "jobs that came after the last step began: neither taken nor dropped",
+    about: "jobs that arrived after the last step began: neither accepted nor dropped",
   },
   { key: "coreHours", title: "core-h", digits: 0 },
   { key: "gpuHours", title: "GPU-h", digits: 0 },

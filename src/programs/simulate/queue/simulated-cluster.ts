@@ -92,7 +92,7 @@ export class SimulatedCluster implements PlacementNodes {
   #broughtTo(index: number, at: number): SimulatedNode<TraceJob> {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const missed = node.advance(seconds(at));
-    if (missed !== undefined) throw new Error(`node ${index}: "${missed.kind}" at ${missed.at} s was passed over`);
+    if (missed !== undefined) throw new Error(`node ${index}: "${missed.kind}" at ${missed.at} s was skipped`);
     return node;
   }
 
