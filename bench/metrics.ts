@@ -104,7 +104,7 @@ async function scrapes(work: () => Promise<number>): Promise<Record<keyof Scrape
 }
 
 export const scenario: Scenario = {
-  about: `A scrape of ${NODES} nodes with ${SERIES} series each, to bytes; every value is new. A block is time without a turn for anybody else`,
+  about: `A scrape of ${NODES} nodes with ${SERIES} series each, to bytes; every value is new. A block is the longest time the event loop is blocked`,
   repeats: 7,
   measure: async () => {
     const promClient = await scrapes(byPromClient);

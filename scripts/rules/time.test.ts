@@ -48,7 +48,7 @@ describe("time and randomness are passed as arguments", () => {
     "const { random } = Math",
     "const m = Math",
     "globalThis.Math.random()",
-  ])("finds chance in `%s`", (text) => {
+  ])("finds randomness in `%s`", (text) => {
     expect(inCore(text)).toEqual(["src/core/policy/x.ts:1: Math.random outside platform/random"]);
     expect(findDirectTimeAndRandom("src/platform/random/x.ts", text)).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe("time and randomness are passed as arguments", () => {
     "const { setTimeout } = fakeTimers; setTimeout(f);",
     "class Clock { setTimeout = f; performance() {} }",
     "const controller = new AbortController(); use(controller.signal, process.env);",
-  ])("leaves `%s` alone", (text) => {
+  ])("accepts `%s`", (text) => {
     expect(inCore(text)).toEqual([]);
   });
 });

@@ -88,7 +88,7 @@ describe("starting a program", () => {
     [["--simulate-only", "false"], false],
     [["--simulate-only=true"], true],
     [["--simulate-only", "--mode", "b"], true],
-  ])("reads the switch of %j", async (flags, value) => {
+  ])("parses the switch %j", async (flags, value) => {
     expect((await joulie(["present", ...flags])).started).toEqual([expect.objectContaining({ SIMULATE_ONLY: value })]);
   });
 

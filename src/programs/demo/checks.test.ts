@@ -44,7 +44,7 @@ describe("evaluateChecks", () => {
       "energy agrees with power samples within 0.1 %",
       { energy: { ...good.energy, integralJoules: joules(0), sampledJoules: joules(0) } },
     ],
-  ])("find it out where not: %s", (name, change) => {
+  ])("fails when it does not hold: %s", (name, change) => {
     expect(failedOf(change)).toEqual([name]);
   });
 

@@ -31,7 +31,7 @@ describe("SpeedLimiter", () => {
     ["the event loop is late", { ...calm, delay: 80 }, "work waits for 80 ms"],
     ["twins are refreshed late", { ...calm, lateness: 2 }, "twins are refreshed late, by 2.0 times their interval"],
     ["jobs wait for the scheduler", { ...calm, unseen: 12 }, "jobs wait for 12 s until the scheduler looks at them"],
-  ])("is halved, and that is said, when for three seconds %s", (_, strain, why) => {
+  ])("halves the speed and reports it when for three seconds %s", (_, strain, why) => {
     const { clock, said, pace } = paced(60);
     for (let second = 0; second < 3; second++) pace.observe(strain);
     expect([clock.speed, pace.asked]).toEqual([30, 60]);

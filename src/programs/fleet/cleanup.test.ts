@@ -65,7 +65,7 @@ describe("cleanUp", () => {
   it.each([
     [500, 30],
     [403, 5],
-  ])("takes the nodes away though pods stay for a %i, and says so", async (code, limit) => {
+  ])("deletes the nodes although deleting pods fails with %i, and logs it", async (code, limit) => {
     const trial = made();
     await trial.start(DAY);
     await trial.until(async () => (await trial.pods()).length === 30);

@@ -119,7 +119,7 @@ describe("runQuery", () => {
     "{}",
     'power{node=~"(a+)+"}',
     "x".repeat(300_000),
-  ])("refuse what is more than they know", (query) => {
+  ])("rejects unsupported PromQL", (query) => {
     expect(() => runQuery(query, families)).toThrow(QueryError);
   });
 
@@ -137,7 +137,7 @@ describe("runQuery", () => {
       ["a metric again and again", Array.from({ length: 20_000 }, () => "power").join(" or ")],
       ["what never fits", Array.from({ length: 5000 }, () => 'power{node!~"",x!=""}').join(" or ")],
       ["many labels of one metric", Array.from({ length: 9000 }, (_, n) => `power{x${n}="y"}`).join(" or ")],
-    ])("are refused when they look at %s", (_, query) => {
+    ])("rejects queries that read %s", (_, query) => {
       expect(() => runQuery(query, large)).toThrow(/more than 200000 series/);
     });
   });

@@ -40,10 +40,10 @@ describe("GET /telemetry/{node}", () => {
   });
 
   it("returns 404 for unknown nodes", async () => {
-    for (const path of ["/telemetry/nobody", "/state/__proto__", "/telemetry/%2e%2e"])
+    for (const path of ["/telemetry/unknown", "/state/__proto__", "/telemetry/%2e%2e"])
       expect((await ask(path)).status).toBe(404);
     expect((await ask("/telemetry/%")).status).toBe(400);
-    const unknown = await command("nobody", { action: "dvfs.set_throttle_pct", throttlePct: 1 });
+    const unknown = await command("unknown", { action: "dvfs.set_throttle_pct", throttlePct: 1 });
     expect(unknown).toMatchObject({ status: 404, body: { result: "error" } });
   });
 });
@@ -120,7 +120,7 @@ describe("POST /control/{node}", () => {
     { action: "dvfs.set_throttle_pct", throttlePct: 50, node: 7 },
     "no json",
     "null",
-  ])("refuses %j in words and changes nothing", async (body) => {
+  ])("rejects %j with a message and changes nothing", async (body) => {
     const node = cpuNode();
     const before = trial.simulator.datacenter.machine(node)?.physics.caps;
     const answer = await ask(`/control/${node}`, body);

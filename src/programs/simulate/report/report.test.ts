@@ -36,7 +36,7 @@ describe("estimateOf", () => {
     [4, bell],
     [5, bell],
     [8, even],
-  ])("covers the true mean as often as it says, with %d values", (count, draw) => {
+  ])("covers the true mean at the stated rate, with %d values", (count, draw) => {
     const random = seededRandom(11);
     const rounds = 200;
     let covered = 0;

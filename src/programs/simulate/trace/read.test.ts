@@ -63,7 +63,7 @@ describe("readTrace", () => {
     [`${HEADER}\n0,4,0,0,0.5,0,-1\n`, 'line 2: durationSec is "-1"; expected seconds'],
     [`${HEADER}\n5,4,0,0,0.5,0,60\n4,4,0,0,0.5,0,60\n`, "line 3: submitSec 4 is before 5 of an earlier job; sort"],
     [`${HEADER}\n${"9".repeat(5000)}`, "line 2: longer than 4096 characters"],
-  ])("names the line and what is wrong: %j", async (text, problem) => {
+  ])("names the line and the problem: %j", async (text, problem) => {
     expect(await problemOf(text)).toContain(problem);
   });
 
