@@ -1,4 +1,5 @@
-import { logFormats, logLevels } from "../log/index.ts";
+import type * as z from "zod";
+import { createLogger, type Logger, logFormats, logLevels } from "../log/index.ts";
 import { choice, flag, objectName, path } from "./kinds.ts";
 import { group } from "./variable.ts";
 
@@ -17,13 +18,25 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Send a kubeconfig's token or password over http:// as well; loopback needs no permission.",
   }),
   POD_NAME: objectName({
-    about: "The name of the pod this runs in, from the downward API; it names the leader and the shard.",
+    about:
+      "The name of the pod this runs in, from the downward API; it names the leader and the shard, and marks log lines.",
   }),
   POD_NAMESPACE: objectName({
     default: "joulie-system",
-    about: "The namespace this runs in; the leader lease lives there.",
+    about: "The namespace this runs in; the leader lease lives there, and log lines name it beside POD_NAME.",
   }),
 });
+
+type EveryProgram = z.output<z.ZodObject<typeof everyProgram>>;
+
+/** Where a program's log lines go, and from which level on. */
+export const loggerOf = (program: string, config: EveryProgram): Logger =>
+  createLogger({
+    level: config.LOG_LEVEL,
+    format: config.LOG_FORMAT,
+    program,
+    pod: config.POD_NAME === undefined ? undefined : `${config.POD_NAMESPACE}/${config.POD_NAME}`,
+  });
 
 /** Of programs with debug pages. */
 export const debugEndpoints = () =>

@@ -99,6 +99,24 @@ describe("a journal on a disk that fails for a moment", () => {
   });
 });
 
+describe("a journal that ends while a note is being written", () => {
+  it("tries that note again where it fails", async () => {
+    const files = await filesWith("a");
+    const { journal, clock } = await open(files);
+    const disk = Promise.withResolvers<void>();
+    const write = files.write.bind(files);
+    files.write = async () => disk.promise;
+    journal.drop(entry("a"));
+    await clock.advanceAsync(milliseconds(3000));
+    const flushing = journal.flush();
+    files.write = write;
+    disk.reject(failing("ENOSPC"));
+    await clock.advanceAsync(milliseconds(5000));
+    expect(await flushing).toBe(true);
+    expect((await open(files)).boards()).toEqual([]);
+  });
+});
+
 describe("a journal's bounds", () => {
   it("reads back the original of a machine with a thousand cpufreq policies", async () => {
     const files = new MemoryFiles();

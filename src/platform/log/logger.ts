@@ -17,6 +17,8 @@ export interface LoggerOptions {
   readonly format?: LogFormat;
   /** Which program speaks: `operator`, `agent`, … */
   readonly program: string;
+  /** The pod it runs in, as namespace/name: tells replicas and shards apart where their lines are read together. */
+  readonly pod?: string | undefined;
   /** Where lines go; standard output unless told. */
   readonly destination?: LogDestination;
 }
@@ -30,12 +32,12 @@ export interface LogDestination {
  * Every line passes one gate on its way out, after fields, bindings and errors have become text: what is a secret there is
  * hidden whichever way it came in. Writing is synchronous, so the last words before an exit are not lost.
  */
-export function createLogger({ level, format = "json", program, destination }: LoggerOptions): Logger {
+export function createLogger({ level, format = "json", program, pod, destination }: LoggerOptions): Logger {
   const output = destination ?? pino.destination({ fd: 1, sync: true });
   return pino(
     {
       level,
-      base: { program },
+      base: { program, ...(pod !== undefined && { pod }) },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },

@@ -161,6 +161,7 @@ export class DemoMonitor {
   /** `interrupted`: the user ended the demo, possibly before it was fully started. */
   summary(interrupted: boolean): DemoSummary {
     const { config, clock, simulator, began } = this.#options;
+    const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
     const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds, first } = simulator.datacenter.offences;
@@ -170,7 +171,7 @@ export class DemoMonitor {
     const checks = evaluateChecks({
       expected: {
         twins: this.#begun !== undefined || !interrupted,
-        drains: long && many && config.POLICY === "queue_aware_v1",
+        drains: long && many && policy === "queue_aware_v1",
         figures: long && many,
       },
       twins: observer.twins,
@@ -183,8 +184,8 @@ export class DemoMonitor {
     return {
       ok: checks.every(({ ok }) => ok),
       nodes: simulator.datacenter.size,
-      policy: config.POLICY,
-      seed: config.SEED,
+      policy,
+      seed,
       seconds: inSeconds(elapsed(began, systemClock.monotonic())),
       simulatedSeconds,
       speed: { asked: this.#pace.asked, last: clock.speed },
@@ -230,7 +231,7 @@ export class DemoMonitor {
   }
 
   #firstJobsPlaced(): boolean {
-    const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
+    const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.simulator.datacenter.size;
     const now = systemClock.monotonic();
     if (this.#placed !== undefined) return true;
     if (this.observer.unseen > JUST_COME && elapsed(this.#begun ?? now, now) <= longest) return false;

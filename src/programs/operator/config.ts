@@ -7,6 +7,7 @@ import {
   choice,
   configOf,
   debugEndpoints,
+  differ,
   drainingLabel,
   duration,
   everyProgram,
@@ -26,7 +27,6 @@ import {
   percentage,
   powerProfileLabel,
   quantity,
-  type Rule,
   text,
   url,
 } from "../../platform/config/index.ts";
@@ -252,13 +252,3 @@ export const operatorConfig = configOf(
 );
 
 export type OperatorConfig = z.output<typeof operatorConfig>;
-
-/** Two meanings on one node label would overwrite each other. */
-function differ<All>(name: keyof All & string, other: keyof All & string): Rule<All> {
-  return {
-    reads: [name, other],
-    holds: (values) => values[name] !== values[other],
-    problem: `is the same label as {${other}}`,
-    allowed: `another label than ${other}`,
-  };
-}

@@ -2,7 +2,6 @@ import type * as z from "zod";
 import {
   choice,
   configOf,
-  everyProgram,
   flag,
   flagsOnly,
   integer,
@@ -83,7 +82,6 @@ const members = {
     }),
     JSON: flag({ default: "false", about: "Prints one JSON object instead of a table." }),
   }),
-  ...everyProgram,
 };
 
 type Members = z.output<z.ZodObject<typeof members>>;
