@@ -1,5 +1,5 @@
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
-import * as seen from "./simulator-observations.ts";
+import * as seen from "./fleet-observations.ts";
 import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
