@@ -154,7 +154,7 @@ const contract: Record<string, Record<string, unknown>> = {
     SEEDS: 1,
     JSON: false,
   },
-  simulator: {
+  fleet: {
     ...everywhere,
     SIMULATOR_ADDR: { host: "127.0.0.1", port: 9878 },
     METRICS_ADDR: { host: undefined, port: 9879 },

@@ -11,10 +11,10 @@ import { probeText } from "./agent/probe-text.ts";
 import { restoreAll } from "./agent/restore.ts";
 import { run } from "./cli/index.ts";
 import { demoConfig } from "./demo/config.ts";
-import { introduction } from "./demo/introduction.ts";
-import type { Plane } from "./demo/plane.ts";
+import type { DemoCluster } from "./demo/demo-cluster.ts";
 import { summaryText } from "./demo/summary.ts";
 import { renderFrame } from "./demo/view.ts";
+import { welcomeText } from "./demo/welcome-text.ts";
 import { programs } from "./index.ts";
 import { simulateConfig } from "./simulate/config.ts";
 import { simulate } from "./simulate/simulate.ts";
@@ -95,9 +95,9 @@ describe("what others have written is shown to a person and not obeyed", () => {
   });
 
   it("in the demo's introduction and summary", () => {
-    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as Plane;
+    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
     const pages = { plan: "p", decisions: "d", scoring: "s", agent: "a", simulator: "s", metrics: [HOSTILE] };
-    expect(harmIn(introduction(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
+    expect(harmIn(welcomeText(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
     const summary = {
       ok: false,
       nodes: 1,

@@ -15,11 +15,11 @@ import type { ScoringKernel } from "../../../core/scoring/index.ts";
 import { compute, effectiveCaps, PowerTrend, publishWorthy } from "../../../core/twin/index.ts";
 import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
 import { capsFor } from "./caps.ts";
-import type { Machine } from "./machines.ts";
+import type { ClusterMachine } from "./machines.ts";
 import { guardOptions, HEARTBEAT_MS, MIN_DWELL_MS } from "./settings.ts";
 
-/** What a pass knows of one node. */
-export interface Situation {
+/** Input of an operator pass for one node. */
+export interface NodeObservation {
   readonly now: Instant;
   readonly planned: Profile;
   readonly performancePods: number;
@@ -27,9 +27,9 @@ export interface Situation {
   readonly supplyTotal: Watts | undefined;
 }
 
-/** A node as the operator knows it: its labels and its twin, as published last. */
-export class ManagedNode {
-  readonly machine: Machine;
+/** A node as the operator sees it: its labels and its last published twin. */
+export class SimulatedManagedNode {
+  readonly machine: ClusterMachine;
   readonly #caps: ProfileCaps;
   readonly #policy: PolicyType;
   readonly #trend = new PowerTrend();
@@ -39,20 +39,20 @@ export class ManagedNode {
   #publishedAt = Number.NEGATIVE_INFINITY;
   #unenforced: Caps | undefined;
 
-  constructor(machine: Machine, caps: ProfileCaps, policy: PolicyType) {
+  constructor(machine: ClusterMachine, caps: ProfileCaps, policy: PolicyType) {
     this.machine = machine;
     this.#caps = caps;
     this.#policy = policy;
     this.#node = machine.node;
   }
 
-  /** Until when it stays performance because it was promoted a short time ago. */
+  /** End of the minimum dwell time after a promotion. */
   heldUntil(now: Instant): Instant | undefined {
     return heldUntil(this.#twin, MIN_DWELL_MS, now);
   }
 
-  /** Guard, target and twin; tells the kernel what the extender would hear of. */
-  pass({ now, planned, performancePods, power, supplyTotal }: Situation, kernel: ScoringKernel): void {
+  /** Computes guard, target and twin, and passes the result to the scoring kernel. */
+  pass({ now, planned, performancePods, power, supplyTotal }: NodeObservation, kernel: ScoringKernel): void {
     const { name, hardware, density } = this.machine;
     const seen = seenOn(this.#node, this.#twin, {
       caps: this.#caps,
@@ -91,7 +91,7 @@ export class ManagedNode {
     kernel.upsertLabels(name, this.#node.metadata.labels);
   }
 
-  /** The caps an agent has yet to set, once. */
+  /** Returns caps that the agent has not set yet, once. */
   takeUnenforced(): Caps | undefined {
     const caps = this.#unenforced;
     this.#unenforced = undefined;
@@ -102,7 +102,7 @@ export class ManagedNode {
     return { nodeName: this.machine.name, ...targetOf(face, undefined, this.#caps, this.#policy) };
   }
 
-  /** As the operator holds it: small moves wait for the heartbeat. */
+  /** The operator's rule: small changes wait for the heartbeat. */
   #worthPublishing(power: Watts, trend: WattsPerMinute): boolean {
     const last = this.#twin?.status.powerMeasurement;
     return publishWorthy(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });
