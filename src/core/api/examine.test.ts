@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { examine, Findings } from "./examine.ts";
+import { examine, ProblemCollector } from "./examine.ts";
 import { kinds } from "./kinds.ts";
 import { leavesOf, sampleOf, withValueAt } from "./sample.ts";
 
@@ -22,7 +22,7 @@ describe("examine", () => {
     fc.assert(
       fc.property(anywhere, odd, ({ kind, path, sample }, value) => {
         const object = withValueAt(sample, path, value);
-        const findings = new Findings(true);
+        const findings = new ProblemCollector(true);
         examine(kind.schema, object, "", findings);
         expect(findings.problems.length === 0).toBe(kind.schema.safeParse(object).success);
       }),

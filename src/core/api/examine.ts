@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { abridged } from "../units/index.ts";
 import { expectationOf } from "./expectation.ts";
-import { listBounds, readFallbacks, texts } from "./fields.ts";
+import { listBounds, readFallbacks, stringMap } from "./fields.ts";
 import { objectMetadata } from "./metadata.ts";
 import { isPlainObject, type PlainObject } from "./plain-object.ts";
 import { rulesOf } from "./rules.ts";
@@ -17,7 +17,7 @@ export const describeProblem = ({ path, text, expected }: Problem): string =>
   `${path === "" ? "the object" : path} is ${text}, expected ${expected}`;
 
 /** A short text for any value. Objects are named, not printed: one that came over the wire may nest without end. */
-export function textOf(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(abridged(value));
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (isPlainObject(value)) return "an object";
@@ -28,7 +28,7 @@ export function textOf(value: unknown): string {
 const mostProblems = 50;
 
 /** What an examination found; it keeps the first problems and counts the rest, so that no input can flood a log. */
-export class Findings {
+export class ProblemCollector {
   /** Whether null values and unknown fields are problems too. */
   readonly strict: boolean;
   readonly #kept: Problem[] = [];
@@ -44,7 +44,7 @@ export class Findings {
       return;
     }
     const expectation = typeof expected === "string" ? expected : expectationOf(expected);
-    this.#kept.push({ path, text: textOf(value), expected: expectation });
+    this.#kept.push({ path, text: describeValue(value), expected: expectation });
   }
 
   get full(): boolean {
@@ -61,13 +61,13 @@ export class Findings {
  * Walks a value along its schema, never deeper than the schema, and returns what of it can be used: a part that breaks its
  * type, bound or enum is left out, a required part falls back or takes its parent with it, and unknown fields stay.
  */
-export function examine(schema: z.ZodType, value: unknown, path: string, findings: Findings): unknown {
+export function examine(schema: z.ZodType, value: unknown, path: string, findings: ProblemCollector): unknown {
   if (schema instanceof z.ZodOptional) return examine(schema.unwrap() as z.ZodType, value, path, findings);
   if (schema instanceof z.ZodObject) {
     if (isPlainObject(value)) return examineObject(schema, value, path, findings);
   } else if (schema instanceof z.ZodArray) {
     if (Array.isArray(value)) return examineList(schema, value, path, findings);
-  } else if (schema === texts) {
+  } else if (schema === stringMap) {
     if (isPlainObject(value)) return examineTexts(value, path, findings);
   } else if (schema.safeParse(value).success) {
     return value;
@@ -76,7 +76,7 @@ export function examine(schema: z.ZodType, value: unknown, path: string, finding
   return undefined;
 }
 
-function examineObject(schema: z.ZodObject, value: PlainObject, path: string, findings: Findings) {
+function examineObject(schema: z.ZodObject, value: PlainObject, path: string, findings: ProblemCollector) {
   const usable: Record<string, unknown> = { ...value };
   let complete = true;
   for (const [key, child] of Object.entries(schema.shape) as [string, z.ZodType][]) {
@@ -117,7 +117,7 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
 const deepestJson = 32;
 
 /** Finds what JSON would falsify without a word: it turns NaN and a hole in a list into null and leaves out a function. */
-function examineJson(value: unknown, path: string, findings: Findings, depth = 0): void {
+function examineJson(value: unknown, path: string, findings: ProblemCollector, depth = 0): void {
   if (findings.full) return;
   if (depth > deepestJson) return findings.add(path, value, `at most ${deepestJson} levels`);
   if (Array.isArray(value)) {
@@ -132,7 +132,7 @@ function examineJson(value: unknown, path: string, findings: Findings, depth = 0
 }
 
 /** Keeps the items that can be used, of each key the first, and no more than fit. */
-function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: Findings) {
+function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: ProblemCollector) {
   const element = schema.element as z.ZodType;
   const { longest = Number.POSITIVE_INFINITY, distinct } = listBounds.get(schema) ?? {};
   if (value.length > longest) findings.add(path, value, schema);
@@ -158,10 +158,10 @@ function examineList(schema: z.ZodArray, value: readonly unknown[], path: string
 }
 
 /** Thousands of labels may be bad, so none of them costs more than a glance. */
-function examineTexts(value: PlainObject, path: string, findings: Findings) {
+function examineTexts(value: PlainObject, path: string, findings: ProblemCollector) {
   const usable = Object.entries(value).filter(([key, item]) => {
     if (typeof item === "string") return true;
-    findings.add(`${path}[${textOf(key)}]`, item, "text");
+    findings.add(`${path}[${describeValue(key)}]`, item, "text");
     return false;
   });
   return Object.fromEntries(usable);

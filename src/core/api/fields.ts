@@ -28,7 +28,7 @@ export const decimal = (least: number, most: number | undefined, description: st
   const bounded = z.number().min(least);
   return (most === undefined ? bounded : bounded.max(most)).describe(description);
 };
-export const whole = (least: number, most: number | undefined, description: string) => {
+export const integerField = (least: number, most: number | undefined, description: string) => {
   const bounded = z.int().min(least);
   return (most === undefined ? bounded : bounded.max(most)).describe(description);
 };
@@ -72,7 +72,7 @@ export const block = <const Shape extends z.ZodRawShape>(description: string, sh
   z.object(shape).describe(description);
 
 /** Declares what a reader uses when this required value cannot be read. */
-export function orElse<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
+export function withReadFallback<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
   readFallbacks.add(schema, { value });
   return schema;
 }
@@ -81,10 +81,10 @@ export function orElse<Schema extends z.ZodType>(schema: Schema, value: z.infer<
  * Labels and annotations. Not a z.record: that one describes every bad entry, and a hundred thousand of them would hold up
  * the whole program.
  */
-export const texts = z.custom<Record<string, string>>(
+export const stringMap = z.custom<Record<string, string>>(
   (value) => isPlainObject(value) && Object.values(value).every((item) => typeof item === "string"),
 );
-expectations.add(texts, { text: "an object" });
+expectations.add(stringMap, { text: "an object" });
 
 interface ListBounds {
   readonly longest: number;

@@ -20,7 +20,7 @@ interface FieldAlias {
 }
 
 /** Everything Kubernetes and a reader of the reference page have to know about one kind. All kinds are cluster-scoped. */
-export interface Kind<Object> {
+export interface ResourceKind<Object> {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
@@ -47,7 +47,7 @@ const target = [
   column("GPU-Cap-W", "number", ".spec.gpu.powerCap.capWattsPerGpu", 1),
 ];
 
-export const nodeHardwareKind: Kind<NodeHardware> = {
+export const nodeHardwareKind: ResourceKind<NodeHardware> = {
   kind: "NodeHardware",
   plural: "nodehardwares",
   singular: "nodehardware",
@@ -70,7 +70,7 @@ export const nodeHardwareKind: Kind<NodeHardware> = {
   aliases: [{ parent: ["status", "gpu"], alias: "capRange", field: "capRangePerGpu" }],
 };
 
-export const nodeTwinKind: Kind<NodeTwin> = {
+export const nodeTwinKind: ResourceKind<NodeTwin> = {
   kind: "NodeTwin",
   plural: "nodetwins",
   singular: "nodetwin",
@@ -97,7 +97,7 @@ export const nodeTwinKind: Kind<NodeTwin> = {
   aliases: [],
 };
 
-export const nodePowerProfileKind: Kind<NodePowerProfile> = {
+export const nodePowerProfileKind: ResourceKind<NodePowerProfile> = {
   kind: "NodePowerProfile",
   plural: "nodepowerprofiles",
   singular: "nodepowerprofile",
@@ -113,7 +113,7 @@ export const nodePowerProfileKind: Kind<NodePowerProfile> = {
   aliases: [],
 };
 
-export const telemetryProfileKind: Kind<TelemetryProfile> = {
+export const telemetryProfileKind: ResourceKind<TelemetryProfile> = {
   kind: "TelemetryProfile",
   plural: "telemetryprofiles",
   singular: "telemetryprofile",
@@ -139,4 +139,4 @@ export const telemetryProfileKind: Kind<TelemetryProfile> = {
 
 export const kinds = [nodeHardwareKind, nodeTwinKind, nodePowerProfileKind, telemetryProfileKind] as const;
 /** A kind where the type of its objects does not matter. */
-export type AnyKind = Kind<unknown>;
+export type AnyKind = ResourceKind<unknown>;

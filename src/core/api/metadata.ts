@@ -8,9 +8,9 @@ import {
   mapList,
   objectName,
   text,
-  texts,
+  stringMap,
   timestamp,
-  whole,
+  integerField,
 } from "./fields.ts";
 import { apiVersion } from "./names.ts";
 
@@ -31,8 +31,8 @@ export const objectMetadata = z.object({
   generation: z.number().optional(),
   creationTimestamp: timestamp("When the object was created.").optional(),
   deletionTimestamp: timestamp("When deletion was asked for.").optional(),
-  labels: texts.optional(),
-  annotations: texts.optional(),
+  labels: stringMap.optional(),
+  annotations: stringMap.optional(),
   ownerReferences: atomicList(ownerReference, 64, "Objects with which this one is deleted.").optional(),
 });
 export type ObjectMetadata = z.infer<typeof objectMetadata>;
@@ -48,7 +48,7 @@ export const header = <const KindName extends string>(kind: KindName) => ({
 const condition = block("One aspect of the object's state, as all of Kubernetes reports it.", {
   type: conditionType("Which aspect this is, in CamelCase."),
   status: choice(["True", "False", "Unknown"], "Whether the condition holds."),
-  observedGeneration: whole(0, undefined, "Generation of the object the condition was computed from.").optional(),
+  observedGeneration: integerField(0, undefined, "Generation of the object the condition was computed from.").optional(),
   lastTransitionTime: timestamp("When status last changed."),
   reason: conditionReason("Why, as one CamelCase word for programs."),
   message: text(32_768, "Why, as a sentence for people."),

@@ -10,7 +10,7 @@ import {
   setList,
   text,
   timestamp,
-  whole,
+  integerField,
 } from "./fields.ts";
 import { header } from "./metadata.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
@@ -37,9 +37,9 @@ const device = (name: string) => ({
 
 const cpu = block("The node's CPUs.", {
   ...device("CPU"),
-  sockets: whole(0, undefined, "Number of CPU packages.").optional(),
-  coresPerSocket: whole(0, undefined, "Physical cores of one package.").optional(),
-  totalCores: whole(0, undefined, "Physical cores of all packages.").optional(),
+  sockets: integerField(0, undefined, "Number of CPU packages.").optional(),
+  coresPerSocket: integerField(0, undefined, "Physical cores of one package.").optional(),
+  totalCores: integerField(0, undefined, "Physical cores of all packages.").optional(),
   driverFamily: text(
     63,
     "Kernel driver that controls power or frequency, for example intel_rapl or amd_pstate.",
@@ -62,7 +62,7 @@ const cpu = block("The node's CPUs.", {
 const gpu = block("The node's GPUs.", {
   ...device("GPU"),
   present: flag("Whether the node has any GPU.").optional(),
-  count: whole(0, undefined, "Number of physical GPUs.").optional(),
+  count: integerField(0, undefined, "Number of physical GPUs.").optional(),
   capRangePerGpu: block("The caps one GPU accepts.", {
     minWatts: power("Lowest cap, in watts.").optional(),
     maxWatts: power("Highest cap, in watts.").optional(),
@@ -79,7 +79,7 @@ const status = block("What the agent found.", {
   cpu: cpu.optional(),
   gpu: gpu.optional(),
   memory: block("The node's memory.", {
-    totalBytes: whole(0, undefined, "Installed memory, in bytes.").optional(),
+    totalBytes: integerField(0, undefined, "Installed memory, in bytes.").optional(),
   }).optional(),
   inventoryResolution: block("How the hardware was matched with the catalogue.", {
     hardwareCatalogKey: block("Catalogue entries used.", {

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { objectName } from "./fields.ts";
 import { nodeTwinKind } from "./kinds.ts";
 import { isObjectName } from "./object-name.ts";
-import { read } from "./read.ts";
+import { readObject } from "./read.ts";
 import { isLabelKey } from "./selector.ts";
-import { checked } from "./write.ts";
+import { validateForWrite } from "./write.ts";
 
 const longLabel = "a".repeat(70);
 
@@ -61,7 +61,7 @@ describe("isObjectName", () => {
 
   it("lets a node with a label longer than the DNS allows be read and written", () => {
     const twin = { metadata: { name: longLabel }, spec: { nodeName: longLabel, profile: "eco" as const } };
-    expect(read(nodeTwinKind, twin)).toEqual({ ok: true, value: { object: twin, dropped: [] } });
-    expect(checked(nodeTwinKind, twin)).toMatchObject(twin);
+    expect(readObject(nodeTwinKind, twin)).toEqual({ ok: true, value: { object: twin, dropped: [] } });
+    expect(validateForWrite(nodeTwinKind, twin)).toMatchObject(twin);
   });
 });

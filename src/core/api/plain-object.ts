@@ -5,4 +5,4 @@ export const isPlainObject = (value: unknown): value is PlainObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Kubernetes takes null for absent. */
-export const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+export const isNotNullish = (value: unknown): boolean => value !== undefined && value !== null;

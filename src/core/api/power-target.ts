@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { block, capPercent, choice, flag, objectName, orElse, powerCap, text } from "./fields.ts";
+import { block, capPercent, choice, flag, objectName, withReadFallback, powerCap, text } from "./fields.ts";
 import { needsOneOf, withRules } from "./rules.ts";
 
 export const profiles = ["performance", "eco"] as const;
@@ -29,7 +29,7 @@ export const powerTarget = () =>
   block("The power target of the node.", {
     nodeName: objectName("Name of the node this is about; it is also the object's name."),
     // An unreadable profile reads as performance: the state a node starts in, and the side that slows no work down.
-    profile: orElse(choice(profiles, "Power profile the node offers to workloads."), "performance"),
+    profile: withReadFallback(choice(profiles, "Power profile the node offers to workloads."), "performance"),
     cpu: cpuCap.optional(),
     gpu: block("GPU targets.", { powerCap: gpuPowerCap.optional() }).optional(),
     policy: block("Where the target comes from.", {

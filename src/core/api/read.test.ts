@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeProblem, type Problem } from "./examine.ts";
 import { type AnyKind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
-import { read } from "./read.ts";
+import { readObject } from "./read.ts";
 import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./sample.ts";
 
 const metadata = { name: "worker-1.example" };
@@ -84,7 +84,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     ["a name too long", { metadata: { name: "a".repeat(254) }, spec }],
     ["a name only in the prototype", JSON.parse('{"metadata": {"__proto__": {"name": "worker-1"}}}')],
   ])("refuses %s", (__, value) => {
-    expect(read(kind, value)).toMatchObject({ ok: false, error: { path: expect.any(String) } });
+    expect(readObject(kind, value)).toMatchObject({ ok: false, error: { path: expect.any(String) } });
   });
 
   it("gives a defined result for any JSON in place of any part", () => {
@@ -120,7 +120,7 @@ describe("read", () => {
     ["our group without a version", { apiVersion: "joulie.io" }, 'apiVersion is "joulie.io"'],
     ["an apiVersion that is no text", { apiVersion: ["joulie.io/v1alpha1"] }, "apiVersion is a list of 1"],
   ])("refuses %s, whatever else fits", (_, header, message) => {
-    const reading = read(nodeTwinKind, { ...header, metadata, spec });
+    const reading = readObject(nodeTwinKind, { ...header, metadata, spec });
     expect(reading.ok ? "read" : describeProblem(reading.error)).toContain(message);
   });
 

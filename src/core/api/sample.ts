@@ -1,11 +1,11 @@
 import { crdOf, type StructuralSchema } from "./crd.ts";
 import { JoulieError } from "./errors.ts";
 import { describeProblem } from "./examine.ts";
-import type { AnyKind, Kind } from "./kinds.ts";
+import type { AnyKind, ResourceKind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
 import type { NodeTwin } from "./node-twin.ts";
-import { type Reading, read } from "./read.ts";
-import { checked } from "./write.ts";
+import { type ReadObject, readObject } from "./read.ts";
+import { validateForWrite } from "./write.ts";
 
 /** Texts of which one fits every pattern the schemas use. */
 const texts = ["worker-1.example", "http://host/{node}", "Ready"];
@@ -30,7 +30,7 @@ export function rootSchemaOf(kind: AnyKind): StructuralSchema {
 }
 
 /** A valid object of the kind with every field set, made from its schema: tests walk it so that no field is forgotten. */
-export function sampleOf<Object>(kind: Kind<Object>): Object {
+export function sampleOf<Object>(kind: ResourceKind<Object>): Object {
   const sample = sampleValue(rootSchemaOf(kind)) as Record<string, unknown>;
   return { ...sample, apiVersion, kind: kind.kind, metadata: { name: texts[0] } } as Object;
 }
@@ -71,8 +71,8 @@ export function withValueAt<Object>(object: Object, path: Leaf["path"], value: u
 }
 
 /** What a reader made of a value that it has to be able to read. */
-export function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<Object> {
-  const reading = read(kind, value);
+export function readingOf<Object>(kind: ResourceKind<Object>, value: unknown): ReadObject<Object> {
+  const reading = readObject(kind, value);
   if (!reading.ok) throw new Error(describeProblem(reading.error));
   return reading.value;
 }
@@ -80,7 +80,7 @@ export function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<O
 /** What the writer says about an object whose type has been lost on the way. */
 export function refusal(kind: AnyKind, object: unknown): string | undefined {
   try {
-    checked(kind as Kind<NodeTwin>, object as NodeTwin);
+    validateForWrite(kind as ResourceKind<NodeTwin>, object as NodeTwin);
     return undefined;
   } catch (error) {
     if (error instanceof JoulieError && error.code === "JOULIE_E_UNWRITABLE") return error.message;

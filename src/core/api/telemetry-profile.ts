@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { profileControlReport } from "./control-report.ts";
-import { block, choice, httpEndpoint, objectName, orElse, whole } from "./fields.ts";
+import { block, choice, httpEndpoint, objectName, withReadFallback, integerField } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
 import { needsWhen, withRules } from "./rules.ts";
 
@@ -16,10 +16,10 @@ export const gpuControlModes = ["auto", "powercap"] as const;
 export type GpuControlMode = (typeof gpuControlModes)[number];
 
 // Where the target cannot be read the profile aims at no node, rather than at every node.
-const target = orElse(
+const target = withReadFallback(
   withRules(
     block("Which nodes the routing is for.", {
-      scope: orElse(choice(telemetryScopes, "One node, or every node without a profile of its own."), "node"),
+      scope: withReadFallback(choice(telemetryScopes, "One node, or every node without a profile of its own."), "node"),
       nodeName: objectName("Name of the node, where the scope is node.").optional(),
     }),
     needsWhen("scope", "node", "nodeName"),
@@ -29,14 +29,14 @@ const target = orElse(
 
 const http = () => ({
   endpoint: httpEndpoint("Address to call; {node} in it becomes the node's name, URL-escaped."),
-  timeoutSeconds: whole(1, 300, "How long to wait for an answer, in seconds.").optional(),
+  timeoutSeconds: integerField(1, 300, "How long to wait for an answer, in seconds.").optional(),
 });
 
 // An unreadable type reads as none: to read nothing and to touch nothing is the only safe guess.
 const source = (description: string) =>
   withRules(
     block(description, {
-      type: orElse(choice(sourceTypes, "Where readings come from."), "none"),
+      type: withReadFallback(choice(sourceTypes, "Where readings come from."), "none"),
       http: block("How to ask over HTTP, where the type is http.", http()).optional(),
       prometheus: block("How to ask Prometheus, where the type is prometheus.", {
         endpoint: httpEndpoint("Address of Prometheus; {node} in it becomes the node's name, URL-escaped."),
@@ -54,7 +54,7 @@ const source = (description: string) =>
 const control = <const Modes extends readonly [string, ...string[]]>(device: string, modes: Modes) =>
   withRules(
     block(`How the ${device} is capped.`, {
-      type: orElse(choice(controlTypes, "Which backend acts."), "none"),
+      type: withReadFallback(choice(controlTypes, "Which backend acts."), "none"),
       http: block("How to command over HTTP, where the type is http.", {
         ...http(),
         mode: choice(modes, `Which ${device} control the endpoint offers.`).optional(),
@@ -91,5 +91,5 @@ export type TelemetryProfile = z.infer<typeof telemetryProfileSchema>;
 export type TelemetryProfileSpec = z.infer<typeof spec>;
 export type TelemetryProfileStatus = z.infer<typeof status>;
 export type TelemetrySource = z.infer<ReturnType<typeof source>>;
-export type CpuControl = z.infer<ReturnType<typeof control<typeof cpuControlModes>>>;
-export type GpuControl = z.infer<ReturnType<typeof control<typeof gpuControlModes>>>;
+export type CpuControlSpec = z.infer<ReturnType<typeof control<typeof cpuControlModes>>>;
+export type GpuControlSpec = z.infer<ReturnType<typeof control<typeof gpuControlModes>>>;

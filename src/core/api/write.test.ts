@@ -10,7 +10,7 @@ import {
   telemetryProfileKind,
 } from "./kinds.ts";
 import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./sample.ts";
-import { checked } from "./write.ts";
+import { validateForWrite } from "./write.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" } as const;
@@ -62,14 +62,14 @@ describe("checked", () => {
   it("adds apiVersion and kind, and takes spec alone, status alone or neither", () => {
     const header = { apiVersion: "joulie.io/v1alpha1", kind: "NodeTwin" };
     const target = { ...spec, cpu: { packagePowerCapPctOfMax: percent(60) } };
-    expect(checked(nodeTwinKind, { metadata, spec: target })).toEqual({ ...header, metadata, spec: target });
+    expect(validateForWrite(nodeTwinKind, { metadata, spec: target })).toEqual({ ...header, metadata, spec: target });
     const status = { controlStatus: { cpu: { result: "applied" as const, observedPowerWatts: watts(210.5) } } };
-    expect(checked(nodeTwinKind, { metadata, status })).toEqual({ ...header, metadata, status });
-    expect(checked(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
+    expect(validateForWrite(nodeTwinKind, { metadata, status })).toEqual({ ...header, metadata, status });
+    expect(validateForWrite(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
   });
 
   it("adds them also where they are given as undefined", () => {
-    const written = checked(nodeTwinKind, {
+    const written = validateForWrite(nodeTwinKind, {
       kind: undefined,
       apiVersion: undefined,
       metadata,
@@ -85,7 +85,7 @@ describe("checked", () => {
 
   it("keeps metadata that is not ours to list, and fields left undefined", () => {
     const whole = { ...metadata, labels: { "joulie.io/managed-by": "operator" }, finalizers: ["x"] };
-    expect(checked(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
+    expect(validateForWrite(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
   });
 
   it.each<[string, AnyKind, unknown]>([

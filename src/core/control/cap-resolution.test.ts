@@ -5,7 +5,7 @@ import {
   type CapDevice,
   cpuCapIntent,
   gpuCapIntent,
-  raplRegisterMost,
+  raplRegisterLimit,
   raplStep,
   resolveCap,
   withLowestCap,
@@ -161,7 +161,7 @@ describe("resolveCap", () => {
   });
 
   it("X-88 never yields what RAPL's register would mask, whatever is asked", () => {
-    const registers = device({ registerMost: raplRegisterMost, step: raplStep });
+    const registers = device({ registerMost: raplRegisterLimit, step: raplStep });
     fc.assert(
       fc.property(fc.double({ min: 0.1, max: 1e308, noNaN: true }), (asked) => {
         const cap = resolveCap(asWatts(asked), registers);
@@ -202,7 +202,7 @@ describe("resolveCap", () => {
 describe("RAPL's register", () => {
   it("holds 15 bits of 1/8 W", () => {
     expect(raplStep).toBe(0.125);
-    expect(raplRegisterMost).toBe(4095.875);
+    expect(raplRegisterLimit).toBe(4095.875);
   });
 });
 

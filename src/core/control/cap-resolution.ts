@@ -11,19 +11,19 @@ export interface CapIntent {
 export interface CapDevice {
   readonly min?: Watts | undefined;
   /** Where `min` comes from, for messages; the device itself unless said otherwise. */
-  readonly minIs?: string | undefined;
+  readonly minSource?: string | undefined;
   readonly max?: Watts | undefined;
   /** The limit found before Joulie's first write: a cap never raises it. */
   readonly original?: Watts | undefined;
   /** The most its register can hold; more would be cut to a few bits, and 4096 W would become 0 W. */
-  readonly registerMost?: Watts | undefined;
+  readonly registerLimit?: Watts | undefined;
   /** The steps its limit moves in. */
   readonly step?: Watts | undefined;
 }
 
 /** RAPL's limit field has 15 bits of 1/8 W. Only newer parts have wider ones. */
 export const raplStep = watts(1 / 8);
-export const raplRegisterMost = watts((2 ** 15 - 1) / 8);
+export const raplRegisterLimit = watts((2 ** 15 - 1) / 8);
 
 export type CapResolution =
   /** No limit is needed: none is written, and an earlier one of ours is lifted. */
@@ -44,12 +44,12 @@ export const gpuCapIntent = (cap: GpuPowerCap | undefined): CapIntent => ({
 
 /** Watts, when given, beat the percentage; a percentage counts from the maximum of the device at hand. */
 export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDevice): CapResolution {
-  if (isPositive(asked)) return withinDevice(asked, shown(asked), device);
+  if (isPositive(asked)) return withinDevice(asked, formatWatts(asked), device);
   if (!isPositive(pctOfMax)) return { kind: "uncapped", asked: false };
   if (pctOfMax >= 100) return { kind: "uncapped", asked: true };
   if (!isPositive(device.max)) return { kind: "percent", pctOfMax };
   const share = percentOf(pctOfMax, device.max);
-  return withinDevice(share, `${pctOfMax} % (${shown(share)})`, device);
+  return withinDevice(share, `${pctOfMax} % (${formatWatts(share)})`, device);
 }
 
 /** A target below this share of the maximum is almost certainly a typo: 0.5 % for 50 %. */
@@ -66,11 +66,11 @@ export function withLowestCap(device: CapDevice, catalogueMin?: Watts): CapDevic
     return {
       ...device,
       min: watts(Math.min(catalogueMin, most ?? catalogueMin)),
-      minIs: "the catalogue's minimum for this CPU",
+      minSource: "the catalogue's minimum for this CPU",
     };
   if (most === undefined) return device;
   const of = isPositive(device.max) ? "maximum" : "original limit";
-  return { ...device, min: watts(LOWEST_SHARE * most), minIs: `${LOWEST_SHARE * 100} % of its ${of}` };
+  return { ...device, min: watts(LOWEST_SHARE * most), minSource: `${LOWEST_SHARE * 100} % of its ${of}` };
 }
 
 interface Bound {
@@ -79,10 +79,10 @@ interface Bound {
 }
 
 function withinDevice(asked: Watts, wording: string, device: CapDevice): CapResolution {
-  const floor = bound(device.min, device.minIs ?? "the device's minimum");
+  const floor = bound(device.min, device.minSource ?? "the device's minimum");
   const ceiling = [
     bound(device.original, "the original limit"),
-    bound(device.registerMost, "the most its register holds"),
+    bound(device.registerLimit, "the most its register holds"),
   ].reduce(lower, bound(device.max, "the device's maximum"));
   let reached: Bound = { at: asked, name: "" };
   if (floor !== undefined && floor.at > reached.at) reached = floor;
@@ -93,7 +93,7 @@ function withinDevice(asked: Watts, wording: string, device: CapDevice): CapReso
   return {
     kind: "watts",
     watts: written,
-    clamped: `${wording} asked for, clamped to ${shown(written)}: ${reached.name}`,
+    clamped: `${wording} asked for, clamped to ${formatWatts(written)}: ${reached.name}`,
   };
 }
 
@@ -116,4 +116,4 @@ function onStep(value: Watts, step: Watts | undefined, floor = watts(0), ceiling
 }
 
 /** Watts as people write them: no more than three decimals, no trailing zeros. */
-const shown = (value: Watts): string => `${Number(value.toFixed(3))} W`;
+const formatWatts = (value: Watts): string => `${Number(value.toFixed(3))} W`;

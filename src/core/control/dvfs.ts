@@ -29,7 +29,7 @@ export interface DvfsState {
   readonly lastActionAt?: MonotonicInstant;
 }
 
-export const restingDvfs: DvfsState = { above: 0, below: 0, throttlePct: percent(0) };
+export const initialDvfsState: DvfsState = { above: 0, below: 0, throttlePct: percent(0) };
 
 export interface DvfsAction {
   readonly kind: "throttle_up" | "throttle_down";
@@ -51,12 +51,12 @@ export interface DvfsStep {
  * no more throttles than one that stays away.
  */
 export function afterRestore({ lastActionAt }: DvfsState): DvfsState {
-  return lastActionAt === undefined ? restingDvfs : { ...restingDvfs, lastActionAt };
+  return lastActionAt === undefined ? initialDvfsState : { ...initialDvfsState, lastActionAt };
 }
 
 /** Once `setThrottle` was written: the percent path's throttle is where the loop sets out from when it closes. */
 export const afterThrottle = (throttlePct: Percent, now: MonotonicInstant): DvfsState => ({
-  ...restingDvfs,
+  ...initialDvfsState,
   throttlePct,
   lastActionAt: now,
 });

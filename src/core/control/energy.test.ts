@@ -9,9 +9,9 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { type EnergySample, longestSafeGap, powerBetween, totalPower } from "./energy.ts";
+import { type EnergyCounterSample, longestSafeGap, powerBetween, totalPower } from "./energy.ts";
 
-const sample = (energy: number, atSeconds: number): EnergySample => ({
+const sample = (energy: number, atSeconds: number): EnergyCounterSample => ({
   energy: joules(energy),
   at: monotonicInstant(atSeconds * 1000),
 });
@@ -28,7 +28,7 @@ describe("powerBetween", () => {
 
   it("does not take the calendar's time, which may step", () => {
     // @ts-expect-error -- an Instant is no MonotonicInstant.
-    const calendar: EnergySample = { energy: joules(0), at: instant(0) };
+    const calendar: EnergyCounterSample = { energy: joules(0), at: instant(0) };
     expect(calendar.at).toBe(0);
   });
 

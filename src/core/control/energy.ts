@@ -14,7 +14,7 @@ import {
 } from "../units/index.ts";
 
 /** One look at an energy counter. */
-export interface EnergySample {
+export interface EnergyCounterSample {
   readonly energy: Joules;
   /** By the clock that never steps: 20 s too many on the calendar's would halve the watts of a tick. */
   readonly at: MonotonicInstant;
@@ -84,7 +84,7 @@ function mostPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean)
  * Mean power between two looks at a counter. Whatever comes of it, the later sample is the next call's `previous`: a
  * counter that was reset counts on from where it is now.
  */
-export function powerBetween(previous: EnergySample, current: EnergySample, counter: EnergyCounter): EnergyReading {
+export function powerBetween(previous: EnergyCounterSample, current: EnergyCounterSample, counter: EnergyCounter): EnergyReading {
   if (!isNonNegative(previous.energy) || !isNonNegative(current.energy)) return { dropped: "unreadable" };
   const time = inSeconds(elapsed(previous.at, current.at));
   if (!(time > 0)) return { dropped: "no time passed" };

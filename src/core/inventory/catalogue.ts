@@ -1,7 +1,7 @@
 import { type AdditionReader, readCpuAddition, readGpuAddition } from "./additions.ts";
 import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "./builtin.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
-import { type Match, matchCpu, matchGpu } from "./match.ts";
+import { type CatalogueMatch, matchCpu, matchGpu } from "./match.ts";
 import { indexFamilies, indexNames, type NameClash, type Named, NameHolders } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, LONGEST_NAME } from "./normalise.ts";
 
@@ -9,8 +9,8 @@ import { cpuNameParts, gpuNameParts, LONGEST_NAME } from "./normalise.ts";
 export interface Catalogue {
   readonly cpus: readonly CpuEntry[];
   readonly gpus: readonly GpuEntry[];
-  readonly cpu: (name: string) => Match<CpuEntry>;
-  readonly gpu: (name: string) => Match<GpuEntry>;
+  readonly cpu: (name: string) => CatalogueMatch<CpuEntry>;
+  readonly gpu: (name: string) => CatalogueMatch<GpuEntry>;
 }
 
 export interface CatalogueReading {
@@ -47,8 +47,8 @@ export function buildCatalogue(additions?: unknown): CatalogueReading {
 const MOST_REMEMBERED = 1024;
 
 /** Thousands of nodes share a few dozen models, and a name means the same as long as the catalogue lives. */
-function remembered<Entry>(lookUp: (name: string) => Match<Entry>): (name: string) => Match<Entry> {
-  const found = new Map<string, Match<Entry>>();
+function remembered<Entry>(lookUp: (name: string) => CatalogueMatch<Entry>): (name: string) => CatalogueMatch<Entry> {
+  const found = new Map<string, CatalogueMatch<Entry>>();
   return (name) => {
     const before = found.get(name);
     if (before !== undefined) return before;

@@ -4,8 +4,8 @@ import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { claim, type Known } from "./origin.ts";
-import { plausibleSocketWatts } from "./plausible.ts";
+import { claim, type WithOrigin } from "./origin.ts";
+import { plausibleSocketWatts } from "./plausible-limits.ts";
 import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 export interface CpuView extends Resolution {
@@ -38,7 +38,7 @@ const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): n
  * Kubernetes counts threads. Without a count of cores they are as few as these threads need, so that a node whose agent has not
  * reported yet ranks no higher than the same node once it has.
  */
-function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): Known<number> | undefined {
+function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): WithOrigin<number> | undefined {
   const listed = claim(entry && entry.coresPerSocket.value * sockets, "catalogue");
   const threads = cpu.logicalCpus?.value;
   const threadsPerCore = entry?.threadsPerCore ?? cpu.likelyThreadsPerCore;

@@ -7,7 +7,7 @@ import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { claim } from "./origin.ts";
-import { plausibleBoardWatts } from "./plausible.ts";
+import { plausibleBoardWatts } from "./plausible-limits.ts";
 import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** Watts are per board. */

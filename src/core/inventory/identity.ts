@@ -13,29 +13,29 @@ import {
 import { numberIn, quantityIn, wholeAbove } from "./counts.ts";
 import { allocatableGpus, type GpuDevices } from "./gpu-devices.ts";
 import { migProfileOf, migSlicesPerBoard } from "./mig.ts";
-import { claim, type Known } from "./origin.ts";
+import { claim, type WithOrigin } from "./origin.ts";
 
 /** What is said about a node, before the catalogue is asked. A field nobody speaks of is undefined. */
 export interface NodeIdentity {
   readonly cpu: {
     /** Spellings of one model, all from the same origin. */
-    readonly names: Known<readonly string[]> | undefined;
-    readonly vendor: Known<string> | undefined;
-    readonly sockets: Known<number> | undefined;
-    readonly coresPerSocket: Known<number> | undefined;
-    readonly totalCores: Known<number> | undefined;
+    readonly names: WithOrigin<readonly string[]> | undefined;
+    readonly vendor: WithOrigin<string> | undefined;
+    readonly sockets: WithOrigin<number> | undefined;
+    readonly coresPerSocket: WithOrigin<number> | undefined;
+    readonly totalCores: WithOrigin<number> | undefined;
     /** Hardware threads Kubernetes counts as CPUs. */
-    readonly logicalCpus: Known<number> | undefined;
+    readonly logicalCpus: WithOrigin<number> | undefined;
     /** Threads that a core of an unknown model is taken to have. */
     readonly likelyThreadsPerCore: number;
   };
   readonly gpu: {
-    readonly names: Known<readonly string[]> | undefined;
-    readonly vendor: Known<GpuVendor> | undefined;
+    readonly names: WithOrigin<readonly string[]> | undefined;
+    readonly vendor: WithOrigin<GpuVendor> | undefined;
     /** Boards somebody counted; 0 where a person declares that there are none. */
-    readonly boards: Known<number> | undefined;
+    readonly boards: WithOrigin<number> | undefined;
     /** What labels and Kubernetes count; the model says how many of them a board is. */
-    readonly devices: Known<GpuDevices> | undefined;
+    readonly devices: WithOrigin<GpuDevices> | undefined;
   };
 }
 

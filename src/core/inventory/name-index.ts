@@ -12,7 +12,7 @@ interface StandIn<Entry> {
 }
 
 /** Names prepared once, so that a look-up is a hash away however large the catalogue grows. */
-export interface NameIndex<Entry> {
+export interface ModelNameIndex<Entry> {
   readonly exact: ReadonlyMap<string, Entry>;
   readonly standIns: ReadonlyMap<string, StandIn<Entry>>;
 }
@@ -67,7 +67,7 @@ export function indexNames<Entry extends Named>(
   entries: readonly Entry[],
   proxies: readonly Proxy[],
   partsOf: (name: string) => NameParts,
-): NameIndex<Entry> {
+): ModelNameIndex<Entry> {
   const exact = new Map<string, Entry>();
   for (const entry of entries) {
     for (const name of [entry.key, ...entry.aliases]) exact.set(partsOf(name).id, entry);
@@ -92,5 +92,5 @@ export function indexFamilies(entries: readonly CpuEntry[], families: readonly C
   });
 }
 
-export type CpuIndex = NameIndex<CpuEntry> & { readonly families: readonly FamilyIndex[] };
-export type GpuIndex = NameIndex<GpuEntry>;
+export type CpuIndex = ModelNameIndex<CpuEntry> & { readonly families: readonly FamilyIndex[] };
+export type GpuIndex = ModelNameIndex<GpuEntry>;

@@ -1,6 +1,6 @@
 import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
-import type { Match } from "./match.ts";
-import { claim, type Known, type Origin } from "./origin.ts";
+import type { CatalogueMatch } from "./match.ts";
+import { claim, type WithOrigin, type Origin } from "./origin.ts";
 
 /** Which origin each field of a view came from. */
 export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;
@@ -15,12 +15,12 @@ export interface Resolution {
   readonly reason: string;
 }
 
-type LookUp<Entry> = (name: string) => Match<Entry>;
+type LookUp<Entry> = (name: string) => CatalogueMatch<Entry>;
 
 /** What the catalogue has for a node's CPU or GPU, from all that is said about its model. */
 export function resolve<Entry>(
   device: "cpu" | "gpu",
-  names: Known<readonly string[]> | undefined,
+  names: WithOrigin<readonly string[]> | undefined,
   discovered: NodeHardwareStatus | undefined,
   lookUp: LookUp<Entry>,
 ): { readonly resolution: Resolution; readonly entry: Entry | undefined } {
@@ -34,7 +34,7 @@ const RANK: Readonly<Record<Exactness, number>> = { exact: 0, proxy: 1, generic:
 
 /** The best match of several spellings, and the spelling that gave it. */
 function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
-  let best: { match: Match<Entry>; model?: string } = { match: lookUp("") };
+  let best: { match: CatalogueMatch<Entry>; model?: string } = { match: lookUp("") };
   for (const model of names) {
     const match = lookUp(model);
     if (best.model === undefined || RANK[match.match] < RANK[best.match.match]) best = { match, model };
@@ -44,11 +44,11 @@ function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
 
 /** The agent may have resolved a name that this catalogue does not know: its key still counts, as close as it said. */
 function orAgentsKey<Entry>(
-  match: Match<Entry>,
+  match: CatalogueMatch<Entry>,
   key: string | undefined,
   exactness: Exactness | undefined,
   lookUp: LookUp<Entry>,
-): Match<Entry> {
+): CatalogueMatch<Entry> {
   const keyed = match.match === "generic" && key !== undefined ? lookUp(key) : undefined;
   if (keyed?.match !== "exact" || exactness === "generic") return match;
   return { ...keyed, match: exactness ?? "proxy", reason: `the agent resolved it to ${keyed.key}` };
@@ -63,9 +63,9 @@ export const usable = <Quantity extends number>(value: Quantity | undefined): Qu
 
 /** A model that is known says its vendor better than the PCI devices around it; what the agent saw still comes first. */
 export function vendorOf<Vendor>(
-  said: Known<Vendor> | undefined,
+  said: WithOrigin<Vendor> | undefined,
   listed: Vendor | undefined,
-): Known<Vendor> | undefined {
+): WithOrigin<Vendor> | undefined {
   return said?.from === "discovered" ? said : (claim(listed, "catalogue") ?? said);
 }
 

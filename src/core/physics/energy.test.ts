@@ -6,14 +6,14 @@ import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
 import type { Caps } from "./operation.ts";
-import type { Job } from "./work.ts";
+import type { SimulatedJob } from "./work.ts";
 
 const cpu = { packages: 2, cores: 96, idle: watts(55), full: watts(350), class: cpuClassOf("amd-epyc-9654") };
 const gpu = { boards: 4, idle: watts(79), full: watts(700), class: gpuClassOf("nvidia-h100-sxm") };
 const model = nodeModel({ cpu, gpu });
 
 type Deed =
-  | { readonly at: number; readonly job: Job }
+  | { readonly at: number; readonly job: SimulatedJob }
   | { readonly at: number; readonly caps: Caps }
   | { readonly at: number; readonly ambient: Celsius };
 
@@ -154,7 +154,7 @@ describe("energy", () => {
   });
 
   it("agrees with brute force in quarter milliseconds to a millionth, in a room so hot that it throttles", () => {
-    const jobs: readonly Job[] = [
+    const jobs: readonly SimulatedJob[] = [
       { id: "a", cores: 40, cpuUtil: 0.9, cpuShare: 0.8, work: seconds(150.3) },
       { id: "b", cores: 20, cpuUtil: 0.7, cpuShare: 0.3, gpus: 4, gpuUtil: 0.95, gpuShare: 0.5, work: seconds(310.7) },
       { id: "c", cores: 30, cpuUtil: 1, cpuShare: 0.5, work: seconds(77.7) },
@@ -189,7 +189,7 @@ describe("energy", () => {
 });
 
 /** The same node in small steps: temperature by its differential equation, work by counting down, heat by comparing. */
-function bruteForce(jobs: readonly Job[], ambient: Celsius, caps: Caps, capsAt: number, end: number, step: number) {
+function bruteForce(jobs: readonly SimulatedJob[], ambient: Celsius, caps: Caps, capsAt: number, end: number, step: number) {
   const left = jobs.map(({ work }) => Number(work));
   const { thermal } = model;
   let hot = false;

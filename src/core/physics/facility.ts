@@ -1,29 +1,29 @@
 import type { Figure } from "../inventory/index.ts";
 import { pueOf } from "../twin/index.ts";
 import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
-import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 
 /** The building around the nodes: a temperate site that cools with outside air while that is cool enough. */
-export const FACILITY_FIGURES = {
+export const FACILITY_DEFAULTS = {
   /** Outside air over a day: a cosine around the mean. */
-  outsideMean: known(celsius(16), "assumed", from.estimate),
-  outsideSwing: known(7, "assumed", from.estimate),
-  warmestAt: known(seconds(15 * 3600), "assumed", from.estimate),
+  outsideMean: sourcedFigure(celsius(16), "assumed", from.estimate),
+  outsideSwing: sourcedFigure(7, "assumed", from.estimate),
+  warmestAt: sourcedFigure(seconds(15 * 3600), "assumed", from.estimate),
   /** Air to the nodes, and how far it follows the outside once that is too warm for free cooling. */
-  supply: known(celsius(22), "vendor", from.ashrae),
-  freeCoolingBelow: known(celsius(16), "assumed", from.estimate),
-  supplyPerDegree: known(0.4, "assumed", from.estimate),
+  supply: sourcedFigure(celsius(22), "vendor", from.ashrae),
+  freeCoolingBelow: sourcedFigure(celsius(16), "assumed", from.estimate),
+  supplyPerDegree: sourcedFigure(0.4, "assumed", from.estimate),
   /** Fans, pumps and transformers: this share of the rated IT power, however little of it is used. */
-  standingShare: known(0.05, "assumed", from.estimate),
+  standingShare: sourcedFigure(0.05, "assumed", from.estimate),
   /** Watts of cooling per watt of IT under free cooling, and what each warmer degree adds. */
-  coolingShare: known(0.08, "assumed", from.estimate),
-  coolingPerDegree: known(0.012, "assumed", from.estimate),
+  coolingShare: sourcedFigure(0.08, "assumed", from.estimate),
+  coolingPerDegree: sourcedFigure(0.012, "assumed", from.estimate),
 } as const satisfies Record<string, Figure>;
 
-export type FacilityModel = { readonly [Name in keyof typeof FACILITY_FIGURES]: number };
+export type FacilityModel = { readonly [Name in keyof typeof FACILITY_DEFAULTS]: number };
 
 export const defaultFacility = Object.fromEntries(
-  Object.entries(FACILITY_FIGURES).map(([name, { value }]) => [name, value]),
+  Object.entries(FACILITY_DEFAULTS).map(([name, { value }]) => [name, value]),
 ) as FacilityModel;
 
 const DAY = 24 * 3600;
@@ -41,7 +41,7 @@ const tooWarm = ({ freeCoolingBelow }: FacilityModel, outside: Celsius): number 
 export const inletAt = (model: FacilityModel, outside: Celsius): Celsius =>
   celsius(model.supply + model.supplyPerDegree * tooWarm(model, outside));
 
-export interface FacilityReading {
+export interface FacilityOutput {
   readonly outside: Celsius;
   readonly inlet: Celsius;
   readonly it: Watts;
@@ -55,7 +55,7 @@ export interface FacilityReading {
  * What the building draws besides its computers. A part is there at any load, so PUE rises as load falls; a part grows with
  * the IT's watts and with the heat outside.
  */
-export function facilityAt(model: FacilityModel, at: Seconds, it: Watts, rated: Watts): FacilityReading {
+export function facilityAt(model: FacilityModel, at: Seconds, it: Watts, rated: Watts): FacilityOutput {
   const outside = outsideAt(model, at);
   const standing = isPositive(rated) ? model.standingShare * rated : 0;
   const perWatt = model.coolingShare + model.coolingPerDegree * tooWarm(model, outside);

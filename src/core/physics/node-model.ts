@@ -3,7 +3,7 @@ import { celsius, isPositive, seconds, type Watts, watts } from "../units/index.
 import type { DeviceModel } from "./device.ts";
 import type { DeviceClass } from "./device-class.ts";
 import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
-import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 import type { ThermalModel } from "./thermal.ts";
 
 /** What never changes about a node. Nodes of one kind share one. */
@@ -22,13 +22,13 @@ export interface NodeModel {
 }
 
 /** How a node's temperature follows its power. */
-export const THERMAL_FIGURES = {
+export const THERMAL_DEFAULTS = {
   /** At full power, above the air: fans and heat sinks are sized for the hardware they cool, so this is alike for all. */
-  riseAtFull: known(45, "assumed", from.estimate),
-  timeConstant: known(seconds(120), "assumed", from.estimate),
-  throttleAt: known(celsius(85), "assumed", from.estimate),
-  resumeAt: known(celsius(80), "assumed", from.estimate),
-  hotClock: known(0.6, "assumed", from.estimate),
+  riseAtFull: sourcedFigure(45, "assumed", from.estimate),
+  timeConstant: sourcedFigure(seconds(120), "assumed", from.estimate),
+  throttleAt: sourcedFigure(celsius(85), "assumed", from.estimate),
+  resumeAt: sourcedFigure(celsius(80), "assumed", from.estimate),
+  hotClock: sourcedFigure(0.6, "assumed", from.estimate),
 } as const satisfies Record<string, Figure>;
 
 /** Watts of one package or one board, and how they move. */
@@ -90,7 +90,7 @@ function deviceModel({ idle, full, class: { clock, shape } }: DeviceSpec): Devic
 }
 
 function thermalModel(full: Watts): ThermalModel {
-  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_FIGURES;
+  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;
   return {
     degreesPerWatt: full > 0 ? riseAtFull.value / full : 0,
     timeConstant: timeConstant.value,

@@ -3,14 +3,14 @@ import { celsius, percent, seconds, watts } from "../units/index.ts";
 import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
-import type { Job } from "./work.ts";
+import type { SimulatedJob } from "./work.ts";
 
 const cpu = { packages: 2, cores: 128, idle: watts(50), full: watts(300), class: cpuClassOf("ampere-altra-q80-30") };
 const gpu = { boards: 4, idle: watts(79), full: watts(700), class: gpuClassOf("nvidia-h100-sxm") };
 const cpuNode = nodeModel({ cpu });
 const gpuNode = nodeModel({ cpu, gpu });
 
-const job = (id: string, fields: Partial<Job> = {}): Job => ({
+const job = (id: string, fields: Partial<SimulatedJob> = {}): SimulatedJob => ({
   id,
   cores: 64,
   cpuUtil: 1,
@@ -18,7 +18,7 @@ const job = (id: string, fields: Partial<Job> = {}): Job => ({
   work: seconds(100),
   ...fields,
 });
-const training = (id: string, fields: Partial<Job> = {}): Job =>
+const training = (id: string, fields: Partial<SimulatedJob> = {}): SimulatedJob =>
   job(id, { cores: 8, cpuUtil: 0.5, cpuShare: 0, gpus: 1, gpuUtil: 1, gpuShare: 1, ...fields });
 
 describe("an empty node", () => {

@@ -12,18 +12,18 @@ import {
 } from "../units/index.ts";
 import type { NodeModel } from "./node-model.ts";
 import { type Caps, idleOperation, type Operation, operate, sameCaps } from "./operation.ts";
-import { firstDone, leftAfter, type Running, timeLeft } from "./running.ts";
+import { firstDone, leftAfter, type JobInProgress, timeLeft } from "./job-in-progress.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
-import { demandOf, type Job } from "./work.ts";
+import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
 /** What happened to a node by itself. */
-export type Happening<J extends Job = Job> =
+export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   | { readonly kind: "finished"; readonly at: Seconds; readonly job: J }
   /** It has become too hot and slows itself down, or has cooled enough to stop doing so. */
   | { readonly kind: "throttled" | "recovered"; readonly at: Seconds };
 
 /** Where and when a node begins. */
-export interface Beginning {
+export interface SimulatedNodeStart {
   readonly at?: Seconds | undefined;
   readonly ambient?: Celsius | undefined;
 }
@@ -37,10 +37,10 @@ const END_OF_TIME = seconds(1e12);
  * closed formulas. Looking at a node changes nothing: however often it is read, its run is the same to the last bit.
  * Times are seconds since the start of the simulation. Advancing costs nothing; a change costs a pass over its own jobs.
  */
-export class SimulatedNode<J extends Job = Job> {
+export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   readonly model: NodeModel;
   /** In the order they started. A list: it is walked at every change, and a node runs some dozens. */
-  readonly #running: Running<J>[] = [];
+  readonly #running: JobInProgress<J>[] = [];
   #caps: Caps = {};
   #ambient: Celsius;
   #hot = false;
@@ -56,10 +56,10 @@ export class SimulatedNode<J extends Job = Job> {
   readonly #operation = idleOperation();
   #settled: Celsius;
   #endsAt = END_OF_TIME;
-  #ending: Running<J> | undefined;
+  #ending: JobInProgress<J> | undefined;
 
   /** Starts idle, and as warm as an idle node is. */
-  constructor(model: NodeModel, { at, ambient }: Beginning = {}) {
+  constructor(model: NodeModel, { at, ambient }: SimulatedNodeStart = {}) {
     this.model = model;
     this.#ambient = isAir(ambient) ? ambient : baselineAmbient;
     this.#now = seconds(isNonNegative(at) && at < END_OF_TIME ? at : 0);
@@ -82,7 +82,7 @@ export class SimulatedNode<J extends Job = Job> {
    * Takes it to a time, or to the first thing that happens before and says what: call again until nothing does. A time
    * that has passed, or never comes, leaves it where it is.
    */
-  advance(to: Seconds): Happening<J> | undefined {
+  advance(to: Seconds): SimulatedNodeEvent<J> | undefined {
     if (this.#endsAt <= to && this.#endsAt < END_OF_TIME) return this.#happen(this.#endsAt);
     if (to > this.#now && to < END_OF_TIME) this.#now = to;
     return undefined;
@@ -91,7 +91,7 @@ export class SimulatedNode<J extends Job = Job> {
   /** False where a job of this id runs already: a job is started once. */
   start(job: J): boolean {
     if (this.#find(job.id) !== undefined) return false;
-    const demand = demandOf(job);
+    const demand = jobDemandOf(job);
     this.#endSegment();
     this.#running.push({ job, demand, left: demand.work, rate: 0 });
     this.#beginSegment();
@@ -183,11 +183,11 @@ export class SimulatedNode<J extends Job = Job> {
     return this.#find(id)?.rate;
   }
 
-  #find(id: string): Running<J> | undefined {
+  #find(id: string): JobInProgress<J> | undefined {
     return this.#running.find(({ job }) => job.id === id);
   }
 
-  #remove(running: Running<J>): void {
+  #remove(running: JobInProgress<J>): void {
     this.#running.splice(this.#running.indexOf(running), 1);
   }
 
@@ -195,7 +195,7 @@ export class SimulatedNode<J extends Job = Job> {
     return seconds(this.#now - this.#since);
   }
 
-  #happen(at: Seconds): Happening<J> {
+  #happen(at: Seconds): SimulatedNodeEvent<J> {
     const ending = this.#ending;
     this.#now = at;
     this.#endSegment();

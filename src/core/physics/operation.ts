@@ -2,7 +2,7 @@ import { throttledCount } from "../control/index.ts";
 import { type Percent, percent, type Watts, watts } from "../units/index.ts";
 import { exceeds, fittingClock, mixedPowerAt, powerAt } from "./device.ts";
 import type { NodeModel } from "./node-model.ts";
-import { type Demand, progressRate } from "./work.ts";
+import { type JobDemand, progressRate } from "./work.ts";
 
 /** What is asked of the hardware. Absent, or no number: not asked. A cap too low to be kept saturates, 0 W among them. */
 export interface Caps {
@@ -38,8 +38,8 @@ export interface Operation {
 }
 
 /** A job on a node, with the pace the node's operation gives it. */
-export interface Paced {
-  readonly demand: Demand;
+export interface PacedJob {
+  readonly demand: JobDemand;
   /** Work done per second, 1 at full speed. */
   rate: number;
 }
@@ -62,7 +62,7 @@ export const idleOperation = (): Operation => ({
 export function operate(
   operation: Operation,
   model: NodeModel,
-  jobs: readonly Paced[],
+  jobs: readonly PacedJob[],
   caps: Caps,
   ceiling: number,
 ): void {
@@ -101,7 +101,7 @@ function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Ca
 function powerGpu(
   operation: Operation,
   { gpu, boards }: NodeModel,
-  jobs: readonly Paced[],
+  jobs: readonly PacedJob[],
   cap: Watts | undefined,
   ceiling: number,
   cpuClock: number,

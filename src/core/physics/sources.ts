@@ -1,7 +1,7 @@
 import type { Figure, Provenance, Source } from "../inventory/index.ts";
 
 /** A figure of the model that says how we know it. */
-export const known = <Value extends number>(value: Value, provenance: Provenance, source: Source): Figure<Value> => ({
+export const sourcedFigure = <Value extends number>(value: Value, provenance: Provenance, source: Source): Figure<Value> => ({
   value,
   provenance,
   source,

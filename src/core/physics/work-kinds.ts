@@ -1,5 +1,5 @@
 import type { Figure } from "../inventory/index.ts";
-import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 
 /** Jobs that are taken to behave alike; `Job` says what the figures mean. */
 export interface WorkKind {
@@ -11,9 +11,9 @@ export interface WorkKind {
   readonly gpuShare: Figure;
 }
 
-const assumed = (value: number): Figure => known(value, "assumed", from.estimate);
+const assumed = (value: number): Figure => sourcedFigure(value, "assumed", from.estimate);
 /** Found by fitting the model to the published pair of energy and time; not read off any device. */
-const fitted = (value: number): Figure => known(value, "assumed", from.powerCapping);
+const fitted = (value: number): Figure => sourcedFigure(value, "assumed", from.powerCapping);
 
 const cpuOnly = (name: string, cpuUtil: number, cpuShare: number): WorkKind => ({
   name,

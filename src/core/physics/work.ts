@@ -4,7 +4,7 @@ import type { Seconds } from "../units/index.ts";
  * What a job asks of a node. Its time at full speed falls into three shares: one that waits for the CPU's clock, one that
  * waits for the GPU's, and the rest, which waits for memory, network and disks and does not care about either.
  */
-export interface Job {
+export interface SimulatedJob {
   /** What tells it from the node's other jobs. */
   readonly id: string;
   /** Cores it holds, and how busy it keeps them (0–1). */
@@ -22,7 +22,7 @@ export interface Job {
 }
 
 /** A job's figures, made fit to reckon with once, when it starts. */
-export interface Demand {
+export interface JobDemand {
   /** Cores kept busy. */
   readonly cpuLoad: number;
   readonly cpuShare: number;
@@ -38,7 +38,7 @@ const count = (value: number | undefined): number => (value !== undefined && val
 const share = (value: number | undefined): number => Math.min(1, count(value));
 
 /** What is negative or no number is nothing, and shares end at 1; two shares that are more than the whole are scaled to it. */
-export function demandOf(job: Job): Demand {
+export function jobDemandOf(job: SimulatedJob): JobDemand {
   const gpus = count(job.gpus);
   const cpuShare = share(job.cpuShare);
   const gpuShare = gpus > 0 ? share(job.gpuShare) : 0;
@@ -58,7 +58,7 @@ export function demandOf(job: Job): Demand {
  * time, so what the two clocks cost adds up: with one share only it is the plain law, and neither clock can make up for
  * the other.
  */
-export function progressRate({ cpuShare, gpuShare }: Demand, cpuClock: number, gpuClock: number): number {
+export function progressRate({ cpuShare, gpuShare }: JobDemand, cpuClock: number, gpuClock: number): number {
   // A share of nothing waits for no clock, not even for one that stands still.
   const cpu = cpuShare > 0 ? cpuShare * (1 / cpuClock - 1) : 0;
   const gpu = gpuShare > 0 ? gpuShare * (1 / gpuClock - 1) : 0;

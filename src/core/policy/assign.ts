@@ -8,7 +8,7 @@ import { asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
  * A pin holds even beyond `hpCount`: a person asked for it. So does a node that was promoted a short time ago: it takes no place
  * from another one, so that promotion never waits. `ordered` is in density order.
  */
-export function assign(ordered: readonly PlanNode[], hpCount: number): PlannedNode[] {
+export function assignProfiles(ordered: readonly PlanNode[], hpCount: number): PlannedNode[] {
   const pinned = ordered.filter(({ pin }) => pin === "performance");
   const free = ordered.filter(({ pin }) => pin === undefined);
   const places = Math.max(0, hpCount - pinned.length);

@@ -8,7 +8,7 @@ import { type Instant, instant, type Milliseconds } from "../units/index.ts";
  * and class and says since when. A time further ahead than `dwell` is no skew between two clocks but a clock that was set back:
  * it holds nothing, or the node would be held for as long as the clock was wrong.
  */
-export function heldUntil(
+export function performanceHeldUntil(
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
   dwell: Milliseconds,
   now: Instant,

@@ -50,4 +50,4 @@ const isHarmless = (key: string): boolean =>
  * stays, while one that was draining is still re-checked and released. Undefined for a node that never had a target: it gets
  * none.
  */
-export const keptProfile = (spec: NodeTwinSpec | undefined): Profile | undefined => spec?.profile;
+export const lastTargetProfile = (spec: NodeTwinSpec | undefined): Profile | undefined => spec?.profile;

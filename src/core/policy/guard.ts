@@ -1,7 +1,7 @@
 import type { Profile } from "../api/index.ts";
 import { isNonNegative } from "../units/index.ts";
-import type { PowerState } from "./published.ts";
-import type { SeenState } from "./seen.ts";
+import type { PowerState } from "./published-state.ts";
+import type { ObservedState } from "./observed-state.ts";
 import { type NodeState, type Transition, transitionFrom } from "./transitions.ts";
 
 export interface GuardInput {
@@ -31,7 +31,7 @@ export interface GuardDecision {
  * bound. Once in force they stay until performance is planned.
  */
 export function guard(
-  { state, caps, showsEco }: SeenState,
+  { state, caps, showsEco }: ObservedState,
   { planned, performancePods }: GuardInput,
   { drainingCaps }: GuardOptions,
 ): GuardDecision {

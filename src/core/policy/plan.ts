@@ -1,5 +1,5 @@
 import type { Instant } from "../units/index.ts";
-import { assign } from "./assign.ts";
+import { assignProfiles } from "./assign.ts";
 import { inDensityOrder, type PlanNode, type PlannedNode } from "./plan-node.ts";
 import { queueAware } from "./queue-aware.ts";
 import { ruleSwap, swapPhase } from "./rule-swap.ts";
@@ -30,7 +30,7 @@ const byCount =
   (count: (nodes: number, settings: PolicySettings, input: PlanInput) => number): Policy =>
   (ordered, settings, input) => {
     const hpCount = count(ordered.length, settings, input);
-    return { hpCount, nodes: assign(ordered, hpCount) };
+    return { hpCount, nodes: assignProfiles(ordered, hpCount) };
   };
 
 const policies: Readonly<Record<PolicyType, Policy>> = {

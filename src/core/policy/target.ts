@@ -7,7 +7,7 @@ import {
   pinnedPolicyName,
 } from "../api/index.ts";
 import type { ProfileCaps } from "./caps.ts";
-import type { Published } from "./published.ts";
+import type { PublishedState } from "./published-state.ts";
 import type { PolicyType } from "./settings.ts";
 
 /** What a person asks of a node. The operator's mirror of its own target is nobody's wish: it would pin the plan to itself. */
@@ -28,7 +28,7 @@ export function capsUnder(pin: NodePowerProfileSpec | undefined, caps: ProfileCa
 
 /** The spec of a node's NodeTwin. */
 export const targetOf = (
-  { profile, draining, caps }: Published,
+  { profile, draining, caps }: PublishedState,
   pin: NodePowerProfileSpec | undefined,
   profileCaps: ProfileCaps,
   policy: PolicyType,

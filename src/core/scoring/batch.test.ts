@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../units/index.ts";
-import { batchOf, isFresh, podlessHeadroom } from "./batch.ts";
+import { batchOf, isFresh, currentHeadroom } from "./batch.ts";
 import { readTwin } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
@@ -55,9 +55,9 @@ describe("isFresh", () => {
 
 describe("podlessHeadroom", () => {
   it("X-73 is measured where it can be, else predicted, else missing", () => {
-    expect(podlessHeadroom(twin({ cap: 400, drawn: 100, predicted: 10 }))).toBe(75);
-    expect(podlessHeadroom(twin({ cap: 0, drawn: 100, predicted: 10 }))).toBe(10);
-    expect(podlessHeadroom(twin({ drawn: 100 }))).toBeUndefined();
+    expect(currentHeadroom(twin({ cap: 400, drawn: 100, predicted: 10 }))).toBe(75);
+    expect(currentHeadroom(twin({ cap: 0, drawn: 100, predicted: 10 }))).toBe(10);
+    expect(currentHeadroom(twin({ drawn: 100 }))).toBeUndefined();
   });
 });
 

@@ -29,7 +29,7 @@ export const isFresh = (twin: TwinState, now: Instant, threshold: Milliseconds):
   twin.updatedAt !== undefined && isFreshAt(between(twin.updatedAt, now), threshold);
 
 /** Headroom before the pod comes: measured where possible, else predicted. */
-export const podlessHeadroom = ({ power, predictedHeadroom }: TwinState): Percent | undefined =>
+export const currentHeadroom = ({ power, predictedHeadroom }: TwinState): Percent | undefined =>
   power === undefined ? predictedHeadroom : headroomScore(power.budget, power.drawn, watts(0));
 
 /**
@@ -47,7 +47,7 @@ export function batchOf(
   for (const twin of twins) {
     if (twin === undefined || !isFresh(twin, now, settings.stalenessThreshold)) continue;
     clusterTrend += twin.power?.trend ?? 0;
-    const headroom = podlessHeadroom(twin);
+    const headroom = currentHeadroom(twin);
     if (twin.schedulableClass !== "performance" || headroom === undefined) continue;
     congestion += 100 - headroom;
     nodes++;

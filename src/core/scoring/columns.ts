@@ -1,6 +1,6 @@
 import { gpuResources } from "../api/index.ts";
 import { type GpuNode, gpuBoardsOn, type MarginalHardware } from "../demand/index.ts";
-import { podlessHeadroom } from "./batch.ts";
+import { currentHeadroom } from "./batch.ts";
 import { coolingTerm, trendBonus } from "./formula.ts";
 import type { KnownClass, TwinState } from "./twin-state.ts";
 
@@ -13,7 +13,7 @@ export const classesByCode: readonly (KnownClass | undefined)[] = [undefined, "p
 export const columnResources: readonly string[] = Object.values(gpuResources);
 const oneUnit = columnResources.map((resource) => new Map([[resource, 1]]));
 /** One column more, for what had to be asked of each node. */
-export const askedColumn = columnResources.length;
+export const perNodeColumn = columnResources.length;
 
 const FIRST_CAPACITY = 64;
 const numbers = () => new Float64Array(FIRST_CAPACITY);
@@ -29,7 +29,7 @@ function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
  * One typed array per figure and one place per slot. Whatever neither the pod nor the moment can change is worked out when an
  * event writes it: scores are read far more often than twins are written.
  */
-export class Columns {
+export class ScoringColumns {
   /** NaN where there is no date: no comparison with it holds, so it is never fresh. */
   updatedAt = numbers();
   classCode = numbers();
@@ -83,7 +83,7 @@ export class Columns {
     this.calmBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, false);
     this.burstBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, true);
     this.cooling[slot] = coolingTerm(twin?.coolingStress);
-    this.headroom[slot] = (twin && podlessHeadroom(twin)) ?? Number.NaN;
+    this.headroom[slot] = (twin && currentHeadroom(twin)) ?? Number.NaN;
     this.pue[slot] = facilityMetrics ? Math.max(1, twin?.pue ?? 1) : 1;
   }
 

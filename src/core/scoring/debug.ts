@@ -1,7 +1,7 @@
 import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
 import type { Instant, Percent, Watts, WattsPerMinute } from "../units/index.ts";
-import { isFresh, podlessHeadroom } from "./batch.ts";
+import { isFresh, currentHeadroom } from "./batch.ts";
 import { coolingTerm, headroomTerm } from "./formula.ts";
 import type { ScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";
@@ -54,7 +54,7 @@ export function debugReport(nodes: Iterable<DebuggedNode>, now: Instant, setting
 
 function debugRow({ name, twin: status, hardware }: DebuggedNode, now: Instant, settings: ScoringSettings): DebugRow {
   const twin = readTwin(status ?? {});
-  const headroom = podlessHeadroom(twin);
+  const headroom = currentHeadroom(twin);
   const measured = status?.powerMeasurement;
   return {
     nodeName: name,

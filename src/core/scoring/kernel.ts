@@ -1,7 +1,7 @@
 import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
 import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
 import { type Batch, isFreshAt } from "./batch.ts";
-import { askedColumn, classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
+import { perNodeColumn, classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
 import { type RejectionCode, rejectionCode } from "./filter.ts";
 import {
   clampScore,
@@ -15,7 +15,7 @@ import {
   profileBonus,
   publishedScore,
 } from "./formula.ts";
-import { NodeTable } from "./node-table.ts";
+import { ScoringNodeTable } from "./node-table.ts";
 import type { ScoringSettings } from "./settings.ts";
 import type { KnownClass } from "./twin-state.ts";
 
@@ -24,7 +24,7 @@ import type { KnownClass } from "./twin-state.ts";
  * reads columns. Every floating-point step is the oracle's, in the oracle's order, so that scores are equal and not just close;
  * a form that multiplies the pod with one slope per node would be faster still, and off by a point now and then.
  */
-export class ScoringKernel extends NodeTable {
+export class ScoringKernel extends ScoringNodeTable {
   readonly #settings: ScoringSettings;
   readonly #neutral: number;
   // Before the first batch nothing is fresh.
@@ -99,7 +99,7 @@ export class ScoringKernel extends NodeTable {
     const { cpuCores, gpus } = demand;
     const withGpus = gpus.size > 0;
     const column = columnOf(gpus);
-    if (withGpus && column === askedColumn) this.#askNodes(slots, gpus);
+    if (withGpus && column === perNodeColumn) this.#askNodes(slots, gpus);
     const units = gpus.get(columnResources[column] ?? "") ?? 1;
     const boardsPerUnit = this.columns.boardsPerUnit[column] as Float64Array;
 
@@ -131,7 +131,7 @@ export class ScoringKernel extends NodeTable {
 
   /** Writes to a column of its own what the scoring loop then reads: a call in that loop would cost it most of its speed. */
   #askNodes(slots: Int32Array, gpus: PodDemand["gpus"]): void {
-    const asked = this.columns.boardsPerUnit[askedColumn] as Float64Array;
+    const asked = this.columns.boardsPerUnit[perNodeColumn] as Float64Array;
     for (const slot of slots) if (slot >= 0) asked[slot] = Number.NaN;
     // A node that comes many times is asked once.
     for (const slot of slots) {
@@ -154,11 +154,11 @@ export class ScoringKernel extends NodeTable {
 
 /** The column that tells how many boards a unit of this pod's GPUs is. */
 function columnOf(gpus: PodDemand["gpus"]): number {
-  if (gpus.size > 1) return askedColumn;
+  if (gpus.size > 1) return perNodeColumn;
   for (let column = 0; column < columnResources.length; column++) {
     if (gpus.has(columnResources[column] as string)) return column;
   }
-  return askedColumn;
+  return perNodeColumn;
 }
 
 /** As the marginal estimate has it: at most all of a device, and all of one whose size is unknown. */

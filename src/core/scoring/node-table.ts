@@ -1,7 +1,7 @@
 import type { Labels, NodeTwinStatus } from "../api/index.ts";
 import { type GpuNode, gpuNodeOf, marginalHardwareOf } from "../demand/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
-import { Columns } from "./columns.ts";
+import { ScoringColumns } from "./columns.ts";
 import { Slots } from "./slots.ts";
 import { readTwin } from "./twin-state.ts";
 
@@ -19,8 +19,8 @@ const gpuless: GpuNode = { boards: 0 };
  * All nodes, each in a slot of the columns. Twin, hardware and labels come as separate events in any order; each writes one
  * slot in constant time, and a node whose last part is gone gives its slot back, so late deletions leave nothing behind.
  */
-export class NodeTable {
-  protected readonly columns = new Columns();
+export class ScoringNodeTable {
+  protected readonly columns = new ScoringColumns();
   readonly #facilityMetrics: boolean;
   readonly #slots = new Slots();
   readonly #sources: Sources[] = [];

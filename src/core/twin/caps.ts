@@ -11,7 +11,7 @@ export interface EffectiveCaps {
 const UNCAPPED = percent(100);
 
 /** Whether predictions can use it, and the API take it. */
-export const isShare = (pct: Percent): boolean => isNonNegative(pct) && pct <= UNCAPPED;
+export const isPercentage = (pct: Percent): boolean => isNonNegative(pct) && pct <= UNCAPPED;
 
 /** Watts win over a percentage, as they do in the agent, and show as percent of the maximum. */
 export function effectiveCaps(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, hardware: PowerEnvelope): EffectiveCaps {

@@ -1,5 +1,5 @@
 import { type Celsius, celsius, type Percent, type Watts, watts } from "../units/index.ts";
-import { score } from "./score.ts";
+import { toScore } from "./score.ts";
 
 /** How much of its cooling a node uses: a reduced-order thermal simulation can take the linear model's place. */
 export interface CoolingModel {
@@ -20,7 +20,7 @@ export const defaultReferenceNodePower = watts(4000);
 export function linearCoolingModel({ referenceNodePower = defaultReferenceNodePower } = {}): CoolingModel {
   return {
     coolingStress: (nodePower, ambient) =>
-      score(
+      toScore(
         (nodePower * SCORE_AT_REFERENCE) / referenceNodePower +
           Math.max(0, ambient - baselineAmbient) * SCORE_PER_DEGREE,
       ),

@@ -18,7 +18,7 @@ export interface DevicePower {
  * What the node draws at most, uncapped. Without GPUs it has 0 W of them, which is a fact and not a gap; figures that no
  * device can have leave it unknown.
  */
-export function maximaOf({ cpu, gpu }: PowerEnvelope): DevicePower | undefined {
+export function maxPowerOf({ cpu, gpu }: PowerEnvelope): DevicePower | undefined {
   const cpuMax = cpu.sockets * cpu.maxWattsPerSocket;
   const gpuMax = gpu === undefined ? 0 : gpu.count * gpu.maxWatts;
   const known = cpuMax >= 0 && gpuMax >= 0 && Number.isFinite(cpuMax + gpuMax);

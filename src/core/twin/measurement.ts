@@ -1,13 +1,13 @@
 import type { PowerMeasurement } from "../api/index.ts";
 import { type Instant, isNonNegative, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
-import { type EffectiveCaps, isShare } from "./caps.ts";
-import { type DevicePower, maximaOf, type PowerEnvelope } from "./envelope.ts";
+import { type EffectiveCaps, isPercentage } from "./caps.ts";
+import { type DevicePower, maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import type { PowerReading } from "./power-source.ts";
 
 /** The power CPUs and GPUs may draw under their caps: from hardware and target alone, never from a live reading. */
 export function cappedPower(hardware: PowerEnvelope, caps: EffectiveCaps): DevicePower | undefined {
-  const maxima = maximaOf(hardware);
-  if (maxima === undefined || !isShare(caps.cpuPct) || !isShare(caps.gpuPct)) return undefined;
+  const maxima = maxPowerOf(hardware);
+  if (maxima === undefined || !isPercentage(caps.cpuPct) || !isPercentage(caps.gpuPct)) return undefined;
   const capped = { cpu: percentOf(caps.cpuPct, maxima.cpu), gpu: percentOf(caps.gpuPct, maxima.gpu) };
   return Number.isFinite(capped.cpu + capped.gpu) ? capped : undefined;
 }
@@ -22,7 +22,7 @@ export function powerMeasurement(
   reading: PowerReading | undefined,
   trend: WattsPerMinute,
 ): PowerMeasurement | undefined {
-  const maxima = maximaOf(hardware);
+  const maxima = maxPowerOf(hardware);
   const capped = cappedPower(hardware, caps);
   if (maxima === undefined || capped === undefined) return undefined;
   const nodeCapped = capped.cpu + capped.gpu;
@@ -63,7 +63,7 @@ const derived = ["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuT
  * moved by 1 % or 5 W. A trend counts once it moved by 5 W/min, or a node would go on rising long after it has settled.
  * Held against what was published last, and not against the tick before: a slow drift never moves by 5 W within one tick.
  */
-export function publishWorthy(
+export function isWorthPublishing(
   lastPublished: PowerMeasurement | undefined,
   next: PowerMeasurement | undefined,
 ): boolean {

@@ -8,7 +8,7 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { isAhead } from "./clock-skew.ts";
+import { isBeyondClockSkew } from "./clock-skew.ts";
 
 export interface PowerReading {
   readonly power: Watts;
@@ -38,7 +38,7 @@ const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings
   prometheus: ["external"],
 };
 
-export function choosePower(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
+export function choosePowerReading(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
   for (const way of preference[mode]) {
     const reading = readings[way];
     if (isNonNegative(reading?.power)) return reading;
@@ -88,5 +88,5 @@ export function agentReading(
 /** A report from the future is as doubtful as an old one. */
 function freshSince(report: TwinControlReport | undefined, now: Instant, heartbeat: Milliseconds): Instant | undefined {
   const at = instant(Date.parse(report?.updatedAt ?? ""));
-  return now - at <= FRESH_HEARTBEATS * heartbeat && !isAhead(at, now) ? at : undefined;
+  return now - at <= FRESH_HEARTBEATS * heartbeat && !isBeyondClockSkew(at, now) ? at : undefined;
 }

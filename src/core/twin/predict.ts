@@ -8,13 +8,13 @@ import {
   watts,
   wattsPerMinute,
 } from "../units/index.ts";
-import { type EffectiveCaps, isShare } from "./caps.ts";
+import { type EffectiveCaps, isPercentage } from "./caps.ts";
 import { ambientOf, type CoolingModel, linearCoolingModel } from "./cooling.ts";
 import type { PowerEnvelope } from "./envelope.ts";
 import { cappedPower, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 import { psuStress } from "./psu.ts";
-import { score } from "./score.ts";
+import { toScore } from "./score.ts";
 
 /** All that is needed to predict one node. What is unknown is absent. */
 export interface TwinInput {
@@ -59,7 +59,7 @@ export function nodePower(hardware: PowerEnvelope, caps: EffectiveCaps): Watts |
 
 /** Room for more work: cap factor (cpuPct + gpuPct)/200 times cooling factor 1 − stress/100, in percent. */
 export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Percent): Percent | undefined =>
-  score(((cpuPct + gpuPct) * (100 - coolingStress)) / 200);
+  toScore(((cpuPct + gpuPct) * (100 - coolingStress)) / 200);
 
 /** hardwareDensityScore: up to 1 for the CPUs and up to 1 for the GPUs. */
 const MOST_DENSITY = 2;
@@ -68,7 +68,7 @@ const MOST_DENSITY = 2;
  * The status of one node, from nothing but its own input: no loop, so a cluster costs as much as it has nodes. A figure that
  * is none is left out on its own: the API refuses it, and with it the whole status.
  */
-export function compute(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
+export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
   const { hardware, caps, density, pue } = input;
   const power = nodePower(hardware, caps);
   const stress = power === undefined ? undefined : stressOf(model, power, input.ambient);
@@ -78,8 +78,8 @@ export function compute(input: TwinInput, model: TwinModel = defaultModel): Twin
   const output: TwinOutput = {
     schedulableClass: input.schedulableClass ?? "unknown",
     effectiveCapState: {
-      ...(isShare(caps.cpuPct) ? { cpuPct: caps.cpuPct } : {}),
-      ...(isShare(caps.gpuPct) ? { gpuPct: caps.gpuPct } : {}),
+      ...(isPercentage(caps.cpuPct) ? { cpuPct: caps.cpuPct } : {}),
+      ...(isPercentage(caps.gpuPct) ? { gpuPct: caps.gpuPct } : {}),
     },
     estimatedPUE: isNonNegative(pue) && pue >= 1 ? pue : 1,
   };
@@ -93,4 +93,4 @@ export function compute(input: TwinInput, model: TwinModel = defaultModel): Twin
 
 // A model that is plugged in may not know the bounds; the API insists on them.
 const stressOf = ({ cooling }: TwinModel, power: Watts, ambient: Celsius | undefined): Percent | undefined =>
-  score(cooling.coolingStress(power, ambientOf(ambient, undefined)) ?? Number.NaN);
+  toScore(cooling.coolingStress(power, ambientOf(ambient, undefined)) ?? Number.NaN);

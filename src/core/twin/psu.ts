@@ -1,12 +1,12 @@
 import { isNonNegative, isPositive, type Percent, type Watts, watts } from "../units/index.ts";
-import { score } from "./score.ts";
+import { toScore } from "./score.ts";
 
 /** A typical rack's supply. */
 export const defaultRackCapacity = watts(50_000);
 
 /** Absent without a total, or a capacity to hold it against. */
 export const psuStress = (total: Watts | undefined, rackCapacity: Watts = defaultRackCapacity): Percent | undefined =>
-  isNonNegative(total) && isPositive(rackCapacity) ? score((total * 100) / rackCapacity) : undefined;
+  isNonNegative(total) && isPositive(rackCapacity) ? toScore((total * 100) / rackCapacity) : undefined;
 
 export interface RackedNode {
   readonly name: string;

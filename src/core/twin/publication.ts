@@ -44,7 +44,7 @@ const ofCaps = { cpuPct: positive(tenths), gpuPct: positive(tenths) } as const;
  * The status as the operator publishes it. People read these figures in `kubectl get nodetwins`, and no meter or model is exact
  * to 15 digits. The computation itself stays exact: figures are rounded here and nowhere else.
  */
-export function forPublication(output: TwinOutput): TwinOutput {
+export function roundForPublication(output: TwinOutput): TwinOutput {
   const { effectiveCapState, powerMeasurement } = output;
   return {
     ...rounded(output, ofStatus),

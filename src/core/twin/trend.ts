@@ -1,6 +1,6 @@
 import type { PowerSource } from "../api/index.ts";
 import { type Instant, isNonNegative, type Watts, type WattsPerMinute, wattsPerMinute } from "../units/index.ts";
-import { isAhead } from "./clock-skew.ts";
+import { isBeyondClockSkew } from "./clock-skew.ts";
 
 export interface PowerSample {
   readonly at: Instant;
@@ -30,7 +30,7 @@ export class PowerTrend {
   add(sample: PowerSample, now: Instant): void {
     const samples = this.#samples;
     const newest = samples.at(-1);
-    if (newest !== undefined && isAhead(newest.at, now)) samples.length = 0;
+    if (newest !== undefined && isBeyondClockSkew(newest.at, now)) samples.length = 0;
     if (!isNonNegative(sample.power) || !isRecent(sample, now)) return;
     if (newest?.source !== sample.source) samples.length = 0;
     while (samples[0] !== undefined && !isRecent(samples[0], now)) samples.shift();
@@ -67,4 +67,4 @@ export class PowerTrend {
   }
 }
 
-const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isAhead(at, now);
+const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isBeyondClockSkew(at, now);

@@ -26,7 +26,7 @@ export interface Timer {
 }
 
 /** A length a timer can wait for. NaN would be a loop without a pause: better to stop where it was made. */
-export function waitable(length: Milliseconds): number {
+export function checkedTimerLength(length: Milliseconds): number {
   if (Number.isNaN(length)) throw new RangeError("a timer's length must be a number of milliseconds, got NaN");
   return Math.max(0, length);
 }

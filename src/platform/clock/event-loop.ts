@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
 /** How late the event loop was for those who waited, since the last reset. */
-export interface DelayFigures {
+export interface EventLoopDelayStats {
   readonly p50: Milliseconds;
   readonly p99: Milliseconds;
   readonly longest: Milliseconds;
@@ -11,7 +11,7 @@ export interface DelayFigures {
 /** A watch over how long the event loop lets work wait. */
 export interface EventLoopDelay {
   /** undefined until there is a sample. */
-  read(): DelayFigures | undefined;
+  read(): EventLoopDelayStats | undefined;
   /** Forgets; the wait that is under way counts neither before nor after. */
   reset(): void;
   stop(): void;

@@ -6,7 +6,7 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../core/units/index.ts";
-import { type Clock, sleepOn, type Timer, type TimerOptions, waitable } from "./clock.ts";
+import { type Clock, sleepOn, type Timer, type TimerOptions, checkedTimerLength } from "./clock.ts";
 
 interface Waiting {
   readonly due: number;
@@ -58,7 +58,7 @@ export class ScaledClock implements Clock {
   }
 
   after(length: Milliseconds, callback: () => void, options?: TimerOptions): Timer {
-    const waiting: Waiting = { due: this.monotonic() + waitable(length), callback, options, timer: undefined };
+    const waiting: Waiting = { due: this.monotonic() + checkedTimerLength(length), callback, options, timer: undefined };
     this.#waiting.add(waiting);
     this.#arm(waiting);
     return {
@@ -78,7 +78,7 @@ export class ScaledClock implements Clock {
    * least `shortest` stays, however fast this clock runs. No pause at all stays none.
    */
   patient(shortest: Milliseconds): Clock {
-    const least = waitable(shortest);
+    const least = checkedTimerLength(shortest);
     const patient: Clock = {
       now: () => this.now(),
       monotonic: () => this.monotonic(),

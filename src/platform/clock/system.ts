@@ -1,5 +1,5 @@
 import { instant, monotonicInstant } from "../../core/units/index.ts";
-import { type Clock, sleepOn, waitable } from "./clock.ts";
+import { type Clock, sleepOn, checkedTimerLength } from "./clock.ts";
 
 /** Node turns a longer timeout into one of 1 ms. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   monotonic: () => monotonicInstant(performance.now()),
 
   after(length, callback, options) {
-    const due = performance.now() + waitable(length);
+    const due = performance.now() + checkedTimerLength(length);
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
       // The process may have been paused since: Node warns of a negative timeout.

@@ -6,7 +6,7 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../core/units/index.ts";
-import { type Clock, sleepOn, type Timer, waitable } from "./clock.ts";
+import { type Clock, sleepOn, type Timer, checkedTimerLength } from "./clock.ts";
 import { TimerQueue, type WaitingTimer } from "./timers.ts";
 
 /** More timers than this at one point of time are a loop that waits for nothing. */
@@ -35,7 +35,7 @@ export class VirtualClock implements Clock {
   }
 
   after(length: Milliseconds, callback: () => void): Timer {
-    const timer = { due: this.#elapsed + waitable(length), order: this.#registered++, callback, place: -1 };
+    const timer = { due: this.#elapsed + checkedTimerLength(length), order: this.#registered++, callback, place: -1 };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.remove(timer) };
   }

@@ -6,7 +6,7 @@ export interface Bounds {
 }
 
 /** Continues "a number": "", " above 0", " of at least 1", " from 1 to 100", … */
-export function boundsInWords({ above, min, max }: Bounds): string {
+export function describeBounds({ above, min, max }: Bounds): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   const parts = [];
   if (above !== undefined) parts.push(`above ${above}`);

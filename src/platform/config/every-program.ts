@@ -1,5 +1,5 @@
 import { logFormats, logLevels } from "../log/index.ts";
-import { choice, flag, objectName, path } from "./kinds.ts";
+import { choice, flag, objectName, path } from "./variable-types.ts";
 import { group } from "./variable.ts";
 
 export const EVERY_PROGRAM = "Every program";

@@ -1,9 +1,9 @@
 export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
 export { debugEndpoints, everyProgram } from "./every-program.ts";
-export * from "./kinds.ts";
+export * from "./variable-types.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
-export { configOf, goesWith, needs, notAbove, type Rule, variableNames } from "./program.ts";
+export { configOf, goesWith, needs, notAbove, type ConfigRule, variableNames } from "./program.ts";
 export { configurationReference, grouped } from "./reference.ts";
 export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
 export {
@@ -11,7 +11,7 @@ export {
   flagOf,
   flagsOnly,
   group,
-  type Machine,
-  type Texts,
+  type DefaultContext,
+  type RawValues,
   type VariableFacts,
 } from "./variable.ts";

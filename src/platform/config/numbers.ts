@@ -1,6 +1,6 @@
 import { fail, ok, type Percent, parseNumber, parseQuantity, percent } from "../../core/units/index.ts";
-import { type Bounds, boundsInWords, outOfBounds } from "./bounds.ts";
-import { type Kind, type VariableOptions, variable } from "./variable.ts";
+import { type Bounds, describeBounds, outOfBounds } from "./bounds.ts";
+import { type VariableType, type VariableOptions, variable } from "./variable.ts";
 
 /** A bare number: a share, a count. What has a unit is a `quantity`. */
 export const number = <const Options extends VariableOptions & Bounds>(options: Options) =>
@@ -21,11 +21,11 @@ export const percentage = <const Options extends VariableOptions>(options: Optio
 
 const numberNouns = { number: "a number", integer: "an integer", percent: "a percentage" } as const;
 
-function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: (value: number) => Unit): Kind<Unit> {
+function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: (value: number) => Unit): VariableType<Unit> {
   const noun = numberNouns[word];
   return {
     word,
-    allowed: `${noun}${boundsInWords(bounds)}`,
+    allowed: `${noun}${describeBounds(bounds)}`,
     read: (text) => {
       const parsed = parseNumber(text);
       if (!parsed.ok || (word === "integer" && !Number.isSafeInteger(parsed.value))) return fail(`is not ${noun}`);

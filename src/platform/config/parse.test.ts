@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { choice, duration, json, labelKeys, text, url } from "./kinds.ts";
+import { choice, duration, json, labelKeys, text, url } from "./variable-types.ts";
 import { integer, number } from "./numbers.ts";
 import { type ConfigInputs, parseConfig } from "./parse.ts";
 import { configOf, goesWith, needs, notAbove } from "./program.ts";

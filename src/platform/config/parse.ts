@@ -1,17 +1,17 @@
 import type * as z from "zod";
 import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
-import { misspelt } from "./misspelt.ts";
+import { misspeltVariableWarnings } from "./misspelt-variables.ts";
 import { variableNames } from "./program.ts";
-import { type ConfigSchema, factsOf, flagOf, type Machine, type Texts } from "./variable.ts";
+import { type ConfigSchema, factsOf, flagOf, type DefaultContext, type RawValues } from "./variable.ts";
 
 type Source = "flag" | "environment" | "default" | "derived";
 
 export interface ConfigInputs {
-  readonly env: Texts;
+  readonly env: RawValues;
   /** By variable name, as in `env`. */
-  readonly flags: Texts;
-  readonly machine: Machine;
+  readonly flags: RawValues;
+  readonly machine: DefaultContext;
   /** The variables of every program; one of them is never taken for a slip. */
   readonly known?: Iterable<string>;
 }
@@ -21,7 +21,7 @@ export interface ParsedConfig<Values> {
   readonly values: Values;
   readonly sources: Readonly<Record<string, Source>>;
   /** The text of each value as a person may see it; a variable without a value is missing here. */
-  readonly shown: Texts;
+  readonly shown: RawValues;
   readonly warnings: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function parseConfig<Config extends ConfigSchema>(
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
-  const warnings = misspelt(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
+  const warnings = misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
     const words = wordsFor(config, texts, sources);
@@ -66,7 +66,7 @@ export function parseConfig<Config extends ConfigSchema>(
   });
 }
 
-function resolve(config: ConfigSchema, flags: Texts, env: Texts, machine: Machine) {
+function resolve(config: ConfigSchema, flags: RawValues, env: RawValues, machine: DefaultContext) {
   const texts: Record<string, string | undefined> = {};
   const sources: Record<string, Source> = {};
   for (const name of variableNames(config)) {
@@ -94,7 +94,7 @@ interface Words {
   derivation(name: string): string;
 }
 
-function wordsFor(config: ConfigSchema, texts: Texts, sources: Readonly<Record<string, Source>>): Words {
+function wordsFor(config: ConfigSchema, texts: RawValues, sources: Readonly<Record<string, Source>>): Words {
   const plain = (name: string): string => {
     const text = texts[name];
     const written = sources[name] === "flag" || factsFor(config, name).flagOnly ? flagOf(name) : name;

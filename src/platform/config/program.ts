@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { ConfigSchema, Shape } from "./variable.ts";
+import type { ConfigSchema, ConfigShape } from "./variable.ts";
 
-type Values<Members extends Shape> = z.output<z.ZodObject<Members>>;
+type Values<Members extends ConfigShape> = z.output<z.ZodObject<Members>>;
 
 /** What several variables have to agree on. It is tried when all of them are good on their own. */
-export interface Rule<All> {
+export interface ConfigRule<All> {
   /** The first is the one the message is about. */
   readonly reads: readonly [keyof All & string, ...(keyof All & string)[]];
   holds(values: All): boolean;
@@ -14,9 +14,9 @@ export interface Rule<All> {
 }
 
 /** The configuration of one program: its variables, and what they have to agree on. */
-export function configOf<const Members extends Shape>(
+export function configOf<const Members extends ConfigShape>(
   members: Members,
-  rules: readonly Rule<Values<Members>>[] = [],
+  rules: readonly ConfigRule<Values<Members>>[] = [],
 ): z.ZodObject<Members> {
   return rules.reduce(
     (schema, rule) =>
@@ -32,7 +32,7 @@ export function configOf<const Members extends Shape>(
 }
 
 /** `NAME=value` makes sense only where another variable is set. */
-export const needs = <All>(name: keyof All & string, value: string, other: keyof All & string): Rule<All> => ({
+export const needs = <All>(name: keyof All & string, value: string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] !== value || values[other] !== undefined,
   problem: `needs {${other}}`,
@@ -40,14 +40,14 @@ export const needs = <All>(name: keyof All & string, value: string, other: keyof
 });
 
 /** A variable that is of no use without another. */
-export const goesWith = <All>(name: keyof All & string, other: keyof All & string): Rule<All> => ({
+export const goesWith = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] === undefined || values[other] !== undefined,
   problem: `needs {${other}}`,
   allowed: `both ${name} and ${other}, or neither`,
 });
 
-export const notAbove = <All>(name: keyof All & string, other: keyof All & string): Rule<All> => ({
+export const notAbove = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => Number(values[name]) <= Number(values[other]),
   problem: `is above {${other}}`,

@@ -1,5 +1,5 @@
 import { labels } from "../../core/api/index.ts";
-import { labelKey, path } from "./kinds.ts";
+import { labelKey, path } from "./variable-types.ts";
 
 /** Variables that mean the same in several programs, each read by those that need it. */
 export const hardwareCatalogPath = () =>

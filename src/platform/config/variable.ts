@@ -3,10 +3,10 @@ import type { Result } from "../../core/units/index.ts";
 import { printable, redactText } from "../log/index.ts";
 
 /** Texts by variable name, before they are read: what flags, environment and defaults say. */
-export type Texts = Readonly<Record<string, string | undefined>>;
+export type RawValues = Readonly<Record<string, string | undefined>>;
 
 /** The little that a default may depend on besides other variables. Injected, so that defaults are testable. */
-export interface Machine {
+export interface DefaultContext {
   readonly isTerminal: boolean;
   exists(path: string): boolean;
 }
@@ -15,11 +15,11 @@ export interface Machine {
 interface Derived {
   readonly text: string;
   /** `undefined` = it cannot be derived here, and the variable has to be set. */
-  from(texts: Texts, machine: Machine): string | undefined;
+  from(texts: RawValues, machine: DefaultContext): string | undefined;
 }
 
 /** How text becomes a value of one kind. */
-export interface Kind<Value> {
+export interface VariableType<Value> {
   /** One word for `--flag <word>`. */
   readonly word: string;
   readonly allowed: string;
@@ -61,8 +61,8 @@ export type Variable<Value, Options> = Options extends { readonly default: strin
   ? Reader<Value>
   : z.ZodOptional<Reader<Value>>;
 
-export type Shape = Readonly<Record<string, z.ZodType>>;
-export type ConfigSchema = z.ZodObject<Shape>;
+export type ConfigShape = Readonly<Record<string, z.ZodType>>;
+export type ConfigSchema = z.ZodObject<ConfigShape>;
 
 const registry = z.registry<VariableFacts>();
 
@@ -73,7 +73,7 @@ export function factsOf(schema: z.ZodType): VariableFacts {
 }
 
 export function variable<Value, const Options extends VariableOptions>(
-  kind: Kind<Value>,
+  kind: VariableType<Value>,
   options: Options,
 ): Variable<Value, Options> {
   const reader: Reader<Value> = z.string().transform((text, context): Value => {
@@ -104,13 +104,13 @@ export function variable<Value, const Options extends VariableOptions>(
 }
 
 /** Variables that a person reads together, under one heading of `--help` and of the reference page. */
-export function group<const Members extends Shape>(title: string, members: Members): Members {
+export function group<const Members extends ConfigShape>(title: string, members: Members): Members {
   for (const schema of Object.values(members)) registry.add(schema, { ...factsOf(schema), group: title });
   return members;
 }
 
 /** What one run is asked to do, rather than how a program is set up: `--trace FILE`. */
-export function flagsOnly<const Members extends Shape>(title: string, members: Members): Members {
+export function flagsOnly<const Members extends ConfigShape>(title: string, members: Members): Members {
   for (const schema of Object.values(members))
     registry.add(schema, { ...factsOf(schema), group: title, flagOnly: true });
   return members;

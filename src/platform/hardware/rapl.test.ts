@@ -345,7 +345,7 @@ describe("RAPL's quirks", () => {
       minIs: expect.stringMatching(/catalogue/),
     });
     host.set(`${zonePath("intel-rapl:2")}/constraint_0_min_power_uw`, "60000000");
-    const { min, minIs } = (await known.look()).boards?.[1]?.device ?? {};
+    const { min, minSource: minIs } = (await known.look()).boards?.[1]?.device ?? {};
     expect([min, minIs]).toEqual([60, undefined]);
   });
 

@@ -24,7 +24,7 @@ const fileSchema = z.object({
 });
 
 /** JSON that a person can read, with the checksum of everything before it. */
-export function written({ generation, entries }: Generation): string {
+export function formatGeneration({ generation, entries }: Generation): string {
   const body = { about: ABOUT, version: VERSION, generation, entries };
   const text = `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 1)}\n`;
   // Not written where it could not be read again.

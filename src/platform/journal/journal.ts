@@ -2,8 +2,8 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
-import { written } from "./generation.ts";
-import { CURRENT, type Loaded, load, NEXT, PREVIOUS, said } from "./load.ts";
+import { formatGeneration } from "./generation.ts";
+import { CURRENT, type LoadedJournal, loadJournal, NEXT, PREVIOUS, errorText } from "./load.ts";
 
 export interface JournalOptions {
   readonly files: JournalFiles;
@@ -35,7 +35,7 @@ export class Journal {
   readonly #entries = new Map<string, JournalEntry>();
   readonly #byNode = new Map<string, Set<string>>();
   #generation = 0;
-  #loaded: Loaded;
+  #loaded: LoadedJournal;
   #writing: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #noting: Timer | undefined;
@@ -43,7 +43,7 @@ export class Journal {
   /** Told once, however often it is tried again. */
   #toldProblem: string | undefined;
 
-  private constructor(options: JournalOptions, loaded: Loaded) {
+  private constructor(options: JournalOptions, loaded: LoadedJournal) {
     this.#options = options;
     this.#loaded = loaded;
     this.#take(loaded);
@@ -52,7 +52,7 @@ export class Journal {
   /** Reads what there is. A directory that is not there is told at the first write, which is when it matters. */
   static async open(options: JournalOptions): Promise<Journal> {
     const { files, clock, onProblem } = options;
-    return new Journal(options, await load(files, clock, onProblem));
+    return new Journal(options, await loadJournal(files, clock, onProblem));
   }
 
   /** Why it may not know all that is in force: a file that is damaged, unreadable or a newer Joulie's. */
@@ -103,7 +103,7 @@ export class Journal {
       this.#soon();
     } catch (error) {
       this.#delete(entry);
-      throw new Error(`cannot keep the original limit in ${files.directory}: ${said(error)}`, { cause: error });
+      throw new Error(`cannot keep the original limit in ${files.directory}: ${errorText(error)}`, { cause: error });
     }
   }
 
@@ -144,7 +144,7 @@ export class Journal {
     return true;
   }
 
-  #take({ newest, unread }: Loaded): void {
+  #take({ newest, unread }: LoadedJournal): void {
     this.#generation = newest.generation;
     for (const entry of newest.entries) this.#set(entry);
     if (unread === undefined) return;
@@ -153,7 +153,7 @@ export class Journal {
       READ_AGAIN,
       () => {
         // The problem has been told.
-        void load(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then((loaded) => {
+        void loadJournal(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then((loaded) => {
           this.#loaded = loaded;
           this.#take(loaded);
         });
@@ -199,7 +199,7 @@ export class Journal {
       await this.#write();
     } catch (error) {
       this.#failures++;
-      const problem = said(error);
+      const problem = errorText(error);
       if (problem !== this.#toldProblem) this.#options.onProblem(problem);
       this.#toldProblem = problem;
       this.#soon();
@@ -230,7 +230,7 @@ export class Journal {
     const { files } = this.#options;
     // Whether it succeeds or not, no two files have the same number.
     const generation = ++this.#generation;
-    await files.write(NEXT, written({ generation, entries: [...this.#entries.values()] }));
+    await files.write(NEXT, formatGeneration({ generation, entries: [...this.#entries.values()] }));
     await files.rename(CURRENT, PREVIOUS);
     await files.rename(NEXT, CURRENT);
     await files.settle();

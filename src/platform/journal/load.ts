@@ -13,7 +13,7 @@ const READ_TRIES = 4;
 const READ_PAUSE = milliseconds(250);
 
 /** What the files of a journal say. */
-export interface Loaded {
+export interface LoadedJournal {
   readonly newest: Generation;
   /** Why nothing may be written: another Joulie's file is here. */
   readonly sealed?: string | undefined;
@@ -31,7 +31,7 @@ interface Found {
 }
 
 /** Reads what there is, and sets a damaged file aside. */
-export async function load(files: JournalFiles, clock: Clock, onProblem: (problem: string) => void): Promise<Loaded> {
+export async function loadJournal(files: JournalFiles, clock: Clock, onProblem: (problem: string) => void): Promise<LoadedJournal> {
   const found = await Promise.all([CURRENT, NEXT, PREVIOUS].map(async (name) => readOne(files, name, clock)));
   const there = found.filter((one) => one !== undefined);
   const current = there.find(({ name }) => name === CURRENT)?.read?.good;
@@ -54,7 +54,7 @@ export async function load(files: JournalFiles, clock: Clock, onProblem: (proble
     if (one.read?.good === undefined && one.name !== NEXT && one.name !== lost?.name)
       onProblem(`${files.directory}/${one.name} cannot be used: ${reasonOf(one)}`);
   }
-  if (lost !== undefined) await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(said(error)));
+  if (lost !== undefined) await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(errorText(error)));
   const known = lost ?? (await readOne(files, DAMAGED, clock));
   const lossy = known && lossOf(files, known);
   if (lossy !== undefined) onProblem(lossy);
@@ -78,10 +78,10 @@ async function readOne(files: JournalFiles, name: string, clock: Clock): Promise
       const text = await files.read(name);
       return text === undefined ? undefined : { name, read: readGeneration(text) };
     } catch (error) {
-      if (tried === READ_TRIES) return { name, unread: said(error) };
+      if (tried === READ_TRIES) return { name, unread: errorText(error) };
       await clock.sleep(READ_PAUSE);
     }
   }
 }
 
-export const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -15,5 +15,5 @@ export const printableLine = (line: string): string =>
   line.endsWith("\n") ? `${printable(line.slice(0, -1))}\n` : printable(line);
 
 /** A text of others as words on one line: what a terminal would obey is gone. */
-export const wordsOnly = (text: string): string =>
+export const withoutControlCharacters = (text: string): string =>
   text.replaceAll(OBEYED_BY_TERMINALS, " ").replaceAll(/ {2,}/g, " ").trim();

@@ -12,7 +12,7 @@ type LabelArguments<Label extends string> = [Exclude<Label, "node">] extends [ne
  * The columns of one metric, a column for each combination of the other labels, in order of their text. A column stays once it has been
  * asked for, even when it is empty: other labels must have few values.
  */
-export class Columns {
+export class MetricColumns {
   readonly definition: MetricDefinition;
   readonly #slots: () => number;
   readonly #byLabels = new Map<string, NodeColumn>();
@@ -57,9 +57,9 @@ export class Columns {
 
 /** A value that goes up and down. */
 export class NodeGauge<Label extends string = string> {
-  readonly #columns: Columns;
+  readonly #columns: MetricColumns;
 
-  constructor(columns: Columns) {
+  constructor(columns: MetricColumns) {
     this.#columns = columns;
   }
 
@@ -76,9 +76,9 @@ export class NodeGauge<Label extends string = string> {
 
 /** How often something happened to a node. It begins with the first one; `add(row, 0)` begins it before. */
 export class NodeCounter<Label extends string = string> {
-  readonly #columns: Columns;
+  readonly #columns: MetricColumns;
 
-  constructor(columns: Columns) {
+  constructor(columns: MetricColumns) {
     this.#columns = columns;
   }
 
@@ -96,7 +96,7 @@ export class NodeStates<State extends string = string> {
   readonly #byState: ReadonlyMap<string, NodeColumn>;
   readonly #name: string;
 
-  constructor(columns: Columns, { name, labels, states }: StatesDefinition<string, State>) {
+  constructor(columns: MetricColumns, { name, labels, states }: StatesDefinition<string, State>) {
     const label = labels.find((other) => other !== "node") ?? "";
     this.#name = name;
     this.#byState = new Map(states.map((state) => [state, columns.of({ [label]: state })]));

@@ -1,6 +1,6 @@
 import type { CounterDefinition, GaugeDefinition, StatesDefinition } from "./definition.ts";
 import { headerOf } from "./exposition.ts";
-import { Columns, NodeCounter, NodeGauge, type NodeMetricDefinition, NodeStates } from "./node-family.ts";
+import { MetricColumns, NodeCounter, NodeGauge, type NodeMetricDefinition, NodeStates } from "./node-family.ts";
 import { type NodeRow, NodeRows } from "./node-rows.ts";
 
 const FIRST_SLOTS = 64;
@@ -14,9 +14,9 @@ const ROWS_PER_CHUNK = 1000;
  * A node that leaves takes its series with it; a write that arrives late changes nothing. What has no value has no line. Metrics come
  * in the order in which they were declared, their series in order of the other labels and then of the nodes' names.
  */
-export class NodeTable {
+export class NodeMetricTable {
   readonly #rows = new NodeRows();
-  readonly #families: Columns[] = [];
+  readonly #families: MetricColumns[] = [];
   readonly #claim: (name: string) => void;
   #slots = FIRST_SLOTS;
 
@@ -91,13 +91,13 @@ export class NodeTable {
     }
   }
 
-  #declare(definition: NodeMetricDefinition): Columns {
+  #declare(definition: NodeMetricDefinition): MetricColumns {
     if (!definition.labels.includes("node")) throw new RangeError(`metric ${definition.name} lacks the label node`);
     if (this.#families.some((other) => other.definition.name === definition.name)) {
       throw new RangeError(`metric ${definition.name} is declared twice`);
     }
     this.#claim(definition.name);
-    const columns = new Columns(definition, () => this.#slots);
+    const columns = new MetricColumns(definition, () => this.#slots);
     this.#families.push(columns);
     return columns;
   }

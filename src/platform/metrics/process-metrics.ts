@@ -1,5 +1,5 @@
 import { milliseconds } from "../../core/units/index.ts";
-import type { Clock, DelayFigures, EventLoopDelay } from "../clock/index.ts";
+import type { Clock, EventLoopDelayStats, EventLoopDelay } from "../clock/index.ts";
 import { metric } from "./definition.ts";
 import type { ProgramMetrics } from "./program-metrics.ts";
 
@@ -92,8 +92,8 @@ export function measureProcess(metrics: ProgramMetrics, { process, clock, eventL
  * Two Prometheus servers scrape in turns. Were the watch reset at every scrape, each would see half of the truth; so a stretch is
  * kept for one more after it ended, and both see every delay.
  */
-function lastTwoWindows(eventLoop: EventLoopDelay, clock: Clock): () => DelayFigures | undefined {
-  let before: DelayFigures | undefined;
+function lastTwoWindows(eventLoop: EventLoopDelay, clock: Clock): () => EventLoopDelayStats | undefined {
+  let before: EventLoopDelayStats | undefined;
   let since = clock.monotonic();
   return () => {
     if (clock.monotonic() - since >= LOOP_WINDOW) {
@@ -106,7 +106,7 @@ function lastTwoWindows(eventLoop: EventLoopDelay, clock: Clock): () => DelayFig
   };
 }
 
-const worse = (a: DelayFigures, b: DelayFigures): DelayFigures => ({
+const worse = (a: EventLoopDelayStats, b: EventLoopDelayStats): EventLoopDelayStats => ({
   p50: milliseconds(Math.max(a.p50, b.p50)),
   p99: milliseconds(Math.max(a.p99, b.p99)),
   longest: milliseconds(Math.max(a.longest, b.longest)),

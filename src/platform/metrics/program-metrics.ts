@@ -7,7 +7,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { CounterDefinition, GaugeDefinition, HistogramDefinition, MetricDefinition } from "./definition.ts";
 import { EXPOSITION_TYPE, headerOf } from "./exposition.ts";
-import { NodeTable } from "./node-table.ts";
+import { NodeMetricTable } from "./node-table.ts";
 
 /** How long a scrape may hold the event loop before it lets others go first. */
 const SLICE = milliseconds(2);
@@ -15,7 +15,7 @@ const SLICE = milliseconds(2);
 /** The page /metrics of one program: figures about the program in a registry of its own, and figures about nodes in a table. */
 export class ProgramMetrics {
   readonly contentType = EXPOSITION_TYPE;
-  readonly nodes = new NodeTable((name) => this.#claim(name));
+  readonly nodes = new NodeMetricTable((name) => this.#claim(name));
   readonly #registry = new Registry();
   readonly #names = new Set<string>();
   /** The text of each metric that is not about nodes, in the order in which they were declared. */

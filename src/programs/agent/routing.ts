@@ -1,7 +1,7 @@
 import type {
   CpuControlMode,
-  CpuControl as CpuControlSpec,
-  GpuControl as GpuControlSpec,
+  CpuControlSpec as CpuControlSpec,
+  GpuControlSpec as GpuControlSpec,
   TelemetryProfile,
   TelemetryScope,
   TelemetrySource,

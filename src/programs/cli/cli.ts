@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
-import { wordsOnly } from "../../platform/log/index.ts";
+import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./own-commands.ts";
 import { exitCodes, type World } from "./world.ts";
@@ -89,7 +89,7 @@ function obey(command: Command, name: string, world: World): void {
       writeErr: world.err,
       outputError: (text, write) => {
         // Commander sets its own hints on lines of their own.
-        const line = wordsOnly(text.replace(/^error: /, ""));
+        const line = withoutControlCharacters(text.replace(/^error: /, ""));
         write(`${name}: ${line}; see ${name} --help\n`);
       },
     });

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
-import { type ConfigSchema, parseConfig, type Texts } from "../../platform/config/index.ts";
+import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { operatorConfig } from "../operator/index.ts";
@@ -70,7 +70,7 @@ export const extenderSettings = ({ extender, extenderMetrics }: Ports) =>
   });
 
 /** Nothing from the environment: what a shell holds for a real operator is not meant for this one. */
-function configured<Config extends ConfigSchema>(config: Config, texts: Texts): z.output<Config> {
+function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(config, { env: {}, flags: texts, machine });
   if (parsed.ok) return parsed.value.values;

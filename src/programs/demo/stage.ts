@@ -9,7 +9,7 @@ import {
   seconds,
 } from "../../core/units/index.ts";
 import {
-  type DelayFigures,
+  type EventLoopDelayStats,
   type EventLoopDelay,
   eventLoopDelay,
   type ScaledClock,
@@ -81,7 +81,7 @@ export class Stage {
   /** When the jobs that were there at the start had been tried, and what the process had cost by then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
   /** Of each second. */
-  readonly #delays: DelayFigures[] = [];
+  readonly #delays: EventLoopDelayStats[] = [];
 
   constructor(options: StageOptions) {
     const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;

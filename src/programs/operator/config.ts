@@ -26,7 +26,7 @@ import {
   percentage,
   powerProfileLabel,
   quantity,
-  type Rule,
+  type ConfigRule,
   text,
   url,
 } from "../../platform/config/index.ts";
@@ -254,7 +254,7 @@ export const operatorConfig = configOf(
 export type OperatorConfig = z.output<typeof operatorConfig>;
 
 /** Two meanings on one node label would overwrite each other. */
-function differ<All>(name: keyof All & string, other: keyof All & string): Rule<All> {
+function differ<All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> {
   return {
     reads: [name, other],
     holds: (values) => values[name] !== values[other],

@@ -8,7 +8,7 @@ import {
   integer,
   number,
   path,
-  type Rule,
+  type ConfigRule,
   text,
 } from "../../platform/config/index.ts";
 import { arms, CONTENDER, type Contender, contenderOf, DEFAULT_POLICY, nameOf, policies } from "./contenders.ts";
@@ -110,7 +110,7 @@ const needsOperator = (list: string | undefined, policy: Members["POLICY"]): boo
     (contender) => contender.arm === "joulie" || contender.policy !== "none",
   );
 
-const readable = (name: "ARM" | "COMPARE"): Rule<Members> => ({
+const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "POLICY"],
   holds: ({ POLICY, [name]: list }) => {
     const contenders = list === undefined ? [] : contendersOf(list, POLICY);
@@ -120,7 +120,7 @@ const readable = (name: "ARM" | "COMPARE"): Rule<Members> => ({
   allowed: name === "ARM" ? CONTENDER : `a comma-separated list of ${CONTENDER}`,
 });
 
-const droppable = (name: "ARM" | "COMPARE"): Rule<Members> => ({
+const droppable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "MODE", "POLICY"],
   holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsOperator(list, POLICY),
   problem: "needs nodes with caps and twins, which {MODE} has not",

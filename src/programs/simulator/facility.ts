@@ -1,4 +1,4 @@
-import type { FacilityReading } from "../../core/physics/index.ts";
+import type { FacilityOutput } from "../../core/physics/index.ts";
 import type { Datacenter } from "./datacenter.ts";
 import type { Machine } from "./machine.ts";
 import { definitions } from "./metrics.ts";
@@ -7,8 +7,8 @@ import type { Series } from "./query-match.ts";
 
 /** The meters of the building, at one moment. */
 export interface FacilityReadings {
-  readonly site: FacilityReading;
-  readonly zones: ReadonlyMap<string, FacilityReading>;
+  readonly site: FacilityOutput;
+  readonly zones: ReadonlyMap<string, FacilityOutput>;
   /** Watts of each rack. */
   readonly racks: ReadonlyMap<string, number>;
 }
@@ -27,10 +27,10 @@ export function facilityOf(datacenter: Datacenter): FacilityReadings {
 
 /** What can be asked of it as Prometheus would be. */
 export function familiesOf(datacenter: Datacenter): Families {
-  const site = (figure: (reading: FacilityReading) => number) => () => [
+  const site = (figure: (reading: FacilityOutput) => number) => () => [
     { labels: {}, value: figure(facilityOf(datacenter).site) },
   ];
-  const zones = (figure: (reading: FacilityReading) => number) => () =>
+  const zones = (figure: (reading: FacilityOutput) => number) => () =>
     Array.from(facilityOf(datacenter).zones, ([zone, reading]) => ({ labels: { zone }, value: figure(reading) }));
   const nodes = (figure: (machine: Machine) => number) => (): Series[] =>
     Array.from(datacenter.machines(), (machine) => {

@@ -1,4 +1,4 @@
-import type { FacilityReading } from "../../core/physics/index.ts";
+import type { FacilityOutput } from "../../core/physics/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
 import type { Datacenter, Offences, Totals } from "./datacenter.ts";
 import { facilityOf } from "./facility.ts";
@@ -24,7 +24,7 @@ export class Figures {
   readonly #podWrites;
   readonly #writeErrors;
   /** Summed up over all nodes once a scrape. */
-  #seen: { readonly site: FacilityReading; readonly totals: Totals; readonly offences: Offences } | undefined;
+  #seen: { readonly site: FacilityOutput; readonly totals: Totals; readonly offences: Offences } | undefined;
 
   constructor(metrics: ProgramMetrics, facts: SimulatorFacts) {
     const { datacenter } = facts;

@@ -1,4 +1,4 @@
-import { type Caps, type Happening, SimulatedNode } from "../../core/physics/index.ts";
+import { type Caps, type SimulatedNodeEvent, SimulatedNode } from "../../core/physics/index.ts";
 import { type Celsius, type Joules, joules, type Percent, type Seconds, type Watts } from "../../core/units/index.ts";
 import type { MachineSpec } from "./fleet.ts";
 import type { PodJob } from "./pod-job.ts";
@@ -173,7 +173,7 @@ export class Machine {
     );
   }
 
-  #happened(happening: Happening<PodJob>): void {
+  #happened(happening: SimulatedNodeEvent<PodJob>): void {
     if (happening.kind !== "finished") return;
     this.#left(happening.job);
     this.#events.finished(happening.job, happening.at);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { percent, watts } from "../units/index.ts";
-import { type CpuControl, controlModes, planCpu } from "./backend.ts";
+import { type CpuPlanInput, controlModes, planCpu } from "./cpu-plan.ts";
 
 const twoPackages = (cap: number, clamped?: string) =>
   ["package-0", "package-1"].map((id) => ({ id, watts: watts(cap), count: 1, ...(clamped && { clamped }) }));
 const capOf = (cap: number, clamped?: string) => ({ kind: "watts", caps: twoPackages(cap, clamped) }) as const;
 const uncounted = { cap: { kind: "watts", caps: [{ id: "packages", watts: watts(240), count: 0 }] } } as const;
-const control = (over: Partial<CpuControl> = {}): CpuControl => ({
+const control = (over: Partial<CpuPlanInput> = {}): CpuPlanInput => ({
   mode: "auto",
   cap: capOf(240),
   raplAvailable: true,
@@ -15,7 +15,7 @@ const control = (over: Partial<CpuControl> = {}): CpuControl => ({
   inForce: { raplCaps: new Map(), throttlePct: percent(0) },
   ...over,
 });
-const throttled = (pct: number, raplCap?: number): Partial<CpuControl> => ({
+const throttled = (pct: number, raplCap?: number): Partial<CpuPlanInput> => ({
   inForce: {
     throttlePct: percent(pct),
     raplCaps: new Map(raplCap === undefined ? [] : twoPackages(raplCap).map(({ id, watts: cap }) => [id, cap])),

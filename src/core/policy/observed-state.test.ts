@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Node, NodePowerProfileSpec, NodeTwinSpec, SchedulableClass } from "../api/index.ts";
 import { percent, watts } from "../units/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
-import { isTwinOf, seenOn } from "./seen.ts";
+import { isTwinOf, observedStateOf } from "./observed-state.ts";
 
 const label = "joulie.io/power-profile";
 const node = (labels?: Record<string, string>): Node => ({ metadata: { name: "n", ...(labels && { labels }) } });
@@ -19,7 +19,7 @@ const seen = (
   pin?: NodePowerProfileSpec,
   schedulableClass?: SchedulableClass,
 ) =>
-  seenOn(
+  observedStateOf(
     node(),
     { spec: { nodeName: "n", profile: "eco", ...spec }, status: { ...(schedulableClass && { schedulableClass }) } },
     { caps, pin, powerProfileLabel: label },
@@ -47,7 +47,7 @@ describe("state as it is seen", () => {
   });
 
   it("OPR-20 a node without a NodeTwin starts in ActivePerformance", () => {
-    expect(seenOn(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual({
+    expect(observedStateOf(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual({
       state: "ActivePerformance",
       caps: "performance",
       showsEco: false,
@@ -65,7 +65,7 @@ describe("state as it is seen", () => {
 
   it("eco is shown once both the class and the configured label say so", () => {
     const shows = (schedulableClass: SchedulableClass | undefined, labels?: Record<string, string>) =>
-      seenOn(
+      observedStateOf(
         node(labels),
         { spec: { nodeName: "n", profile: "eco" }, status: { ...(schedulableClass && { schedulableClass }) } },
         { caps: percentCaps, pin: undefined, powerProfileLabel: "example.com/power" },
@@ -78,7 +78,7 @@ describe("state as it is seen", () => {
     expect(shows("eco", { "example.com/power": "performance" })).toBe(false);
     expect(shows("eco", { [label]: "eco" })).toBe(false);
     expect(shows("eco")).toBe(false);
-    const untold = seenOn(
+    const untold = observedStateOf(
       node(eco),
       { spec: { nodeName: "n", profile: "eco" } },
       {

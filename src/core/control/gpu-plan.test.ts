@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { percent, type Watts, watts } from "../units/index.ts";
-import { type GpuBoard, type GpuControl, gpuReport, planGpu } from "./gpu.ts";
+import { type GpuBoard, type GpuPlanInput, gpuReport, planGpu } from "./gpu-plan.ts";
 
 /** H100 SXM: 200 to 700 W in whole watts. */
 const h100 = { min: watts(200), max: watts(700), original: watts(700), step: watts(1) };
 const board = (id: string, over: Partial<GpuBoard> = {}): GpuBoard => ({ id, device: h100, ...over });
-const control = (over: Partial<GpuControl> = {}): GpuControl => ({
+const control = (over: Partial<GpuPlanInput> = {}): GpuPlanInput => ({
   enabled: true,
   intent: { pctOfMax: percent(60) },
   boards: [board("0"), board("1")],

@@ -14,7 +14,7 @@ import {
   path,
   text,
   url,
-} from "./kinds.ts";
+} from "./variable-types.ts";
 import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
 import { factsOf } from "./variable.ts";
 

@@ -32,7 +32,7 @@ const isServiceVariable = (name: string): boolean => name.includes("_SERVICE_") 
  * One warning for each variable of the environment that nobody knows and that looks like a slip for one of `own`.
  * `known` are the variables of every program: a ConfigMap shared by all programs is no slip.
  */
-export function misspelt(environment: Iterable<string>, own: readonly string[], known: ReadonlySet<string>): string[] {
+export function misspeltVariableWarnings(environment: Iterable<string>, own: readonly string[], known: ReadonlySet<string>): string[] {
   const warnings = [];
   for (const name of environment) {
     if (known.has(name) || othersOwn.has(name) || isServiceVariable(name)) continue;
@@ -48,7 +48,7 @@ function nearest(name: string, own: readonly string[]): string | undefined {
   for (const candidate of own) {
     const most = best === undefined ? MOST_SLIPS : best.slips - 1;
     if (Math.abs(candidate.length - name.length) > most) continue;
-    const slips = slipsBetween(name, candidate);
+    const slips = editDistance(name, candidate);
     if (slips <= most && !isOtherWord(name, candidate)) best = { name: candidate, slips };
   }
   return best?.name;
@@ -59,11 +59,11 @@ function isOtherWord(name: string, candidate: string): boolean {
   const written = name.split("_");
   const words = candidate.split("_");
   if (words.length !== written.length) return false;
-  return words.some((word, at) => word.length <= SHORT_WORD && slipsBetween(word, written[at] ?? "") > 1);
+  return words.some((word, at) => word.length <= SHORT_WORD && editDistance(word, written[at] ?? "") > 1);
 }
 
 /** Damerau's edit distance (optimal string alignment): letters inserted, deleted, changed, or two neighbours swapped. */
-export function slipsBetween(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

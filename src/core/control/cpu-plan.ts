@@ -21,7 +21,7 @@ const severity: readonly ControlResult[] = ["error", "blocked", "applied", "none
 export const worstFirst = <One extends { readonly result: ControlResult }>(all: readonly One[]): readonly One[] =>
   all.toSorted((a, b) => severity.indexOf(a.result) - severity.indexOf(b.result));
 
-export interface CpuControl {
+export interface CpuPlanInput {
   readonly mode: ControlMode;
   readonly cap: PackageCaps;
   readonly raplAvailable: boolean;
@@ -50,7 +50,7 @@ export type CpuAction =
   | { readonly kind: "checkThrottle"; readonly throttlePct: Percent }
   | { readonly kind: "restoreThrottle" };
 
-export interface CpuReport {
+export interface CpuPlanReport {
   readonly result: ControlResult;
   readonly message: string;
 }
@@ -60,7 +60,7 @@ export interface CpuPlan {
   /** What is still to be tried this tick, in this order. */
   readonly actions: readonly CpuAction[];
   /** What to tell if the actions succeed; absent while even that hangs on a RAPL write or check. */
-  readonly report?: CpuReport;
+  readonly report?: CpuPlanReport;
 }
 
 /**
@@ -70,7 +70,7 @@ export interface CpuPlan {
  *
  * `none` does nothing at all. What was put in place under another route is that route's to restore.
  */
-export function planCpu(control: CpuControl): CpuPlan {
+export function planCpu(control: CpuPlanInput): CpuPlan {
   const { cap, mode } = control;
   if (mode === "none")
     return { backend: "none", actions: [], report: { result: "none", message: "CPU control is off" } };
@@ -99,7 +99,7 @@ interface Draft {
  * applied while something of ours stays in force that should not.
  */
 function settle(
-  control: CpuControl,
+  control: CpuPlanInput,
   { backend, result, releases = [], actions = [] }: Draft,
   ...message: Words
 ): CpuPlan {
@@ -120,14 +120,14 @@ const NO_RAPL = "RAPL is not available on this node";
 const NO_CPUFREQ = "cpufreq is not available on this node";
 
 // A backend that is not in charge lets go of what it holds, so that no two of them pull at one node.
-function releaseThrottle({ dvfsAvailable, inForce, throttleWrite }: CpuControl): Release {
+function releaseThrottle({ dvfsAvailable, inForce, throttleWrite }: CpuPlanInput): Release {
   if (!(inForce.throttlePct > 0) || throttleWrite !== undefined) return {};
   return dvfsAvailable
     ? { actions: [{ kind: "restoreThrottle" }] }
     : { stuck: `our throttle of ${inForce.throttlePct} % cannot be restored: ${NO_CPUFREQ}` };
 }
 
-function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuControl): Release {
+function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuPlanInput): Release {
   if (raplCaps.size === 0 || raplWrite !== undefined) return {};
   return raplAvailable
     ? { actions: [{ kind: "liftRaplCap" }] }
@@ -135,7 +135,7 @@ function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuCon
 }
 
 /** Where DVFS stands in for a RAPL that is to come back, its cap may stay, unless it holds the node below what is asked. */
-function tighterRapl({ inForce: { raplCaps } }: CpuControl, caps: readonly PackageCap[]): Release {
+function tighterRapl({ inForce: { raplCaps } }: CpuPlanInput, caps: readonly PackageCap[]): Release {
   const asked = new Map(caps.map(({ id, watts }) => [id, watts]));
   const lowest = Math.min(...caps.map(({ watts }) => watts));
   // A package that is not shown any more is compared with the lowest that is asked of the others.
@@ -143,7 +143,7 @@ function tighterRapl({ inForce: { raplCaps } }: CpuControl, caps: readonly Packa
   return tighter.length === 0 ? {} : { stuck: `our earlier RAPL cap of ${Math.min(...tighter)} W cannot be raised` };
 }
 
-function release(control: CpuControl, asked: boolean): CpuPlan {
+function release(control: CpuPlanInput, asked: boolean): CpuPlan {
   const { mode, raplAvailable, dvfsAvailable } = control;
   const dvfs = mode !== "rapl" && dvfsAvailable ? "dvfs" : "none";
   const backend = mode !== "dvfs" && raplAvailable ? "rapl" : dvfs;
@@ -153,7 +153,7 @@ function release(control: CpuControl, asked: boolean): CpuPlan {
     : settle(control, { backend, releases, result: "none" }, "no cap is asked for");
 }
 
-function limitByRapl(control: CpuControl, caps: readonly PackageCap[]): CpuPlan {
+function limitByRapl(control: CpuPlanInput, caps: readonly PackageCap[]): CpuPlan {
   const { mode, raplAvailable, raplWrite, inForce } = control;
   if (raplAvailable && raplWrite === undefined) {
     const isInForce = caps.every(({ id, watts }) => inForce.raplCaps.get(id) === watts);
@@ -185,7 +185,7 @@ const RAPL_ONLY = "the control mode allows RAPL only";
 
 /** `unable` is the result where DVFS has nothing to go by: what it stands in for may have failed, and then nothing is in force. */
 function regulate(
-  control: CpuControl,
+  control: CpuPlanInput,
   caps: readonly PackageCap[],
   why: Words,
   unable: ControlResult = "blocked",
@@ -209,7 +209,7 @@ function regulate(
       );
 }
 
-function throttleByPercent(control: CpuControl, pctOfMax: Percent): CpuPlan {
+function throttleByPercent(control: CpuPlanInput, pctOfMax: Percent): CpuPlan {
   const { mode, dvfsAvailable, inForce, throttleWrite } = control;
   const why = `${pctOfMax} % of an unknown maximum is not known in watts`;
   const releases = [releaseRapl(control)];

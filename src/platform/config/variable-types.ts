@@ -11,7 +11,7 @@ import {
   type Result,
 } from "../../core/units/index.ts";
 import { redactText } from "../log/index.ts";
-import { type Kind, type VariableOptions, variable } from "./variable.ts";
+import { type VariableType, type VariableOptions, variable } from "./variable.ts";
 
 /** Whatever is done so often is done all the time: a pass would follow the last without a pause. */
 const SHORTEST = milliseconds(100);
@@ -169,7 +169,7 @@ export const objectName = <const Options extends VariableOptions>(options: Optio
     options,
   );
 
-const labelKeyKind: Kind<string> = {
+const labelKeyKind: VariableType<string> = {
   word: "key",
   allowed: "a Kubernetes label key such as joulie.io/reserved",
   read: (text) => (isLabelKey(text) ? ok(text) : fail("is not a label key")),

@@ -1,6 +1,6 @@
 import type { ControlResult } from "../api/index.ts";
 import type { Watts } from "../units/index.ts";
-import { type WriteOutcome, worstFirst } from "./backend.ts";
+import { type WriteOutcome, worstFirst } from "./cpu-plan.ts";
 import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
 
 /** What a cap is set on. A route that takes one figure for the whole node, as HTTP does, has one board for all of them. */
@@ -16,7 +16,7 @@ export interface GpuBoard {
   readonly write?: WriteOutcome | undefined;
 }
 
-export interface GpuControl {
+export interface GpuPlanInput {
   /** False where the route says `none`: then nothing is touched. */
   readonly enabled: boolean;
   /** Why no backend can act on this node, with what to install; absent where one can. */
@@ -31,13 +31,13 @@ export type GpuAction =
   | { readonly kind: "checkGpuCap"; readonly id: string; readonly watts: Watts }
   | { readonly kind: "liftGpuCap"; readonly id: string };
 
-export interface GpuReport {
+export interface GpuPlanReport {
   readonly result: ControlResult;
   readonly message: string;
 }
 
 /** What is still to be tried this tick. Each board stands for itself: no order, and no failure stops another. */
-export const planGpu = (control: GpuControl): readonly GpuAction[] =>
+export const planGpu = (control: GpuPlanInput): readonly GpuAction[] =>
   control.enabled && control.noBackend === undefined
     ? distinct(control.boards)
         .filter(({ write }) => write === undefined)
@@ -46,7 +46,7 @@ export const planGpu = (control: GpuControl): readonly GpuAction[] =>
     : [];
 
 /** The node's result is its worst board's, and the message says which boards fared how. */
-export function gpuReport(control: GpuControl): GpuReport {
+export function gpuReport(control: GpuPlanInput): GpuPlanReport {
   if (!control.enabled) return { result: "none", message: "GPU control is off" };
   const { noBackend, intent } = control;
   const boards = distinct(control.boards);
@@ -59,8 +59,8 @@ export function gpuReport(control: GpuControl): GpuReport {
   return worstOf(boards.map((board) => ({ id: board.id, ...outcome(intent, board) })));
 }
 
-const LIFTED: GpuReport = { result: "applied", message: "100 % of the maximum: no limit is written" };
-const UNASKED: GpuReport = { result: "none", message: "no GPU cap is asked for" };
+const LIFTED: GpuPlanReport = { result: "applied", message: "100 % of the maximum: no limit is written" };
+const UNASKED: GpuPlanReport = { result: "none", message: "no GPU cap is asked for" };
 
 /** A board listed twice is one. */
 const distinct = (boards: readonly GpuBoard[]): readonly GpuBoard[] => [
@@ -74,7 +74,7 @@ function blockedBy(noBackend: string, boards: readonly GpuBoard[]): string {
     : `${noBackend}; ${held.map(({ id, inForce }) => `GPU ${id} keeps our cap of ${inForce} W`).join("; ")}`;
 }
 
-interface Decision extends GpuReport {
+interface Decision extends GpuPlanReport {
   /** What has to succeed for that report to be true. */
   readonly action?: GpuAction;
 }
@@ -95,7 +95,7 @@ function decide(intent: CapIntent, { id, device, inForce, lost }: GpuBoard): Dec
   return inForce === undefined ? rest : { ...rest, action: { kind: "liftGpuCap", id } };
 }
 
-function outcome(intent: CapIntent, board: GpuBoard): GpuReport {
+function outcome(intent: CapIntent, board: GpuBoard): GpuPlanReport {
   const { result, message, action } = decide(intent, board);
   if (action === undefined) return { result, message };
   const { write } = board;
@@ -104,9 +104,9 @@ function outcome(intent: CapIntent, board: GpuBoard): GpuReport {
   return { result: write.result === "applied" ? result : write.result, message: words };
 }
 
-const NO_GPU: GpuReport = { result: "blocked", message: "no GPU was found on this node" };
+const NO_GPU: GpuPlanReport = { result: "blocked", message: "no GPU was found on this node" };
 
-function worstOf(outcomes: readonly (GpuReport & { readonly id: string })[]): GpuReport {
+function worstOf(outcomes: readonly (GpuPlanReport & { readonly id: string })[]): GpuPlanReport {
   const sorted = worstFirst(outcomes);
   const [{ result, message } = NO_GPU] = sorted;
   const groups = Map.groupBy(sorted, (board) => `${board.result}: ${board.message}`);

@@ -8,7 +8,7 @@ export interface PowerState {
 }
 
 /** What a node's state looks like from outside: in NodeTwin and in the node's labels. */
-export interface Published {
+export interface PublishedState {
   /** Of the spec and of the label, which knows no draining: a draining node offers eco already. */
   readonly profile: Profile;
   readonly draining: boolean;
@@ -17,10 +17,10 @@ export interface Published {
   readonly caps: Profile;
 }
 
-const faces: Readonly<Record<NodeState, Omit<Published, "caps">>> = {
+const faces: Readonly<Record<NodeState, Omit<PublishedState, "caps">>> = {
   ActivePerformance: { profile: "performance", draining: false, schedulableClass: "performance" },
   DrainingPerformance: { profile: "eco", draining: true, schedulableClass: "draining" },
   ActiveEco: { profile: "eco", draining: false, schedulableClass: "eco" },
 };
 
-export const published = ({ state, caps }: PowerState): Published => ({ ...faces[state], caps });
+export const publishedStateOf = ({ state, caps }: PowerState): PublishedState => ({ ...faces[state], caps });

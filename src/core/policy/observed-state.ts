@@ -1,6 +1,6 @@
 import type { Node, NodePowerProfileSpec, NodeTwin, NodeTwinSpec, Profile } from "../api/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
-import type { PowerState } from "./published.ts";
+import type { PowerState } from "./published-state.ts";
 import { capsUnder } from "./target.ts";
 
 declare const readBack: unique symbol;
@@ -9,13 +9,13 @@ declare const readBack: unique symbol;
  * A node's state as the cluster shows it. Only `seenOn` makes one, from objects that were read: what was decided but not
  * written, or written and refused, has not happened. So the guard needs no memory, and a restart loses none.
  */
-export interface SeenState extends PowerState {
+export interface ObservedState extends PowerState {
   /** Whether whoever places pods is told eco: the class for the extender, the label for selectors and affinities. */
   readonly showsEco: boolean;
   readonly [readBack]: true;
 }
 
-export interface SeenWith {
+export interface ObservationSettings {
   readonly caps: ProfileCaps;
   readonly pin: NodePowerProfileSpec | undefined;
   /** POWER_PROFILE_LABEL. */
@@ -26,13 +26,13 @@ export interface SeenWith {
  * The objects are to be the newest known, be it from a watch or from the answer to a write: from older ones the guard would
  * learn of an eco that is already withdrawn.
  */
-export function seenOn(
+export function observedStateOf(
   node: Node,
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
-  { caps, pin, powerProfileLabel }: SeenWith,
-): SeenState {
+  { caps, pin, powerProfileLabel }: ObservationSettings,
+): ObservedState {
   const showsEco = twin?.status?.schedulableClass === "eco" && node.metadata.labels?.[powerProfileLabel] === "eco";
-  return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as SeenState;
+  return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;
 }
 
 /**
