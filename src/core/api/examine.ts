@@ -6,7 +6,7 @@ import { objectMetadata } from "./metadata.ts";
 import { isPlainObject, type PlainObject } from "./plain-object.ts";
 import { rulesOf } from "./rules.ts";
 
-/** One thing that is wrong with an object: where, what stands there, and what should. */
+/** One problem of an object: the path of the field, a description of its value, and what the schema expects. */
 export interface Problem {
   readonly path: string;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface Problem {
 export const describeProblem = ({ path, text, expected }: Problem): string =>
   `${path === "" ? "the object" : path} is ${text}, expected ${expected}`;
 
-/** A short text for any value. Objects are named, not printed: one that came over the wire may nest without end. */
+/** A short description of any value. Objects are not printed, because input may be nested to any depth. */
 export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(abridged(value));
   if (Array.isArray(value)) return `a list of ${value.length}`;
@@ -27,9 +27,9 @@ export function describeValue(value: unknown): string {
 
 const mostProblems = 50;
 
-/** What an examination found; it keeps the first problems and counts the rest, so that no input can flood a log. */
+/** Collects the problems of an object. It retains the first ones and counts the rest, so that no input can flood a log. */
 export class ProblemCollector {
-  /** Whether null values and unknown fields are problems too. */
+  /** Whether null values and unknown fields count as problems too. */
   readonly strict: boolean;
   readonly #kept: Problem[] = [];
   #further = 0;
@@ -58,8 +58,9 @@ export class ProblemCollector {
 }
 
 /**
- * Walks a value along its schema, never deeper than the schema, and returns what of it can be used: a part that breaks its
- * type, bound or enum is left out, a required part falls back or takes its parent with it, and unknown fields stay.
+ * Validates a value against its schema and returns the usable part. It never descends deeper than the schema. A part that
+ * violates its type, bound or enum is left out. A required part is replaced by its fallback, or its parent is left out too.
+ * Unknown fields are retained.
  */
 export function examine(schema: z.ZodType, value: unknown, path: string, findings: ProblemCollector): unknown {
   if (schema instanceof z.ZodOptional) return examine(schema.unwrap() as z.ZodType, value, path, findings);
@@ -99,7 +100,7 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(schema.shape, key) || value[key] === undefined) continue;
       const childPath = path === "" ? key : `${path}.${key}`;
-      // Metadata is Kubernetes' own: it has fields we do not list.
+      // Kubernetes defines the metadata; it has fields that Joulie does not list.
       if (schema === objectMetadata) examineJson(value[key], childPath, findings);
       else findings.add(childPath, value[key], "no such field");
     }
@@ -113,10 +114,10 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
   return usable;
 }
 
-/** Deeper than the managedFields of any object; a cycle ends there too. */
+/** Deeper than the managedFields of any object. The limit also ends cycles. */
 const deepestJson = 32;
 
-/** Finds what JSON would falsify without a word: it turns NaN and a hole in a list into null and leaves out a function. */
+/** Finds values that JSON.stringify would change silently: it turns NaN and holes in lists into null and drops functions. */
 function examineJson(value: unknown, path: string, findings: ProblemCollector, depth = 0): void {
   if (findings.full) return;
   if (depth > deepestJson) return findings.add(path, value, `at most ${deepestJson} levels`);
@@ -131,14 +132,14 @@ function examineJson(value: unknown, path: string, findings: ProblemCollector, d
   }
 }
 
-/** Keeps the items that can be used, of each key the first, and no more than fit. */
+/** Retains the usable items: the first of each key, and at most as many as the list may hold. */
 function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: ProblemCollector) {
   const element = schema.element as z.ZodType;
   const { longest = Number.POSITIVE_INFINITY, distinct } = listBounds.get(schema) ?? {};
   if (value.length > longest) findings.add(path, value, schema);
   const usable: unknown[] = [];
   const keys = new Set<unknown>();
-  // Past its bound a list is looked at no further than it takes to fill a report: its length is the sender's choice.
+  // The sender chooses the length of the list, so items beyond the bound are checked only until the report is full.
   let looks = longest + mostProblems;
   for (const [index, item] of value.entries()) {
     if (usable.length === longest || looks === 0) break;
@@ -157,7 +158,7 @@ function examineList(schema: z.ZodArray, value: readonly unknown[], path: string
   return usable;
 }
 
-/** Thousands of labels may be bad, so none of them costs more than a glance. */
+/** Input may contain thousands of bad labels, so the check of each one has to be cheap. */
 function examineTexts(value: PlainObject, path: string, findings: ProblemCollector) {
   const usable = Object.entries(value).filter(([key, item]) => {
     if (typeof item === "string") return true;

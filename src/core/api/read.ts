@@ -8,13 +8,14 @@ import { isNotNullish, isPlainObject, type PlainObject } from "./plain-object.ts
 
 export interface ReadObject<Object> {
   readonly object: Object;
-  /** What could not be used and was left out, or replaced by its fallback; empty for a valid object. */
+  /** Values that were left out or replaced by their fallback; empty for a valid object. */
   readonly dropped: readonly Problem[];
 }
 
 /**
- * Reads an object at the boundary, liberally: unknown fields stay, null is absent, one bad field costs only itself. A
- * valid object comes back as it is, not copied. Only another kind and what has no usable name are refused.
+ * Reads an object from outside and tolerates errors: unknown fields are retained, null means absent, and an invalid field
+ * affects only itself. A valid object is returned as it is, not copied. An object of another kind or without a usable name
+ * is rejected.
  */
 export function readObject<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, Problem> {
   const renamed = withoutAliases(kind, value);
@@ -30,7 +31,7 @@ function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<Rea
   const refuse = (path: string, found: unknown, expected: string) => fail({ path, text: describeValue(found), expected });
   if (!isPlainObject(value)) return refuse("", value, `a ${kind.kind}`);
   const { metadata } = value;
-  // Items of a list carry neither; another version of our group has the same objects in it.
+  // Items of a list carry neither apiVersion nor kind. Other versions of the API group contain the same objects.
   if (isNotNullish(value.kind) && value.kind !== kind.kind) return refuse("kind", value.kind, kind.kind);
   if (isNotNullish(value.apiVersion) && !isOurs(value.apiVersion)) return refuse("apiVersion", value.apiVersion, apiVersion);
   if (!isPlainObject(metadata)) return refuse("metadata", metadata, "an object");
@@ -40,7 +41,7 @@ function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<Rea
 
   const findings = new ProblemCollector(false);
   const object = examine(kind.schema, withUsableSpec(kind, value, name.data, findings), "", findings);
-  // Only a required field without a fallback gets here, and no kind has one.
+  // Only a required field without a fallback leads here, and no kind has one.
   const [first] = findings.problems;
   if (object === undefined && first !== undefined) return fail(first);
   return ok({ object: object as Object, dropped: findings.problems });
@@ -48,7 +49,7 @@ function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<Rea
 
 const isOurs = (version: unknown) => typeof version === "string" && version.startsWith(`${apiGroup}/`);
 
-/** An object without a spec, or with another node's name in it, is still the object of the node it is named after. */
+/** An object without a spec, or with another node's name in its spec, still belongs to the node that its name gives. */
 function withUsableSpec<Object>(kind: ResourceKind<Object>, value: PlainObject, name: string, findings: ProblemCollector): PlainObject {
   const spec = isPlainObject(value.spec) ? value.spec : {};
   if (spec !== value.spec) findings.add("spec", value.spec ?? undefined, "an object");

@@ -6,14 +6,14 @@ import { apiVersion } from "./names.ts";
 import { isPlainObject } from "./plain-object.ts";
 import { rulesOf, withRules } from "./rules.ts";
 
-/** An object to write, whole or the part one field manager applies: spec only, status only. */
+/** An object to write: complete, or the part that one field manager applies (spec only, status only). */
 export type Writable<Object extends { spec: unknown }> = Omit<Object, "spec"> & Partial<Pick<Object, "spec">>;
 
 type Addressed<Object> = Object & { readonly apiVersion: typeof apiVersion; readonly kind: string };
 
 const writableSchemas = new WeakMap<z.ZodObject, z.ZodObject>();
 
-/** The kind's schema, with a spec that may be left out. */
+/** The schema of the kind with an optional spec. */
 function writableSchemaOf(schema: z.ZodObject): z.ZodObject {
   const known = writableSchemas.get(schema);
   if (known !== undefined) return known;
@@ -24,8 +24,8 @@ function writableSchemaOf(schema: z.ZodObject): z.ZodObject {
 }
 
 /**
- * Lets an object through to the API, strictly: NaN, Infinity, values out of bounds, unknown choices and fields the schema
- * does not have are refused, because nobody reads an error the API server gives to a program. Adds apiVersion and kind.
+ * Validates an object strictly before it is written to the API: it rejects NaN, Infinity, values out of bounds, unknown
+ * enum values and unknown fields. The API server would reject them too, but less visibly. Adds apiVersion and kind.
  */
 export function validateForWrite<Object extends { spec: unknown; metadata: { name: string } }, Part extends Writable<Object>>(
   kind: ResourceKind<Object>,
@@ -34,9 +34,9 @@ export function validateForWrite<Object extends { spec: unknown; metadata: { nam
   const findings = new ProblemCollector(true);
   examine(writableSchemaOf(kind.schema), object, "", findings);
   const { problems } = findings;
-  // Set last: a caller may carry either as undefined.
+  // Set last, because a caller may pass either as undefined.
   if (problems.length === 0) return { ...object, apiVersion, kind: kind.kind };
-  // Types may have been lost on the way here: not even an object is certain.
+  // The caller's types may be wrong; the value may not even be an object.
   const { metadata } = isPlainObject(object) ? object : {};
   const name = isPlainObject(metadata) ? describeValue(metadata.name) : "without metadata";
   throw new JoulieError(

@@ -84,19 +84,19 @@ describe("resolveCap", () => {
   });
 
   it.each([
-    [5000, { max: 400 }, 400, "5000 W asked for, clamped to 400 W: the device's maximum"],
-    [50, { min: 100, max: 400 }, 100, "50 W asked for, clamped to 100 W: the device's minimum"],
-    [300, { max: 400, original: 250 }, 250, "300 W asked for, clamped to 250 W: the original limit"],
-    [500, { max: 350, original: 400 }, 350, "500 W asked for, clamped to 350 W: the device's maximum"],
+    [5000, { max: 400 }, 400, "5000 W requested, clamped to 400 W: the device's maximum"],
+    [50, { min: 100, max: 400 }, 100, "50 W requested, clamped to 100 W: the device's minimum"],
+    [300, { max: 400, original: 250 }, 250, "300 W requested, clamped to 250 W: the original limit"],
+    [500, { max: 350, original: 400 }, 350, "500 W requested, clamped to 350 W: the device's maximum"],
     [
       5000,
       { registerMost: 4095.875 },
       4095.875,
-      "5000 W asked for, clamped to 4095.875 W: the most its register holds",
+      "5000 W requested, clamped to 4095.875 W: the limit of its register",
     ],
-    [120.12345, { max: 100 }, 100, "120.123 W asked for, clamped to 100 W: the device's maximum"],
+    [120.12345, { max: 100 }, 100, "120.123 W requested, clamped to 100 W: the device's maximum"],
     // A device that contradicts itself: never above the original.
-    [50, { min: 261, max: 400, original: 250 }, 250, "50 W asked for, clamped to 250 W: the original limit"],
+    [50, { min: 261, max: 400, original: 250 }, 250, "50 W requested, clamped to 250 W: the original limit"],
   ])("X-88 clamps %d W on %j to %d W and says so", (asked, range, written, clamped) => {
     expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: written, clamped });
   });
@@ -117,7 +117,7 @@ describe("resolveCap", () => {
     expect(resolveCap(asPercent(83), device({ min: 150, max: 180 }))).toEqual({
       kind: "watts",
       watts: 150,
-      clamped: "83 % (149.4 W) asked for, clamped to 150 W: the device's minimum",
+      clamped: "83 % (149.4 W) requested, clamped to 150 W: the device's minimum",
     });
     expect(resolveCap(asPercent(90), device({ max: 400, original: 300 }))).toMatchObject({ watts: 300 });
   });
@@ -144,7 +144,7 @@ describe("resolveCap", () => {
     expect(resolveCap(asWatts(100), device({ min: 150.5, max: 150.9, step: 1 }))).toEqual({
       kind: "watts",
       watts: 150,
-      clamped: "100 W asked for, clamped to 150 W: the device's minimum",
+      clamped: "100 W requested, clamped to 150 W: the device's minimum",
     });
   });
 
@@ -228,7 +228,7 @@ describe("withLowestCap", () => {
     expect(resolveCap(asPercent(0.5), lowest({ max: 350 }))).toEqual({
       kind: "watts",
       watts: 87.5,
-      clamped: "0.5 % (1.75 W) asked for, clamped to 87.5 W: 25 % of its maximum",
+      clamped: "0.5 % (1.75 W) requested, clamped to 87.5 W: 25 % of its maximum",
     });
   });
 

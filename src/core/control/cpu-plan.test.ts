@@ -64,10 +64,10 @@ describe("RAPL first", () => {
   });
 
   it("X-88 says when the cap was clamped, and what the write said", () => {
-    const cap = capOf(400, "5000 W asked for, clamped to 400 W: …");
+    const cap = capOf(400, "5000 W requested, clamped to 400 W: …");
     const raplWrite = { result: "applied", message: "not yet tested by load" } as const;
     expect(planCpu(control({ cap, raplWrite })).report?.message).toBe(
-      "400 W per package; 5000 W asked for, clamped to 400 W: …; not yet tested by load",
+      "400 W per package; 5000 W requested, clamped to 400 W: …; not yet tested by load",
     );
   });
 });
@@ -136,8 +136,8 @@ describe("DVFS in RAPL's place", () => {
   });
 
   it.each([
-    [broken, "error", "RAPL failed; EIO; no power reading: the throttle stays"],
-    [refused, "blocked", "RAPL failed; locked by the BIOS; no power reading: the throttle stays"],
+    [broken, "error", "RAPL failed; EIO; no power reading: the throttle is unchanged"],
+    [refused, "blocked", "RAPL failed; locked by the BIOS; no power reading: the throttle is unchanged"],
   ])("AGT-18 X-52 without a reading to go by it tells what RAPL came to: %j", (raplWrite, result, message) => {
     expect(planCpu(control({ raplWrite, powerKnown: false })).report).toEqual({ result, message });
     const nowhere = planCpu(control({ raplWrite, ...uncounted })).report;
@@ -183,7 +183,7 @@ describe("DVFS in RAPL's place", () => {
     expect(backend).toBe("dvfs");
     expect(report).toEqual({
       result: "blocked",
-      message: "RAPL is not available on this node; no power reading: the throttle stays",
+      message: "RAPL is not available on this node; no power reading: the throttle is unchanged",
     });
     expect(actions).toEqual([{ kind: "regulate", target: 480 }]);
   });
@@ -246,7 +246,7 @@ describe("mode rapl", () => {
       actions: [],
       report: {
         result: "blocked",
-        message: "60 % of an unknown maximum is not known in watts; the control mode allows RAPL only",
+        message: "cannot convert 60 % of an unknown maximum to watts; the control mode allows RAPL only",
       },
     });
   });
@@ -309,7 +309,7 @@ describe("the percent path", () => {
       actions: [{ kind: "setThrottle", throttlePct: 40 }],
       report: {
         result: "applied",
-        message: "60 % of an unknown maximum is not known in watts; throttled by 40 %",
+        message: "cannot convert 60 % of an unknown maximum to watts; throttled by 40 %",
       },
     });
   });
@@ -347,7 +347,7 @@ describe("the percent path", () => {
       report: {
         result: "blocked",
         message:
-          "60 % of an unknown maximum is not known in watts; throttled by 40 %; our RAPL cap of 300 W cannot be lifted: RAPL is not available on this node",
+          "cannot convert 60 % of an unknown maximum to watts; throttled by 40 %; our RAPL cap of 300 W cannot be lifted: RAPL is not available on this node",
       },
     });
   });
@@ -362,7 +362,7 @@ describe("the percent path", () => {
       actions: [],
       report: {
         result: "blocked",
-        message: "60 % of an unknown maximum is not known in watts; cpufreq is not available on this node",
+        message: "cannot convert 60 % of an unknown maximum to watts; cpufreq is not available on this node",
       },
     });
   });
@@ -376,7 +376,7 @@ describe("no cap", () => {
     expect(planCpu(control({ cap: full }))).toEqual({
       backend: "rapl",
       actions: [],
-      report: { result: "applied", message: "100 % of the maximum: no limit is written" },
+      report: { result: "applied", message: "cap is 100 % of the maximum: no limit is written" },
     });
   });
 
@@ -414,14 +414,14 @@ describe("no cap", () => {
   });
 
   it("reports none where nothing was asked for", () => {
-    expect(planCpu(control({ cap: nothing })).report).toEqual({ result: "none", message: "no cap is asked for" });
+    expect(planCpu(control({ cap: nothing })).report).toEqual({ result: "none", message: "no cap requested" });
   });
 
   it("X-88 reports a cap that could not be lifted", () => {
     expect(planCpu(control({ cap: full, ...throttled(0, 240), raplWrite: broken }))).toEqual({
       backend: "rapl",
       actions: [],
-      report: { result: "error", message: "100 % of the maximum: no limit is written; a write failed; EIO" },
+      report: { result: "error", message: "cap is 100 % of the maximum: no limit is written; a write failed; EIO" },
     });
   });
 

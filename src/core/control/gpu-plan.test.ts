@@ -73,7 +73,7 @@ describe("gpuReport", () => {
   it("is none where control is off, whatever is in force, and where nothing is asked for", () => {
     const boards = [board("0", { inForce: watts(500) })];
     expect(gpuReport(control({ enabled: false, boards }))).toEqual({ result: "none", message: "GPU control is off" });
-    const unasked = { result: "none", message: "no GPU cap is asked for" };
+    const unasked = { result: "none", message: "no GPU cap requested" };
     expect(gpuReport(control({ intent: nothing }))).toEqual(unasked);
     expect(gpuReport(control({ intent: nothing, noBackend }))).toEqual(unasked);
     expect(gpuReport(control({ intent: nothing, boards: [] }))).toEqual(unasked);
@@ -93,7 +93,7 @@ describe("gpuReport", () => {
     const write = { result: "applied", message: "not yet tested by load" } as const;
     const report = gpuReport(control({ intent: { watts: watts(5000) }, boards: [board("0", { write })] }));
     expect(report.message).toBe(
-      "700 W per GPU; 5000 W asked for, clamped to 700 W: the device's maximum; not yet tested by load",
+      "700 W per GPU; 5000 W requested, clamped to 700 W: the device's maximum; not yet tested by load",
     );
   });
 
@@ -135,10 +135,10 @@ describe("gpuReport", () => {
     const device = {};
     expect(gpuReport(control({ boards: [board("0", { device })] }))).toEqual({
       result: "blocked",
-      message: "60 % of an unknown maximum is not known in watts",
+      message: "cannot convert 60 % of an unknown maximum to watts",
     });
     expect(gpuReport(control({ boards: [board("0", { device, inForce: watts(420) })] })).message).toBe(
-      "60 % of an unknown maximum is not known in watts; our earlier cap of 420 W stays",
+      "cannot convert 60 % of an unknown maximum to watts; our earlier cap of 420 W stays",
     );
   });
 
@@ -160,7 +160,7 @@ describe("gpuReport", () => {
   });
 
   it("X-88 is applied at 100 % where no limit is ours, with a backend or without", () => {
-    const lifted = { result: "applied", message: "100 % of the maximum: no limit is written" };
+    const lifted = { result: "applied", message: "cap is 100 % of the maximum: no limit is written" };
     expect(gpuReport(control({ intent: full }))).toEqual(lifted);
     expect(gpuReport(control({ intent: full, noBackend }))).toEqual(lifted);
     expect(gpuReport(control({ intent: full, boards: [] }))).toEqual(lifted);

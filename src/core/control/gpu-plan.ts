@@ -3,23 +3,23 @@ import type { Watts } from "../units/index.ts";
 import { type WriteOutcome, worstFirst } from "./cpu-plan.ts";
 import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
 
-/** What a cap is set on. A route that takes one figure for the whole node, as HTTP does, has one board for all of them. */
+/** A unit that is capped. A route with one value for the whole node, such as HTTP, has one board for all GPUs. */
 export interface GpuBoard {
-  /** What people know it by: an index, a UUID. */
+  /** The name for messages: an index or a UUID. */
   readonly id: string;
   readonly device: CapDevice;
-  /** The cap of ours it carries. */
+  /** The cap that Joulie set on it. */
   readonly inForce?: Watts | undefined;
-  /** Why it does not answer. It is told and passed over: the others are still capped. */
+  /** Why the board does not respond. It is reported and skipped; the other boards are still capped. */
   readonly lost?: string | undefined;
-  /** How this tick's write ended, once it was tried; a check that found its cap is a write that was applied. */
+  /** The outcome of this tick's write, once it was tried. A check that found its cap in place counts as an applied write. */
   readonly write?: WriteOutcome | undefined;
 }
 
 export interface GpuPlanInput {
-  /** False where the route says `none`: then nothing is touched. */
+  /** False if the route says `none`: then no board is touched. */
   readonly enabled: boolean;
-  /** Why no backend can act on this node, with what to install; absent where one can. */
+  /** Why no backend can act on this node, with what to install; absent if one can. */
   readonly noBackend?: string | undefined;
   readonly intent: CapIntent;
   readonly boards: readonly GpuBoard[];
@@ -27,7 +27,7 @@ export interface GpuPlanInput {
 
 export type GpuAction =
   | { readonly kind: "setGpuCap"; readonly id: string; readonly watts: Watts }
-  /** As `checkRaplCap`: read back and do not write; where it reads otherwise, plan again with what was read in force. */
+  /** Like `checkRaplCap`: read back instead of writing. If the device reports another cap, plan again with that cap. */
   | { readonly kind: "checkGpuCap"; readonly id: string; readonly watts: Watts }
   | { readonly kind: "liftGpuCap"; readonly id: string };
 
@@ -36,7 +36,7 @@ export interface GpuPlanReport {
   readonly message: string;
 }
 
-/** What is still to be tried this tick. Each board stands for itself: no order, and no failure stops another. */
+/** The actions to try in this tick. Boards are independent: there is no order, and a failure does not affect other boards. */
 export const planGpu = (control: GpuPlanInput): readonly GpuAction[] =>
   control.enabled && control.noBackend === undefined
     ? distinct(control.boards)
@@ -45,7 +45,7 @@ export const planGpu = (control: GpuPlanInput): readonly GpuAction[] =>
         .filter((action) => action !== undefined)
     : [];
 
-/** The node's result is its worst board's, and the message says which boards fared how. */
+/** The node's result is that of its worst board. The message groups the boards by outcome. */
 export function gpuReport(control: GpuPlanInput): GpuPlanReport {
   if (!control.enabled) return { result: "none", message: "GPU control is off" };
   const { noBackend, intent } = control;
@@ -53,16 +53,16 @@ export function gpuReport(control: GpuPlanInput): GpuPlanReport {
   const wanted = resolveCap(intent, {});
   const free = wanted.kind === "uncapped" && boards.every(({ inForce }) => inForce === undefined);
   if (free && !wanted.asked) return UNASKED;
-  // No limit to write and none to lift: that needs neither a backend nor a board.
+  // If there is no limit to write and none to lift, neither a backend nor a board is needed.
   if (free && (noBackend !== undefined || boards.length === 0)) return LIFTED;
   if (noBackend !== undefined) return { result: "blocked", message: blockedBy(noBackend, boards) };
   return worstOf(boards.map((board) => ({ id: board.id, ...outcome(intent, board) })));
 }
 
-const LIFTED: GpuPlanReport = { result: "applied", message: "100 % of the maximum: no limit is written" };
-const UNASKED: GpuPlanReport = { result: "none", message: "no GPU cap is asked for" };
+const LIFTED: GpuPlanReport = { result: "applied", message: "cap is 100 % of the maximum: no limit is written" };
+const UNASKED: GpuPlanReport = { result: "none", message: "no GPU cap requested" };
 
-/** A board listed twice is one. */
+/** Removes duplicate boards. */
 const distinct = (boards: readonly GpuBoard[]): readonly GpuBoard[] => [
   ...new Map(boards.map((board) => [board.id, board])).values(),
 ];
@@ -75,7 +75,7 @@ function blockedBy(noBackend: string, boards: readonly GpuBoard[]): string {
 }
 
 interface Decision extends GpuPlanReport {
-  /** What has to succeed for that report to be true. */
+  /** The action that must succeed for the report to be true. */
   readonly action?: GpuAction;
 }
 
@@ -84,7 +84,7 @@ function decide(intent: CapIntent, { id, device, inForce, lost }: GpuBoard): Dec
   const cap = resolveCap(intent, device);
   if (cap.kind === "percent") {
     const kept = inForce === undefined ? "" : `; our earlier cap of ${inForce} W stays`;
-    return { result: "blocked", message: `${cap.pctOfMax} % of an unknown maximum is not known in watts${kept}` };
+    return { result: "blocked", message: `cannot convert ${cap.pctOfMax} % of an unknown maximum to watts${kept}` };
   }
   if (cap.kind === "watts") {
     const kind = inForce === cap.watts ? "checkGpuCap" : "setGpuCap";

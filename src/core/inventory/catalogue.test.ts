@@ -276,20 +276,20 @@ describe("a bad entry is refused by name and costs no other", () => {
     [
       "no cores",
       { key: "site-cpu", tdpWatts: 5, baseGHz: 2 },
-      /^cpus\[0\] \(site-cpu\): coresPerSocket: a new entry needs it$/,
+      /^cpus\[0\] \(site-cpu\): coresPerSocket: required for a new entry$/,
     ],
     [
       "no TDP",
       { key: "site-cpu", coresPerSocket: 5, baseGHz: 2 },
-      /^cpus\[0\] \(site-cpu\): tdpWatts: a new entry needs it$/,
+      /^cpus\[0\] \(site-cpu\): tdpWatts: required for a new entry$/,
     ],
     [
       "no clock",
       { key: "site-cpu", coresPerSocket: 5, tdpWatts: 2 },
-      /^cpus\[0\] \(site-cpu\): baseGHz: a new entry needs it$/,
+      /^cpus\[0\] \(site-cpu\): baseGHz: required for a new entry$/,
     ],
     ["boost below base", { ...cpu, boostGHz: 1 }, /boostGHz: is below baseGHz$/],
-    ["half a range", { ...cpu, minWatts: 100 }, /minWatts, maxWatts: give both or neither$/],
+    ["half a range", { ...cpu, minWatts: 100 }, /minWatts, maxWatts: set both or neither$/],
     ["a reversed range", { ...cpu, minWatts: 200, maxWatts: 100 }, /maxWatts: is below minWatts$/],
     [
       "a curve that turns back",
@@ -301,7 +301,7 @@ describe("a bad entry is refused by name and costs no other", () => {
           [0.5, 0.3],
         ],
       },
-      /curve: load must rise$/,
+      /curve: load must be ascending$/,
     ],
     ["somebody else's name", { ...cpu, aliases: ["EPYC 9654"] }, /aliases: "EPYC 9654" already means amd-epyc-9654$/],
     [
@@ -319,9 +319,9 @@ describe("a bad entry is refused by name and costs no other", () => {
   });
 
   it.each([
-    ["no throughput", { ...gpu, perf: undefined }, /^gpus\[0\] \(site-gpu\): perf: a new entry needs it$/],
-    ["no maximum", { ...gpu, maxWatts: undefined }, /^gpus\[0\] \(site-gpu\): maxWatts: a new entry needs it$/],
-    ["no vendor", { ...gpu, vendor: undefined }, /^gpus\[0\] \(site-gpu\): vendor: a new entry needs it$/],
+    ["no throughput", { ...gpu, perf: undefined }, /^gpus\[0\] \(site-gpu\): perf: required for a new entry$/],
+    ["no maximum", { ...gpu, maxWatts: undefined }, /^gpus\[0\] \(site-gpu\): maxWatts: required for a new entry$/],
+    ["no vendor", { ...gpu, vendor: undefined }, /^gpus\[0\] \(site-gpu\): vendor: required for a new entry$/],
     ["an unknown vendor", { ...gpu, vendor: "matrox" }, /^gpus\[0\] \(site-gpu\): vendor: /],
     ["zero throughput", { ...gpu, perf: 0 }, /^gpus\[0\] \(site-gpu\): perf: /],
     ["infinite watts", { ...gpu, maxWatts: Number.POSITIVE_INFINITY }, /^gpus\[0\] \(site-gpu\): maxWatts: /],
@@ -349,18 +349,18 @@ describe("a bad entry is refused by name and costs no other", () => {
 
   it("each missing field is named", () => {
     expect(buildCatalogue({ cpus: [{ key: "x1" }], gpus: [{ key: "x2" }] }).problems).toEqual([
-      "cpus[0] (x1): coresPerSocket: a new entry needs it",
-      "cpus[0] (x1): tdpWatts: a new entry needs it",
-      "cpus[0] (x1): baseGHz: a new entry needs it",
-      "gpus[0] (x2): vendor: a new entry needs it",
-      "gpus[0] (x2): maxWatts: a new entry needs it",
-      "gpus[0] (x2): perf: a new entry needs it",
+      "cpus[0] (x1): coresPerSocket: required for a new entry",
+      "cpus[0] (x1): tdpWatts: required for a new entry",
+      "cpus[0] (x1): baseGHz: required for a new entry",
+      "gpus[0] (x2): vendor: required for a new entry",
+      "gpus[0] (x2): maxWatts: required for a new entry",
+      "gpus[0] (x2): perf: required for a new entry",
     ]);
   });
 
   it("a key that is there twice counts once", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
-    expect(problems).toEqual(["gpus[1] (site-gpu): key: is there twice; the first one counts"]);
+    expect(problems).toEqual(["gpus[1] (site-gpu): key: duplicate; the first entry is used"]);
     expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
   });
 
@@ -383,7 +383,7 @@ describe("a bad entry is refused by name and costs no other", () => {
     expect(buildCatalogue([]).problems).toEqual(["the catalogue must be an object with the lists cpus and gpus"]);
     expect(buildCatalogue("x").problems).toHaveLength(1);
     expect(buildCatalogue({ cpu: [], gpus: {} }).problems).toEqual([
-      "cpu: unknown section; there are cpus and gpus",
+      "cpu: unknown section; expected cpus or gpus",
       "gpus: must be a list of entries",
     ]);
   });

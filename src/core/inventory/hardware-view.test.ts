@@ -271,7 +271,7 @@ describe("before any NodeHardware exists", () => {
       cpu: {
         key: "generic",
         match: "generic",
-        reason: "no model is named",
+        reason: "no model name",
         sockets: 1,
         baseGHz: 1.7,
         maxWattsPerSocket: 150,

@@ -2,14 +2,14 @@ import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
 import type { CatalogueMatch } from "./match.ts";
 import { claim, type WithOrigin, type Origin } from "./origin.ts";
 
-/** Which origin each field of a view came from. */
+/** The origin of each field of a view. */
 export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;
 
-/** How a view relates to the catalogue. */
+/** How a view matches the catalogue. */
 export interface Resolution {
-  /** As the node spells it; absent where nobody names one. */
+  /** As the node spells it; absent if unknown. */
   readonly model?: string;
-  /** Of the catalogue's entry, `generic` without one. */
+  /** The key of the catalogue entry, or `generic`. */
   readonly key: string;
   readonly match: Exactness;
   readonly reason: string;
@@ -17,7 +17,7 @@ export interface Resolution {
 
 type LookUp<Entry> = (name: string) => CatalogueMatch<Entry>;
 
-/** What the catalogue has for a node's CPU or GPU, from all that is said about its model. */
+/** Looks up a node's CPU or GPU in the catalogue by all known names. */
 export function resolve<Entry>(
   device: "cpu" | "gpu",
   names: WithOrigin<readonly string[]> | undefined,
@@ -32,7 +32,7 @@ export function resolve<Entry>(
 
 const RANK: Readonly<Record<Exactness, number>> = { exact: 0, proxy: 1, generic: 2 };
 
-/** The best match of several spellings, and the spelling that gave it. */
+/** The best match of several spellings, with the spelling that matched. */
 function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
   let best: { match: CatalogueMatch<Entry>; model?: string } = { match: lookUp("") };
   for (const model of names) {
@@ -42,7 +42,7 @@ function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
   return best;
 }
 
-/** The agent may have resolved a name that this catalogue does not know: its key still counts, as close as it said. */
+/** The agent may have resolved a name that this catalogue does not know. Its key and exactness are then used. */
 function orAgentsKey<Entry>(
   match: CatalogueMatch<Entry>,
   key: string | undefined,
@@ -54,14 +54,14 @@ function orAgentsKey<Entry>(
   return { ...keyed, match: exactness ?? "proxy", reason: `the agent resolved it to ${keyed.key}` };
 }
 
-/** Beyond 100 kW (or 100 GHz) a device reports a mistake; it must not turn a sum infinite. */
+/** Values above 100 kW (or 100 GHz) are errors and must not make a sum infinite. */
 const MOST = 100_000;
 
-/** A device that reports 0 W or 0 MHz reports nothing. */
+/** A reported 0 W or 0 MHz means unknown. */
 export const usable = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
   value !== undefined && value > 0 && value <= MOST ? value : undefined;
 
-/** A model that is known says its vendor better than the PCI devices around it; what the agent saw still comes first. */
+/** A known model determines the vendor better than PCI devices do; the agent's discovery still takes precedence. */
 export function vendorOf<Vendor>(
   said: WithOrigin<Vendor> | undefined,
   listed: Vendor | undefined,

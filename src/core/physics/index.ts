@@ -1,4 +1,4 @@
-// The simulator's truth: `SimulatedNode` is where to start, docs/guides/simulator.md says what it rests on.
+// The simulation model. Start with `SimulatedNode`; docs/guides/simulator.md explains its assumptions.
 export { type ClockModel, type DeviceModel, powerAt } from "./device.ts";
 export type { DeviceClass } from "./device-class.ts";
 export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
