@@ -7,7 +7,7 @@ import { readObject } from "./read.ts";
 import { rootSchemaOf } from "./sample.ts";
 
 // The public surface, written by hand from docs/reference/contract.md, sections 1 and 2. A test that fails here says that
-// somebody's cluster, manifest or script would break: change the contract first, then this file, then the code.
+// a user's cluster, manifest or script would break: change the contract first, then this file, then the code.
 
 interface Surface {
   readonly plural: string;

@@ -114,7 +114,7 @@ describe.each(kinds.map((kind) => [kind.kind, kind] as const))("the CRD of %s", 
 });
 
 describe("crdOf", () => {
-  it("gives Kubernetes the rules the process checks", () => {
+  it("contains the rules that the process checks", () => {
     const rules = kinds.map((kind) => rootSchemaOf(kind)["x-kubernetes-validations"]?.map(({ rule }) => rule) ?? []);
     expect(rules).toEqual([
       ["self.metadata.name == self.spec.nodeName"],
@@ -145,7 +145,7 @@ describe("crdOf", () => {
     });
   });
 
-  it("refuses a schema that has no structural form", () => {
+  it("rejects a schema without a structural form", () => {
     expect(() => structuralSchemaOf(z.union([z.string(), z.number()]))).toThrow("anyOf");
   });
 });

@@ -5,7 +5,7 @@ import { kinds } from "./kinds.ts";
 import { leavesOf, sampleOf, withValueAt } from "./sample.ts";
 
 describe("examine", () => {
-  it("finds no problem exactly where the schema accepts", () => {
+  it("finds no problem exactly if the schema accepts the value", () => {
     const everyLeaf = kinds.flatMap((kind) => {
       const sample = sampleOf<unknown>(kind);
       return leavesOf(kind).map(({ path }) => ({ kind, path, sample }));

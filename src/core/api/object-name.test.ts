@@ -46,7 +46,7 @@ describe("isObjectName", () => {
     expect(isObjectName(name)).toBe(false);
   });
 
-  it("is the one rule of schemas and label prefixes", () => {
+  it("is used by schemas and label prefixes", () => {
     const schema = objectName("A name.");
     const near = fc.string({ unit: fc.constantFrom("a", "z", "0", "-", ".", "A", "_"), maxLength: 8 });
     const text = fc.oneof(near, fc.constantFrom(...legal, ...illegal));
@@ -59,7 +59,7 @@ describe("isObjectName", () => {
     );
   });
 
-  it("lets a node with a label longer than the DNS allows be read and written", () => {
+  it("reads and writes a node whose name has a label longer than DNS allows", () => {
     const twin = { metadata: { name: longLabel }, spec: { nodeName: longLabel, profile: "eco" as const } };
     expect(readObject(nodeTwinKind, twin)).toEqual({ ok: true, value: { object: twin, dropped: [] } });
     expect(validateForWrite(nodeTwinKind, twin)).toMatchObject(twin);

@@ -25,13 +25,13 @@ describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
   const sample = sampleOf<unknown>(kind);
   const refusalOf = (value: unknown) => refusal(kind, withValueAt(sample, path, value));
 
-  it("X-04 never carries NaN or Infinity to the API", () => {
+  it("X-04 never writes NaN or Infinity to the API", () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
       expect(refusalOf(value)).toContain(`${pathText(path)} is ${value}, expected a`);
     }
   });
 
-  it("X-04 carries a negative only where falling is a direction, and nothing out of bounds", () => {
+  it("X-04 writes negative numbers only for trends and rejects values out of bounds", () => {
     const mayFall = pathText(path).endsWith("powerTrendWPerMin");
     fc.assert(
       fc.property(fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true }), (value) => {
@@ -44,7 +44,7 @@ describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
     expect(maximum === undefined || refusalOf(maximum) === undefined).toBe(true);
   });
 
-  it("refuses what is not a number", () => {
+  it("rejects values that are not numbers", () => {
     for (const value of [null, "720", true, {}, []]) expect(refusalOf(value)).toContain(pathText(path));
   });
 });
@@ -83,7 +83,7 @@ describe("checked", () => {
     });
   });
 
-  it("keeps metadata that is not ours to list, and fields left undefined", () => {
+  it("keeps unknown metadata and undefined fields", () => {
     const whole = { ...metadata, labels: { "joulie.io/managed-by": "operator" }, finalizers: ["x"] };
     expect(validateForWrite(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
   });

@@ -70,13 +70,13 @@ describe("resolveCap", () => {
   });
 
   it.each([{}, asWatts(0), asWatts(-5), asWatts(Number.NaN), asPercent(0), asPercent(Number.NaN)])(
-    "asks for nothing with %j",
+    "returns no cap for %j",
     (intent) => {
       expect(resolveCap(intent, device({ max: 400 }))).toEqual({ kind: "uncapped", asked: false });
     },
   );
 
-  it("falls back on the percentage where the watts are no figure", () => {
+  it("uses the percentage if the watts are invalid", () => {
     expect(resolveCap({ watts: watts(0), pctOfMax: percent(50) }, device({ max: 400 }))).toEqual({
       kind: "watts",
       watts: 200,
@@ -109,7 +109,7 @@ describe("resolveCap", () => {
     [200, { max: 0, min: 0, original: 0 }],
     [200, { max: Number.NaN, original: Number.NaN }],
     [200, {}],
-  ])("X-88 takes %d W on %j as asked and says nothing", (asked, range) => {
+  ])("X-88 sets %d W on %j as requested without a message", (asked, range) => {
     expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: asked });
   });
 
@@ -148,19 +148,19 @@ describe("resolveCap", () => {
     });
   });
 
-  it("leaves a figure as it is where no step fits, rather than writing 0", () => {
+  it("keeps the value if no step fits, instead of writing 0", () => {
     expect(resolveCap(asWatts(0.4), device({ max: 0.9, step: 1 }))).toEqual({ kind: "watts", watts: 0.4 });
     expect(resolveCap(asWatts(1e308), device({ step: 1e-308 }))).toEqual({ kind: "watts", watts: 1e308 });
   });
 
-  it("takes a figure a hair below a step for that step", () => {
+  it("rounds a value slightly below a step up to that step", () => {
     expect(resolveCap(asWatts(0.1 + 0.7), device({ step: 0.1 }))).toMatchObject({ watts: 0.8 });
     expect(resolveCap(asWatts(419.99999999999994), device({ step: 1 }))).toEqual({ kind: "watts", watts: 420 });
     expect(resolveCap(asWatts(419.999), device({ step: 1 }))).toEqual({ kind: "watts", watts: 419 });
     expect(resolveCap(asWatts(500), device({ step: 0.1, max: 0.3 }))).toMatchObject({ watts: 0.3 });
   });
 
-  it("X-88 never yields what RAPL's register would mask, whatever is asked", () => {
+  it("X-88 never exceeds the range of RAPL's register", () => {
     const registers = device({ registerMost: raplRegisterLimit, step: raplStep });
     fc.assert(
       fc.property(fc.double({ min: 0.1, max: 1e308, noNaN: true }), (asked) => {
@@ -232,7 +232,7 @@ describe("withLowestCap", () => {
     });
   });
 
-  it("knows no lowest cap of a device of which nothing is known", () => {
+  it("has no minimum cap for an unknown device", () => {
     expect(lowest({})).toEqual({});
   });
 });

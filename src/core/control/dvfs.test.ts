@@ -65,7 +65,7 @@ describe("smoothing", () => {
   );
 });
 
-describe("an average that is no number", () => {
+describe("an average that is not finite", () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY])("starts over from %d with the next reading", (ema) => {
     const next = step(state({ ema: watts(ema), throttlePct: percent(20) }), 600);
     expect(next.state).toMatchObject({ ema: 600, above: 1, throttlePct: 20 });

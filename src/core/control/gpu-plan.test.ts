@@ -46,7 +46,7 @@ describe("planGpu", () => {
     expect(planGpu(control({ intent, boards }))).toEqual([{ kind: "liftGpuCap", id: "1" }]);
   });
 
-  it("passes over a lost board and one of unknown maximum, and caps the rest", () => {
+  it("skips a lost board and one of unknown maximum and caps the rest", () => {
     const boards = [board("0", { lost: "GPU is lost" }), board("1", { device: {} }), board("2")];
     expect(planGpu(control({ boards }))).toEqual([{ kind: "setGpuCap", id: "2", watts: 420 }]);
   });
@@ -57,7 +57,7 @@ describe("planGpu", () => {
     ]);
   });
 
-  it("takes a board listed twice for one", () => {
+  it("counts a duplicate board once", () => {
     expect(planGpu(control({ boards: [board("0"), board("0")] }))).toHaveLength(1);
   });
 
@@ -110,7 +110,7 @@ describe("gpuReport", () => {
     ],
     [[broken, broken], "error", "420 W per GPU; GPU is lost"],
     [[{ result: "blocked" }, applied], "blocked", "GPU 0 blocked: 420 W per GPU; GPU 1 applied: 420 W per GPU"],
-  ] as const)("is the worst of %j", (outcomes, result, message) => {
+  ] as const)("reports the worst result of %j", (outcomes, result, message) => {
     expect(gpuReport(control({ boards: written(...outcomes) }))).toEqual({ result, message });
   });
 
@@ -142,7 +142,7 @@ describe("gpuReport", () => {
     );
   });
 
-  it("AGT-47 is blocked without a backend, in the words of who knows what to install", () => {
+  it("AGT-47 is blocked without a backend and says what to install", () => {
     expect(gpuReport(control({ noBackend }))).toEqual({ result: "blocked", message: noBackend });
     expect(gpuReport(control({ boards: [] }))).toEqual({ result: "blocked", message: "no GPU was found on this node" });
   });
@@ -166,7 +166,7 @@ describe("gpuReport", () => {
     expect(gpuReport(control({ intent: full, boards: [] }))).toEqual(lifted);
   });
 
-  it("X-88 is applied at 100 % once the cap was lifted, and else what became of it", () => {
+  it("X-88 is applied at 100 % after the cap was lifted, else reports the outcome of the write", () => {
     const held = (write: GpuBoard["write"]) => [board("0", { inForce: watts(420), write })];
     expect(gpuReport(control({ intent: full, boards: held(applied) })).result).toBe("applied");
     expect(gpuReport(control({ intent: full, boards: held(broken) })).result).toBe("error");

@@ -111,6 +111,6 @@ function worstOf(outcomes: readonly (GpuPlanReport & { readonly id: string })[])
   const [{ result, message } = NO_GPU] = sorted;
   const groups = Map.groupBy(sorted, (board) => `${board.result}: ${board.message}`);
   if (groups.size <= 1) return { result, message };
-  const told = [...groups].map(([what, boards]) => `GPU ${boards.map(({ id }) => id).join(", ")} ${what}`);
-  return { result, message: told.join("; ") };
+  const lines = [...groups].map(([what, boards]) => `GPU ${boards.map(({ id }) => id).join(", ")} ${what}`);
+  return { result, message: lines.join("; ") };
 }

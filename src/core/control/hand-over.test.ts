@@ -16,7 +16,7 @@ const settings: DvfsSettings = {
 class Machine {
   dvfs: DvfsState = initialDvfsState;
   raplCap: Watts | undefined;
-  /** What the RAPL zone really holds; a rival may write it. */
+  /** The actual limit of the RAPL zone; another writer may change it. */
   zone: Watts | undefined;
   now = 0;
 
@@ -107,7 +107,7 @@ describe("a node that changes backends", () => {
     expect(machine.tick(noRapl).done).toEqual(["throttle_up 50"]);
   });
 
-  it("writes a cap once, reads it back every tick, and writes it again only when a rival undid it", () => {
+  it("writes a cap once, reads it back every tick, and rewrites it only if another writer changed it", () => {
     const machine = new Machine();
     expect(machine.tick({}).done).toEqual(["setRaplCap"]);
     expect(machine.tick({}).done).toEqual(["checkRaplCap"]);

@@ -52,7 +52,7 @@ describe("resolvePackageCaps", () => {
 });
 
 describe("the caps of several packages", () => {
-  it("X-35 add up to the DVFS target, each as often as it stands for a package", () => {
+  it("X-35 add up to the DVFS target, weighted by the number of packages", () => {
     expect(totalCap([cap("packages", 240, 2)])).toBe(480);
     expect(totalCap([cap("package-0", 210), cap("package-1", 100)])).toBe(310);
   });

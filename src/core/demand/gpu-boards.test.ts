@@ -85,7 +85,7 @@ describe("GPU boards", () => {
   });
 
   it.each(["0", "-2", "1.5", "many", "", "1e3", "12345678", " 2"])(
-    "X-60 takes %j for no statement about replicas",
+    "X-60 ignores the replica label %j",
     (replicas) => {
       expect(boards("nvidia.com/gpu", 1, { labels: { "nvidia.com/gpu.replicas": replicas } })).toBe(1);
     },

@@ -14,7 +14,7 @@ describe("the catalogue without additions", () => {
 });
 
 describe("look-ups", () => {
-  it("are remembered, for as many names as clusters have and none of absurd length", () => {
+  it("are cached up to a limit, except for very long names", () => {
     const { catalogue } = buildCatalogue();
     const first = catalogue.cpu("AMD EPYC 9654");
     expect(catalogue.cpu("AMD EPYC 9654")).toBe(first);
@@ -206,7 +206,7 @@ describe("additions", () => {
     expect(entry?.defaultWatts).toBe(before?.defaultWatts);
   });
 
-  it("what is given is never bent to fit", () => {
+  it("never changes given values to make them consistent", () => {
     const { problems } = buildCatalogue({
       gpus: [
         { key: "nvidia-h100-sxm", minWatts: 750 },
@@ -225,7 +225,7 @@ describe("additions", () => {
     ]);
   });
 
-  it("a key that is nearly one is asked back", () => {
+  it("suggests the existing key for an alias used as key", () => {
     const { catalogue, problems } = buildCatalogue({
       gpus: [
         { key: "NVIDIA-H100-SXM", maxWatts: 500 },
@@ -250,7 +250,7 @@ describe("additions", () => {
   });
 });
 
-describe("a bad entry is refused by name and costs no other", () => {
+describe("an invalid entry is rejected by name without affecting others", () => {
   it.each([
     ["a negative figure", { ...cpu, tdpWatts: -5 }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
     ["milliwatts", { ...cpu, tdpWatts: 400_000 }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
@@ -303,7 +303,7 @@ describe("a bad entry is refused by name and costs no other", () => {
       },
       /curve: load must be ascending$/,
     ],
-    ["somebody else's name", { ...cpu, aliases: ["EPYC 9654"] }, /aliases: "EPYC 9654" already means amd-epyc-9654$/],
+    ["the name of another entry", { ...cpu, aliases: ["EPYC 9654"] }, /aliases: "EPYC 9654" already means amd-epyc-9654$/],
     [
       "a name that says nothing",
       { ...cpu, aliases: ["Intel(R) Xeon(R)"] },
@@ -339,7 +339,7 @@ describe("a bad entry is refused by name and costs no other", () => {
     ["a minimum above all", { ...gpu, minWatts: 600, defaultWatts: 550 }, /maxWatts: is below minWatts$/],
     ["a default above the maximum", { ...gpu, defaultWatts: 600 }, /maxWatts: is below defaultWatts$/],
     ["idle above the maximum", { ...gpu, idleWatts: 501 }, /idleWatts: is above maxWatts$/],
-    ["somebody else's name", { ...gpu, aliases: ["L4"] }, /aliases: "L4" already means nvidia-l4$/],
+    ["the name of another entry", { ...gpu, aliases: ["L4"] }, /aliases: "L4" already means nvidia-l4$/],
   ])("GPU with %s", (_, entry, problem) => {
     const { catalogue, problems } = buildCatalogue({ gpus: [entry, { ...gpu, key: "good-gpu" }] });
     expect(problems).toEqual([expect.stringMatching(problem)]);
@@ -379,7 +379,7 @@ describe("a bad entry is refused by name and costs no other", () => {
     expect(catalogue.gpu("Our Board").key).toBe("site-gpu");
   });
 
-  it("a file of the wrong shape is said to be one", () => {
+  it("reports a file of the wrong structure", () => {
     expect(buildCatalogue([]).problems).toEqual(["the catalogue must be an object with the lists cpus and gpus"]);
     expect(buildCatalogue("x").problems).toHaveLength(1);
     expect(buildCatalogue({ cpu: [], gpus: {} }).problems).toEqual([

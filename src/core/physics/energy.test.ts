@@ -55,14 +55,14 @@ const MOST = 10_000;
 /** Plays a story to its end; `look` is called at every step and must not matter. */
 function play(deeds: readonly Deed[], end: number, look: (node: SimulatedNode) => void = () => {}, every = end) {
   const node = new SimulatedNode(model);
-  const told: string[] = [];
+  const events: string[] = [];
   const goTo = (to: number) => {
     for (let stop = Math.min(to, node.now + every); ; stop = Math.min(to, stop + every)) {
       for (let count = 0; count < MOST; count++) {
         const happening = node.advance(seconds(stop));
         look(node);
         if (happening === undefined) break;
-        told.push(`${happening.at} ${happening.kind} ${"job" in happening ? happening.job.id : ""}`);
+        events.push(`${happening.at} ${happening.kind} ${"job" in happening ? happening.job.id : ""}`);
       }
       if (stop >= to) return;
     }
@@ -72,7 +72,7 @@ function play(deeds: readonly Deed[], end: number, look: (node: SimulatedNode) =
     act(node, what);
   }
   goTo(end);
-  return { node, told };
+  return { node, events };
 }
 
 describe("energy", () => {
@@ -102,7 +102,7 @@ describe("energy", () => {
     );
   });
 
-  it("and everything else is the same however often one looks", () => {
+  it("and all other results do not depend on how often the node is read", () => {
     fc.assert(
       fc.property(story, fc.integer({ min: 1, max: 97 }), (deeds, every) => {
         const once = play(deeds, 2000);
@@ -112,7 +112,7 @@ describe("energy", () => {
           (node) => [node.joules, node.temperature, node.operation.cpuWatts, node.nextAt],
           every,
         );
-        expect(often.told).toEqual(once.told);
+        expect(often.events).toEqual(once.events);
         expect(often.node.joules).toBe(once.node.joules);
         expect(often.node.temperature).toBe(once.node.temperature);
       }),
@@ -166,25 +166,25 @@ describe("energy", () => {
 
     const node = new SimulatedNode(model, { ambient });
     for (const job of jobs) node.start(job);
-    const told: string[] = [];
+    const events: string[] = [];
     const goTo = (to: number) => {
       for (let count = 0; count < MOST; count++) {
         const happening = node.advance(seconds(to));
         if (happening === undefined) return;
-        told.push(happening.kind);
+        events.push(happening.kind);
       }
     };
     goTo(capsAt);
     node.setCaps(caps);
     goTo(end);
-    expect(told).toContain("throttled");
-    expect(told).toContain("recovered");
-    expect(told.filter((kind) => kind === "finished")).toHaveLength(3);
+    expect(events).toContain("throttled");
+    expect(events).toContain("recovered");
+    expect(events.filter((kind) => kind === "finished")).toHaveLength(3);
 
     const brute = bruteForce(jobs, ambient, caps, capsAt, end, 0.00025);
     expect(Math.abs(node.joules - brute.joules) / brute.joules).toBeLessThan(1e-6);
     expect(Math.abs(node.temperature - brute.temperature)).toBeLessThan(1e-3);
-    expect(told.filter((kind) => kind === "throttled")).toHaveLength(brute.throttles);
+    expect(events.filter((kind) => kind === "throttled")).toHaveLength(brute.throttles);
   });
 });
 

@@ -22,7 +22,7 @@ const training = (id: string, fields: Partial<SimulatedJob> = {}): SimulatedJob 
   job(id, { cores: 8, cpuUtil: 0.5, cpuShare: 0, gpus: 1, gpuUtil: 1, gpuShare: 1, ...fields });
 
 describe("an empty node", () => {
-  it("draws idle power whatever is asked of it, and nothing happens to it", () => {
+  it("draws idle power under any caps and has no events", () => {
     const node = new SimulatedNode(gpuNode);
     expect(node.watts).toBe(2 * 50 + 4 * 79);
     const caps = { cpuWattsPerPackage: watts(120), gpuWattsPerBoard: watts(200), throttlePct: percent(50) };
@@ -46,7 +46,7 @@ describe("an empty node", () => {
 });
 
 describe("a job", () => {
-  it("runs at full speed on an uncapped node, and its end is told at its time", () => {
+  it("runs at full speed on an uncapped node and completes on time", () => {
     const node = new SimulatedNode(cpuNode, { at: seconds(10) });
     expect(node.start(job("a"))).toBe(true);
     expect(node.start(job("a"))).toBe(false);
@@ -88,15 +88,15 @@ describe("a job", () => {
     for (const id of ["b", "a"]) node.start(job(id, { cores: 1 }));
     node.start(job("short", { cores: 1, work: seconds(5) }));
     node.start(job("nothing", { cores: 1, work: seconds(0) }));
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     for (let step = 0; step < 5; step++) {
       const happening = node.advance(seconds(100));
-      told.push(happening?.kind === "finished" ? [happening.job.id, happening.at] : happening);
+      events.push(happening?.kind === "finished" ? [happening.job.id, happening.at] : happening);
     }
-    expect(told).toEqual([["nothing", 0], ["short", 5], ["b", 100], ["a", 100], undefined]);
+    expect(events).toEqual([["nothing", 0], ["short", 5], ["b", 100], ["a", 100], undefined]);
   });
 
-  it("can be stopped, and tells what it leaves undone", () => {
+  it("can be stopped and returns its remaining work", () => {
     const node = new SimulatedNode(cpuNode);
     node.start(job("a"));
     node.advance(seconds(30));
@@ -116,7 +116,7 @@ describe("a job", () => {
     expect(node.leftOf("service")).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("gets less where more is asked for than there is", () => {
+  it("gets a smaller share if the node is overcommitted", () => {
     const node = new SimulatedNode(gpuNode);
     node.start(job("a", { cores: 128 }));
     expect(node.rateOf("a")).toBe(1);

@@ -54,7 +54,7 @@ describe("X-46 a node that cannot accept pods now", () => {
     expect(eligibilityOf(withReady(status), settings)).toBe("not ready");
   });
 
-  it("is eligible again when Ready is True, and where nobody reports the condition", () => {
+  it("is eligible again when Ready is True or the condition is missing", () => {
     expect(eligibilityOf(withReady("True"), settings)).toBe("eligible");
     expect(eligibilityOf({ ...withReady("True"), status: { conditions: [] } }, settings)).toBe("eligible");
     const other = { type: "MemoryPressure", status: "False" };

@@ -155,7 +155,7 @@ describe("downgrade guard, any sequence of passes", () => {
     );
   });
 
-  it("OPR-24 always arrives: two passes that plan eco, count no pod and write give an eco node its caps", () => {
+  it("OPR-24 converges: after two passes that plan eco, count no pod and write, the node has eco caps", () => {
     fc.assert(
       fc.property(anySequence, anyPass, (passes, last) => {
         let cluster: Cluster = {};

@@ -38,7 +38,7 @@ const ecoUncapped = at("ActiveEco", "performance");
 const eco = at("ActiveEco", "eco");
 
 describe("transitions", () => {
-  it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 are these edges and no other", () => {
+  it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 are exactly these", () => {
     expect(
       transitions.map(({ name, from, to, planned, blocked, result }) => [name, from, to, planned, blocked, result]),
     ).toEqual([
@@ -121,7 +121,7 @@ describe("downgrade guard", () => {
     ).toEqual({ next: eco });
   });
 
-  it("keeps performance caps while draining, unless told to lower them at once", () => {
+  it("keeps performance caps while draining, unless configured to lower them at once", () => {
     expect(pass(active, "eco", 1).next.caps).toBe("performance");
     expect(pass(active, "eco", 1, "eco").next).toEqual(drainingUnderEco);
     expect(pass(drainingUnderEco, "eco", 1, "eco").next.caps).toBe("eco");

@@ -25,7 +25,7 @@ const seen = (
     { caps, pin, powerProfileLabel: label },
   );
 
-describe("state as it is seen", () => {
+describe("observed state", () => {
   it.each([
     ["its own Node", [["Node", "u"]], true],
     ["the Node of that name before it", [["Node", "old"]], false],
@@ -37,7 +37,7 @@ describe("state as it is seen", () => {
       ],
       true,
     ],
-    ["nobody", [], true],
+    ["no owner", [], true],
     ["something that is no Node", [["ConfigMap", "c"]], true],
   ] as const)("OPR-20 a twin that belongs to %s", (_, owners, expected) => {
     const ownerReferences = owners.map(([kind, uid]) => ({ apiVersion: "v1", kind, name: "n", uid }));
@@ -91,7 +91,7 @@ describe("state as it is seen", () => {
   });
 });
 
-describe("whose caps a spec carries", () => {
+describe("the profile of the caps in a spec", () => {
   it("performance's on a performance node, whatever they are", () => {
     expect(seen({ profile: "performance", ...cpu(60) }).caps).toBe("performance");
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { publishedStateOf } from "./published-state.ts";
 
 describe("published state", () => {
-  it("a performance node says performance everywhere", () => {
+  it("a performance node publishes performance everywhere", () => {
     expect(publishedStateOf({ state: "ActivePerformance", caps: "performance" })).toEqual({
       profile: "performance",
       draining: false,
@@ -11,7 +11,7 @@ describe("published state", () => {
     });
   });
 
-  it("OPR-16 a draining node says eco at once, and draining beside it", () => {
+  it("OPR-16 a draining node publishes eco and draining at once", () => {
     expect(publishedStateOf({ state: "DrainingPerformance", caps: "performance" })).toEqual({
       profile: "eco",
       draining: true,

@@ -83,7 +83,7 @@ describe("a pin", () => {
     spec: pin("eco"),
   });
 
-  it("is a person's NodePowerProfile, never the operator's mirror", () => {
+  it("is a user's NodePowerProfile, never the operator's mirror", () => {
     expect(pinFrom(undefined)).toBeUndefined();
     expect(pinFrom(profile())).toEqual(pin("eco"));
     expect(pinFrom(profile({ "joulie.io/managed-by": "flux" }))).toEqual(pin("eco"));

@@ -62,7 +62,7 @@ describe("podlessHeadroom", () => {
 });
 
 describe("batchOf", () => {
-  it("says nothing about an empty cluster", () => {
+  it("is empty for an empty cluster", () => {
     expect(batchOf([], now, settings)).toEqual({ now, clusterTrend: 0, perfPressure: 0 });
     expect(batchOf([undefined], now, settings)).toEqual({ now, clusterTrend: 0, perfPressure: 0 });
   });

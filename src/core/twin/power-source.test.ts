@@ -34,7 +34,7 @@ describe("choosePower", () => {
     expect(choosePowerReading(mode, { agent, utilization, static: estimate, external })).toBe(expected);
   });
 
-  it.each(["utilization", "http", "prometheus"] as const)("replaces a silent source by no other in mode %s", (mode) => {
+  it.each(["utilization", "http", "prometheus"] as const)("does not replace a missing source in mode %s", (mode) => {
     expect(choosePowerReading(mode, { agent, static: estimate })).toBeUndefined();
   });
 
@@ -93,7 +93,7 @@ describe("agentReading", () => {
     },
   );
 
-  it("X-31 is missing where the figure is none", () => {
+  it("X-31 is missing if the value is invalid", () => {
     expect(read({ cpu: report(Number.NaN) })).toBeUndefined();
     expect(read({ cpu: report(-5) })).toBeUndefined();
     expect(read({ cpu: { observedPowerWatts: watts(5), updatedAt: "soon" } })).toBeUndefined();
@@ -107,7 +107,7 @@ describe("agentReading", () => {
     },
   );
 
-  it("is missing where the sum is past all numbers", () => {
+  it("is missing if the sum is infinite", () => {
     expect(read({ cpu: report(1e308), gpu: report(1e308) }, true)).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ import { type EffectiveCaps, effectiveCaps } from "./caps.ts";
 import { linearCoolingModel } from "./cooling.ts";
 import { predictTwin, headroom, nodePower, type TwinInput } from "./predict.ts";
 
-/** The worked example of seed 004: two EPYC sockets and four H100. */
+/** The worked example of the contract: two EPYC sockets and four H100. */
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(400) }, gpu: { count: 4, maxWatts: watts(400) } };
 const caps = (cpuPct: number, gpuPct: number): EffectiveCaps => ({ cpuPct: percent(cpuPct), gpuPct: percent(gpuPct) });
 const eco = caps(60, 60);
@@ -147,12 +147,12 @@ describe("compute", () => {
     expect(asked).toBe(1);
   });
 
-  it("predicts nothing of hardware whose figures are none", () => {
+  it("predicts nothing for hardware with invalid values", () => {
     const output = predictTwin({ hardware: { cpu: { sockets: 1, maxWattsPerSocket: watts(1e308) } }, caps: eco });
     expect(output).toStrictEqual({ schedulableClass: "unknown", effectiveCapState: eco, estimatedPUE: 1 });
   });
 
-  it("says 0 W of a node with no sockets, which is no stress at all", () => {
+  it("predicts 0 W and no stress for a node without sockets", () => {
     expect(
       predictTwin({ hardware: { cpu: { sockets: 0, maxWattsPerSocket: watts(400) } }, caps: caps(100, 100) }),
     ).toMatchObject({

@@ -5,7 +5,7 @@ import { roundForPublication } from "./publication.ts";
 
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(333.37) }, gpu: { count: 3, maxWatts: watts(123.456) } };
 
-describe("what is published of a twin", () => {
+describe("the published status of a twin", () => {
   const status = roundForPublication(
     predictTwin({
       hardware,
@@ -63,7 +63,7 @@ describe("what is published of a twin", () => {
     expect(tiny.powerMeasurement?.nodeCappedPowerW).toBeGreaterThan(0);
   });
 
-  it("has no figure that was not there, and no -0", () => {
+  it("adds no field and contains no -0", () => {
     expect(roundForPublication({ schedulableClass: "unknown" })).toEqual({ schedulableClass: "unknown" });
     const { powerMeasurement } = roundForPublication({ powerMeasurement: { powerTrendWPerMin: wattsPerMinute(-0.01) } });
     expect(Object.is(powerMeasurement?.powerTrendWPerMin, 0)).toBe(true);

@@ -16,8 +16,8 @@ interface Waiting {
 }
 
 /**
- * Time that passes faster or slower than another clock's, and whose speed may change on the way: what has passed stays as it
- * was, and timers that wait are set anew. Its calendar begins where it is told to, or with the other clock's.
+ * A clock that runs faster or slower than another one. Its speed may change: past time is unaffected, and pending timers are
+ * rescheduled. Its wall clock starts at a given time or at that of the other clock.
  */
 export class ScaledClock implements Clock {
   readonly #base: Clock;
@@ -74,8 +74,8 @@ export class ScaledClock implements Clock {
   }
 
   /**
-   * The same time for somebody whose pauses are also there to let messages arrive: those take real time, so of a pause at
-   * least `shortest` stays, however fast this clock runs. No pause at all stays none.
+   * The same clock for code that also waits for messages to arrive. Messages take real time, so every pause lasts at least
+   * `shortest` of real time. A pause of 0 stays 0.
    */
   patient(shortest: Milliseconds): Clock {
     const least = checkedTimerLength(shortest);
@@ -101,5 +101,5 @@ export class ScaledClock implements Clock {
 
 function checked(speed: number): number {
   if (speed > 0 && speed < Number.POSITIVE_INFINITY) return speed;
-  throw new RangeError(`a clock's speed is a number above 0, got ${speed}`);
+  throw new RangeError(`clock speed must be a number above 0, got ${speed}`);
 }

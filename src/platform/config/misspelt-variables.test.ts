@@ -16,7 +16,7 @@ const known = new Set([...own, "NODE_SELECTOR", "STATIC_HP_FRAK"]);
 const meant = (name: string): string | undefined =>
   /did you mean (\w+)\?/.exec(misspeltVariableWarnings([name], own, known)[0] ?? "")?.[1];
 
-describe("a slip in a variable's name", () => {
+describe("a misspelt variable name", () => {
   it.each([
     ["STATIC_HP_FRACT", "STATIC_HP_FRAC"],
     ["STATIC_HP_FARC", "STATIC_HP_FRAC"],
@@ -55,11 +55,11 @@ describe("a slip in a variable's name", () => {
     expect(meant(name)).toBeUndefined();
   });
 
-  it("is told without what a terminal would obey", () => {
+  it("is reported without control characters", () => {
     expect(misspeltVariableWarnings(["STATIC_HP_FRAC\u001b"], own, known)[0]).toMatch(/^STATIC_HP_FRAC\\u001b is not /);
   });
 
-  it("tells a name in the environment once each", () => {
+  it("warns once per name in the environment", () => {
     expect(misspeltVariableWarnings(["STATIC_HP_FRA", "QUEUE_HP_MI", "HOME"], own, known)).toHaveLength(2);
   });
 });

@@ -2,12 +2,12 @@ import { printable } from "../log/index.ts";
 
 const MOST_SLIPS = 2;
 
-/** In a name this long two slips are slips wherever they are; nobody else has a variable so near to it. */
+/** In a name of this length two edits anywhere count as a typo; no other program has a variable so similar. */
 const LONG_NAME = 12;
-/** In a shorter name, two slips within a word this short make another word: JOB_NAME, NODE_HOME and CACHE_URL are others' own. */
+/** In a shorter name, two edits within a word this short make another word: JOB_NAME, NODE_HOME and CACHE_URL are no typos. */
 const SHORT_WORD = 4;
 
-/** Names that are as near to ours as a slip is, and that other programs, charts and pipelines set. */
+/** Similar names that other programs, charts and pipelines set. */
 const othersOwn: ReadonlySet<string> = new Set([
   "BASE_NAME",
   "CODE_NAME",
@@ -29,8 +29,8 @@ const othersOwn: ReadonlySet<string> = new Set([
 const isServiceVariable = (name: string): boolean => name.includes("_SERVICE_") || name.includes("_PORT");
 
 /**
- * One warning for each variable of the environment that nobody knows and that looks like a slip for one of `own`.
- * `known` are the variables of every program: a ConfigMap shared by all programs is no slip.
+ * Returns one warning for each unknown variable of the environment that looks like a typo of one of `own`. `known` contains the
+ * variables of all programs, because programs may share a ConfigMap.
  */
 export function misspeltVariableWarnings(environment: Iterable<string>, own: readonly string[], known: ReadonlySet<string>): string[] {
   const warnings = [];
@@ -62,7 +62,7 @@ function isOtherWord(name: string, candidate: string): boolean {
   return words.some((word, at) => word.length <= SHORT_WORD && editDistance(word, written[at] ?? "") > 1);
 }
 
-/** Damerau's edit distance (optimal string alignment): letters inserted, deleted, changed, or two neighbours swapped. */
+/** Damerau's edit distance (optimal string alignment): insertions, deletions, substitutions and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

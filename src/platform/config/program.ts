@@ -3,17 +3,17 @@ import type { ConfigSchema, ConfigShape } from "./variable.ts";
 
 type Values<Members extends ConfigShape> = z.output<z.ZodObject<Members>>;
 
-/** What several variables have to agree on. It is tried when all of them are good on their own. */
+/** A constraint on several variables. It is checked if each of them is valid. */
 export interface ConfigRule<All> {
-  /** The first is the one the message is about. */
+  /** The first one is the subject of the message. */
   readonly reads: readonly [keyof All & string, ...(keyof All & string)[]];
   holds(values: All): boolean;
-  /** Continues `NAME="text" …`; `{OTHER}` becomes that variable with its value. */
+  /** Continues `NAME="text" …`; `{OTHER}` is replaced by that variable with its value. */
   readonly problem: string;
   readonly allowed: string;
 }
 
-/** The configuration of one program: its variables, and what they have to agree on. */
+/** The configuration of one program: its variables and the rules between them. */
 export function configOf<const Members extends ConfigShape>(
   members: Members,
   rules: readonly ConfigRule<Values<Members>>[] = [],
@@ -24,14 +24,14 @@ export function configOf<const Members extends ConfigShape>(
         path: [rule.reads[0]],
         error: rule.problem,
         params: { allowed: rule.allowed },
-        // zod would skip every rule as soon as any variable is bad: a person then meets the problems one by one.
+        // zod would skip all rules if any variable is invalid, and users would see the problems one by one.
         when: ({ issues }) => !issues.some((issue) => rule.reads.some((name) => issue.path?.[0] === name)),
       }),
     z.object(members),
   );
 }
 
-/** `NAME=value` makes sense only where another variable is set. */
+/** `NAME=value` requires another variable. */
 export const needs = <All>(name: keyof All & string, value: string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] !== value || values[other] !== undefined,
@@ -39,7 +39,7 @@ export const needs = <All>(name: keyof All & string, value: string, other: keyof
   allowed: `${name}=${value} with ${other} set`,
 });
 
-/** A variable that is of no use without another. */
+/** The variable requires another one. */
 export const goesWith = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] === undefined || values[other] !== undefined,

@@ -18,7 +18,7 @@ const series = (table: NodeMetricTable): string[] =>
     .filter((line) => line !== "" && !line.startsWith("#"));
 
 describe("the metrics of a NodeTable", () => {
-  it("tells a state as one series for each, 1 for the current one, and nothing when it is unknown", () => {
+  it("exposes one series per state, 1 for the current one, and none if it is unknown", () => {
     const table = new NodeMetricTable();
     const states = table.states(state);
     const row = table.join("a");

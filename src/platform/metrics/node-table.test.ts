@@ -135,7 +135,7 @@ describe("NodeTable", () => {
     expect(table.row("b")).toBeUndefined();
   });
 
-  it("keeps only the nodes it is told to", () => {
+  it("keeps only the given nodes", () => {
     const table = new NodeMetricTable();
     const column = table.gauge(headroom).column();
     for (const name of ["a", "b", "c"]) column.set(table.join(name), 1);
@@ -197,8 +197,8 @@ describe("NodeTable", () => {
           torn.push(...chunk.split("\n").map((line) => line.split(" ")[0] ?? ""));
           run(left.splice(0, 1));
         }
-        const told = torn.filter((key) => key.startsWith("joulie_density{"));
-        expect(new Set(told).size).toBe(told.length);
+        const keys = torn.filter((key) => key.startsWith("joulie_density{"));
+        expect(new Set(keys).size).toBe(keys.length);
       }),
     );
   });

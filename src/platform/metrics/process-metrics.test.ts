@@ -21,7 +21,7 @@ async function values(metrics: ProgramMetrics): Promise<Record<string, number>> 
 }
 
 describe("measureProcess", () => {
-  it("tells processor time, memory and start in Prometheus' units", async () => {
+  it("exposes CPU time, memory and start time in Prometheus' units", async () => {
     const clock = new VirtualClock(instant(1_700_000_000_000));
     const metrics = new ProgramMetrics(clock);
     measureProcess(metrics, { process, clock });
