@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ConfigSchema, type DefaultContext, parseConfig, type RawValues, variableNames } from "../platform/config/index.ts";
+import {
+  type ConfigSchema,
+  type DefaultContext,
+  parseConfig,
+  type RawValues,
+  variableNames,
+} from "../platform/config/index.ts";
 import { agentConfig } from "./agent/config.ts";
 import { extenderConfig } from "./extender/config.ts";
 import { programs } from "./index.ts";

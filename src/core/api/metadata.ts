@@ -5,12 +5,12 @@ import {
   choice,
   conditionReason,
   conditionType,
+  integerField,
   mapList,
   objectName,
-  text,
   stringMap,
+  text,
   timestamp,
-  integerField,
 } from "./fields.ts";
 import { apiVersion } from "./names.ts";
 

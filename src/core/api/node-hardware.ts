@@ -5,12 +5,12 @@ import {
   choice,
   decimal,
   flag,
+  integerField,
   objectName,
   power,
   setList,
   text,
   timestamp,
-  integerField,
 } from "./fields.ts";
 import { header } from "./metadata.ts";
 import { namedAfterNode, withRules } from "./rules.ts";

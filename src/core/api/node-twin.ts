@@ -24,40 +24,31 @@ const powerMeasurement = block("Measured power and power budget of the node; abs
   cpuTdpW: power("Most power all CPUs draw when uncapped, in watts.").optional(),
   gpuTdpW: power("Most power all GPUs draw when uncapped, in watts.").optional(),
   nodeTdpW: power("Most power CPUs and GPUs draw together when uncapped, in watts.").optional(),
-  powerTrendWPerMin: powerTrend(
-    "Trend of the node's power, in watts per minute; negative means falling.",
-  ).optional(),
+  powerTrendWPerMin: powerTrend("Trend of the node's power, in watts per minute; negative means falling.").optional(),
 });
 
-const status = block(
-  "Predictions and measurements. The agent owns controlStatus, the operator all other fields.",
-  {
-    schedulableClass: choice(schedulableClasses, "Class of the node for the scheduler.").optional(),
-    predictedPowerHeadroomScore: percentage("Headroom for more work, 0 to 100; higher is better.").optional(),
-    predictedCoolingStressScore: percentage("Share of the cooling capacity in use, 0 to 100.").optional(),
-    predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
-    effectiveCapState: block("The caps that the predictions are based on.", {
-      cpuPct: percentage("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
-      gpuPct: percentage("GPU cap in percent of the maximum; 100 means uncapped or no GPU.").optional(),
-    }).optional(),
-    hardwareDensityScore: decimal(0, 2, "Compute density: up to 1 for the CPUs plus up to 1 for the GPUs.").optional(),
-    estimatedPUE: decimal(
-      1,
-      undefined,
-      "Power usage effectiveness at the node's location; 1 if unknown.",
-    ).optional(),
-    powerMeasurement: powerMeasurement.optional(),
-    controlStatus: block("What the agent last did, per device.", {
-      cpu: twinControlReport("CPU").optional(),
-      gpu: twinControlReport("GPU").optional(),
-    }).optional(),
-    conditions: conditions().optional(),
-    lastTransitionTime: timestamp(
-      "When schedulableClass last changed; absent until the first change. PROFILE_MIN_DWELL counts from this time.",
-    ).optional(),
-    lastUpdated: timestamp("When the operator last refreshed this status.").optional(),
-  },
-);
+const status = block("Predictions and measurements. The agent owns controlStatus, the operator all other fields.", {
+  schedulableClass: choice(schedulableClasses, "Class of the node for the scheduler.").optional(),
+  predictedPowerHeadroomScore: percentage("Headroom for more work, 0 to 100; higher is better.").optional(),
+  predictedCoolingStressScore: percentage("Share of the cooling capacity in use, 0 to 100.").optional(),
+  predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
+  effectiveCapState: block("The caps that the predictions are based on.", {
+    cpuPct: percentage("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
+    gpuPct: percentage("GPU cap in percent of the maximum; 100 means uncapped or no GPU.").optional(),
+  }).optional(),
+  hardwareDensityScore: decimal(0, 2, "Compute density: up to 1 for the CPUs plus up to 1 for the GPUs.").optional(),
+  estimatedPUE: decimal(1, undefined, "Power usage effectiveness at the node's location; 1 if unknown.").optional(),
+  powerMeasurement: powerMeasurement.optional(),
+  controlStatus: block("What the agent last did, per device.", {
+    cpu: twinControlReport("CPU").optional(),
+    gpu: twinControlReport("GPU").optional(),
+  }).optional(),
+  conditions: conditions().optional(),
+  lastTransitionTime: timestamp(
+    "When schedulableClass last changed; absent until the first change. PROFILE_MIN_DWELL counts from this time.",
+  ).optional(),
+  lastUpdated: timestamp("When the operator last refreshed this status.").optional(),
+});
 
 export const nodeTwinSchema = withRules(
   z.object({ ...header("NodeTwin"), spec: powerTarget(), status: status.optional() }),

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { block, capPercent, choice, flag, objectName, withReadFallback, powerCap, text } from "./fields.ts";
+import { block, capPercent, choice, flag, objectName, powerCap, text, withReadFallback } from "./fields.ts";
 import { needsOneOf, withRules } from "./rules.ts";
 
 export const profiles = ["performance", "eco"] as const;

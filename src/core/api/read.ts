@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from "../units/index.ts";
-import { examine, ProblemCollector, type Problem, describeValue } from "./examine.ts";
+import { describeValue, examine, type Problem, ProblemCollector } from "./examine.ts";
 import { expectationOf } from "./expectation.ts";
 import type { ResourceKind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
@@ -28,12 +28,14 @@ function isValid<Object>(kind: ResourceKind<Object>, value: unknown): value is O
 }
 
 function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, Problem> {
-  const refuse = (path: string, found: unknown, expected: string) => fail({ path, text: describeValue(found), expected });
+  const refuse = (path: string, found: unknown, expected: string) =>
+    fail({ path, text: describeValue(found), expected });
   if (!isPlainObject(value)) return refuse("", value, `a ${kind.kind}`);
   const { metadata } = value;
   // Items of a list carry neither apiVersion nor kind. Other versions of the API group contain the same objects.
   if (isNotNullish(value.kind) && value.kind !== kind.kind) return refuse("kind", value.kind, kind.kind);
-  if (isNotNullish(value.apiVersion) && !isOurs(value.apiVersion)) return refuse("apiVersion", value.apiVersion, apiVersion);
+  if (isNotNullish(value.apiVersion) && !isOurs(value.apiVersion))
+    return refuse("apiVersion", value.apiVersion, apiVersion);
   if (!isPlainObject(metadata)) return refuse("metadata", metadata, "an object");
   const nameSchema = objectMetadata.shape.name;
   const name = nameSchema.safeParse(metadata.name);
@@ -50,7 +52,12 @@ function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<Rea
 const isOurs = (version: unknown) => typeof version === "string" && version.startsWith(`${apiGroup}/`);
 
 /** An object without a spec, or with another node's name in its spec, still belongs to the node that its name gives. */
-function withUsableSpec<Object>(kind: ResourceKind<Object>, value: PlainObject, name: string, findings: ProblemCollector): PlainObject {
+function withUsableSpec<Object>(
+  kind: ResourceKind<Object>,
+  value: PlainObject,
+  name: string,
+  findings: ProblemCollector,
+): PlainObject {
   const spec = isPlainObject(value.spec) ? value.spec : {};
   if (spec !== value.spec) findings.add("spec", value.spec ?? undefined, "an object");
   if (!kind.perNode || spec.nodeName === name) return { ...value, spec };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { profileControlReport } from "./control-report.ts";
-import { block, choice, httpEndpoint, objectName, withReadFallback, integerField } from "./fields.ts";
+import { block, choice, httpEndpoint, integerField, objectName, withReadFallback } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
 import { needsWhen, withRules } from "./rules.ts";
 

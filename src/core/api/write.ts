@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { JoulieError } from "./errors.ts";
-import { describeProblem, examine, ProblemCollector, describeValue } from "./examine.ts";
+import { describeProblem, describeValue, examine, ProblemCollector } from "./examine.ts";
 import type { ResourceKind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
 import { isPlainObject } from "./plain-object.ts";
@@ -27,10 +27,10 @@ function writableSchemaOf(schema: z.ZodObject): z.ZodObject {
  * Validates an object strictly before it is written to the API: it rejects NaN, Infinity, values out of bounds, unknown
  * enum values and unknown fields. The API server would reject them too, but less visibly. Adds apiVersion and kind.
  */
-export function validateForWrite<Object extends { spec: unknown; metadata: { name: string } }, Part extends Writable<Object>>(
-  kind: ResourceKind<Object>,
-  object: Part & Writable<Object>,
-): Addressed<Part> {
+export function validateForWrite<
+  Object extends { spec: unknown; metadata: { name: string } },
+  Part extends Writable<Object>,
+>(kind: ResourceKind<Object>, object: Part & Writable<Object>): Addressed<Part> {
   const findings = new ProblemCollector(true);
   examine(writableSchemaOf(kind.schema), object, "", findings);
   const { problems } = findings;

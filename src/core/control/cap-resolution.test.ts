@@ -88,12 +88,7 @@ describe("resolveCap", () => {
     [50, { min: 100, max: 400 }, 100, "50 W requested, clamped to 100 W: the device's minimum"],
     [300, { max: 400, original: 250 }, 250, "300 W requested, clamped to 250 W: the original limit"],
     [500, { max: 350, original: 400 }, 350, "500 W requested, clamped to 350 W: the device's maximum"],
-    [
-      5000,
-      { registerMost: 4095.875 },
-      4095.875,
-      "5000 W requested, clamped to 4095.875 W: the limit of its register",
-    ],
+    [5000, { registerMost: 4095.875 }, 4095.875, "5000 W requested, clamped to 4095.875 W: the limit of its register"],
     [120.12345, { max: 100 }, 100, "120.123 W requested, clamped to 100 W: the device's maximum"],
     // A device that contradicts itself: never above the original.
     [50, { min: 261, max: 400, original: 250 }, 250, "50 W requested, clamped to 250 W: the original limit"],

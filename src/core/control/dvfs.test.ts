@@ -8,8 +8,8 @@ import {
   type DvfsSettings,
   type DvfsState,
   dvfsBand,
-  percentThrottle,
   initialDvfsState,
+  percentThrottle,
   stepDvfs,
 } from "./dvfs.ts";
 

@@ -85,7 +85,11 @@ function mostPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean)
  * Mean power between two samples of a counter. In every case the later sample is the `previous` of the next call: a counter
  * that was reset continues from its current value.
  */
-export function powerBetween(previous: EnergyCounterSample, current: EnergyCounterSample, counter: EnergyCounter): EnergyReading {
+export function powerBetween(
+  previous: EnergyCounterSample,
+  current: EnergyCounterSample,
+  counter: EnergyCounter,
+): EnergyReading {
   if (!isNonNegative(previous.energy) || !isNonNegative(current.energy)) return { dropped: "unreadable" };
   const time = inSeconds(elapsed(previous.at, current.at));
   if (!(time > 0)) return { dropped: "no time passed" };

@@ -1,7 +1,7 @@
 import type { ControlResult } from "../api/index.ts";
 import type { Watts } from "../units/index.ts";
-import { type WriteOutcome, worstFirst } from "./cpu-plan.ts";
 import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
+import { type WriteOutcome, worstFirst } from "./cpu-plan.ts";
 
 /** A unit that is capped. A route with one value for the whole node, such as HTTP, has one board for all GPUs. */
 export interface GpuBoard {

@@ -1,5 +1,5 @@
-export * from "./cpu-plan.ts";
 export * from "./cap-resolution.ts";
+export * from "./cpu-plan.ts";
 export * from "./dvfs.ts";
 export * from "./effectiveness.ts";
 export * from "./energy.ts";

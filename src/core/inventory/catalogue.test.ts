@@ -303,7 +303,11 @@ describe("an invalid entry is rejected by name without affecting others", () => 
       },
       /curve: load must be ascending$/,
     ],
-    ["the name of another entry", { ...cpu, aliases: ["EPYC 9654"] }, /aliases: "EPYC 9654" already means amd-epyc-9654$/],
+    [
+      "the name of another entry",
+      { ...cpu, aliases: ["EPYC 9654"] },
+      /aliases: "EPYC 9654" already means amd-epyc-9654$/,
+    ],
     [
       "a name that says nothing",
       { ...cpu, aliases: ["Intel(R) Xeon(R)"] },

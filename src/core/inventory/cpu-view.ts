@@ -38,7 +38,11 @@ const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): n
  * Kubernetes counts threads. Without a core count, assume the fewest cores that provide these threads, so that a node whose
  * agent has not reported yet never ranks higher than the same node after its report.
  */
-function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): WithOrigin<number> | undefined {
+function coresOf(
+  cpu: NodeIdentity["cpu"],
+  entry: CpuEntry | undefined,
+  sockets: number,
+): WithOrigin<number> | undefined {
   const listed = claim(entry && entry.coresPerSocket.value * sockets, "catalogue");
   const threads = cpu.logicalCpus?.value;
   const threadsPerCore = entry?.threadsPerCore ?? cpu.likelyThreadsPerCore;

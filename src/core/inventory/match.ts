@@ -23,7 +23,11 @@ const unknown = (name: string): CatalogueMatch<never> => ({
   reason: name.trim() === "" ? "no model name" : `the catalogue has no entry for "${name}"`,
 });
 
-function standIn<Entry extends { readonly key: string }>(name: string, entry: Entry, because: string): CatalogueMatch<Entry> {
+function standIn<Entry extends { readonly key: string }>(
+  name: string,
+  entry: Entry,
+  because: string,
+): CatalogueMatch<Entry> {
   return { match: "proxy", key: entry.key, entry, reason: `${entry.key} stands in for "${name}": ${because}` };
 }
 

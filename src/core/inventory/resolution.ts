@@ -1,6 +1,6 @@
 import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
 import type { CatalogueMatch } from "./match.ts";
-import { claim, type WithOrigin, type Origin } from "./origin.ts";
+import { claim, type Origin, type WithOrigin } from "./origin.ts";
 
 /** The origin of each field of a view. */
 export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;

@@ -1,7 +1,7 @@
 import type { Figure, Provenance, Source } from "../inventory/index.ts";
 import type { ClockModel } from "./device.ts";
 import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
-import { sourcedFigure, PHYSICS_SOURCES } from "./sources.ts";
+import { PHYSICS_SOURCES, sourcedFigure } from "./sources.ts";
 
 /** Devices with the same power behaviour. The watts come from the catalogue entry of each model. */
 export interface DeviceClass {
@@ -38,7 +38,8 @@ const ASSUMED: { readonly [Name in keyof ClockModel]: Origin } = {
 export function deviceClass({ name, covers, clock, from, load }: ClassRow): DeviceClass {
   const [staticShare, slowest, voltageFloor, floorClock] = clock;
   const model: ClockModel = { staticShare, slowest, voltageFloor, floorClock };
-  const figureOf = (field: keyof ClockModel): Figure => sourcedFigure(model[field], ...(from?.[field] ?? ASSUMED[field]));
+  const figureOf = (field: keyof ClockModel): Figure =>
+    sourcedFigure(model[field], ...(from?.[field] ?? ASSUMED[field]));
   const [provenance, source] = load?.[1] ?? ASSUMED.staticShare;
   return {
     name,

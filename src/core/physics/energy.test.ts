@@ -189,7 +189,14 @@ describe("energy", () => {
 });
 
 /** The same node in small steps: temperature by its differential equation, work by counting down, heat by comparing. */
-function bruteForce(jobs: readonly SimulatedJob[], ambient: Celsius, caps: Caps, capsAt: number, end: number, step: number) {
+function bruteForce(
+  jobs: readonly SimulatedJob[],
+  ambient: Celsius,
+  caps: Caps,
+  capsAt: number,
+  end: number,
+  step: number,
+) {
   const left = jobs.map(({ work }) => Number(work));
   const { thermal } = model;
   let hot = false;

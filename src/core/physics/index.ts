@@ -11,7 +11,7 @@ export {
   inletAt,
   outsideAt,
 } from "./facility.ts";
-export { type SimulatedNodeStart, type SimulatedNodeEvent, SimulatedNode } from "./node.ts";
+export { SimulatedNode, type SimulatedNodeEvent, type SimulatedNodeStart } from "./node.ts";
 export {
   type DeviceSpec,
   type NodeModel,

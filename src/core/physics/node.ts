@@ -10,9 +10,9 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
+import { firstDone, type JobInProgress, leftAfter, timeLeft } from "./job-in-progress.ts";
 import type { NodeModel } from "./node-model.ts";
 import { type Caps, idleOperation, type Operation, operate, sameCaps } from "./operation.ts";
-import { firstDone, leftAfter, type JobInProgress, timeLeft } from "./job-in-progress.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
 import { jobDemandOf, type SimulatedJob } from "./work.ts";
 

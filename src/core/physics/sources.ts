@@ -1,7 +1,11 @@
 import type { Figure, Provenance, Source } from "../inventory/index.ts";
 
 /** A model parameter with its provenance. */
-export const sourcedFigure = <Value extends number>(value: Value, provenance: Provenance, source: Source): Figure<Value> => ({
+export const sourcedFigure = <Value extends number>(
+  value: Value,
+  provenance: Provenance,
+  source: Source,
+): Figure<Value> => ({
   value,
   provenance,
   source,

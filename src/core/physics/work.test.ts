@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seconds } from "../units/index.ts";
-import { jobDemandOf, type SimulatedJob, progressRate } from "./work.ts";
+import { jobDemandOf, progressRate, type SimulatedJob } from "./work.ts";
 
 const job: SimulatedJob = {
   id: "a",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NodeTwin, SchedulableClass } from "../api/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
-import { performanceHeldUntil, lastTransitionTime } from "./dwell.ts";
+import { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 import { planProfiles } from "./plan.ts";
 import type { PlanNode } from "./plan-node.ts";
 import type { PolicyType } from "./settings.ts";
@@ -38,8 +38,12 @@ describe("X-96 the hold of a promoted node", () => {
     expect(
       performanceHeldUntil(twin({ schedulableClass: "performance", lastTransitionTime: "soon" }), DWELL, NOW),
     ).toBeUndefined();
-    expect(performanceHeldUntil(twin({ schedulableClass: "eco", lastTransitionTime: iso(0) }), DWELL, NOW)).toBeUndefined();
-    expect(performanceHeldUntil(twin({ schedulableClass: "draining", lastTransitionTime: iso(0) }), DWELL, NOW)).toBeUndefined();
+    expect(
+      performanceHeldUntil(twin({ schedulableClass: "eco", lastTransitionTime: iso(0) }), DWELL, NOW),
+    ).toBeUndefined();
+    expect(
+      performanceHeldUntil(twin({ schedulableClass: "draining", lastTransitionTime: iso(0) }), DWELL, NOW),
+    ).toBeUndefined();
     const half = twin({ schedulableClass: "performance", lastTransitionTime: iso(0) }, "eco");
     expect(performanceHeldUntil(half, DWELL, NOW)).toBeUndefined();
   });

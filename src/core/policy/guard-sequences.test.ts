@@ -4,8 +4,8 @@ import type { Node, NodePowerProfileSpec, NodeTwinSpec, Profile, SchedulableClas
 import { percent, watts } from "../units/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
 import { type GuardDecision, guard } from "./guard.ts";
-import { publishedStateOf } from "./published-state.ts";
 import { observedStateOf } from "./observed-state.ts";
+import { publishedStateOf } from "./published-state.ts";
 import { capsUnder, targetOf } from "./target.ts";
 import { transitions } from "./transitions.ts";
 

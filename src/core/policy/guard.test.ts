@@ -3,8 +3,8 @@ import type { Node, Profile } from "../api/index.ts";
 import { percent } from "../units/index.ts";
 import type { ProfileCaps } from "./caps.ts";
 import { guard } from "./guard.ts";
-import { type PowerState, publishedStateOf } from "./published-state.ts";
 import { observedStateOf } from "./observed-state.ts";
+import { type PowerState, publishedStateOf } from "./published-state.ts";
 import { targetOf } from "./target.ts";
 import { type NodeState, transitions } from "./transitions.ts";
 
@@ -117,7 +117,11 @@ describe("downgrade guard", () => {
     expect(decide(ecoUncapped)).toEqual({ next: eco });
     // Caps in force stay so: it is not for this to raise them.
     expect(
-      guard(seen(eco, publishedStateOf(active)), { planned: "eco", performancePods: 0 }, { drainingCaps: "performance" }),
+      guard(
+        seen(eco, publishedStateOf(active)),
+        { planned: "eco", performancePods: 0 },
+        { drainingCaps: "performance" },
+      ),
     ).toEqual({ next: eco });
   });
 

@@ -6,7 +6,7 @@ export {
   type ModelCaps,
   type ProfileCaps,
 } from "./caps.ts";
-export { performanceHeldUntil, lastTransitionTime } from "./dwell.ts";
+export { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 export {
   blockingTaintOf,
   type Eligibility,
@@ -15,10 +15,10 @@ export {
   lastTargetProfile,
 } from "./eligibility.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
+export { isTwinOf, type ObservationSettings, type ObservedState, observedStateOf } from "./observed-state.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
 export { type PowerState, type PublishedState, publishedStateOf } from "./published-state.ts";
-export { isTwinOf, type ObservedState, type ObservationSettings, observedStateOf } from "./observed-state.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsUnder, pinFrom, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

@@ -47,11 +47,13 @@ describe("observed state", () => {
   });
 
   it("OPR-20 a node without a NodeTwin starts in ActivePerformance", () => {
-    expect(observedStateOf(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual({
-      state: "ActivePerformance",
-      caps: "performance",
-      showsEco: false,
-    });
+    expect(observedStateOf(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual(
+      {
+        state: "ActivePerformance",
+        caps: "performance",
+        showsEco: false,
+      },
+    );
   });
 
   it("OPR-20 profile and draining of the spec give the state", () => {

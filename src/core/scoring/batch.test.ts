@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../units/index.ts";
-import { batchOf, isFresh, currentHeadroom } from "./batch.ts";
+import { batchOf, currentHeadroom, isFresh } from "./batch.ts";
 import { readTwin } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));

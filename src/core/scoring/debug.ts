@@ -1,7 +1,7 @@
 import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
 import type { Instant, Percent, Watts, WattsPerMinute } from "../units/index.ts";
-import { isFresh, currentHeadroom } from "./batch.ts";
+import { currentHeadroom, isFresh } from "./batch.ts";
 import { coolingTerm, headroomTerm } from "./formula.ts";
 import type { ScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";

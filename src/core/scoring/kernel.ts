@@ -1,7 +1,7 @@
 import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
 import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
 import { type Batch, isFreshAt } from "./batch.ts";
-import { perNodeColumn, classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
+import { classCodes, classesByCode, columnResources, NO_CLASS, perNodeColumn } from "./columns.ts";
 import { type RejectionCode, rejectionCode } from "./filter.ts";
 import {
   clampScore,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PowerMeasurement } from "../api/index.ts";
 import { instant, percent, watts, wattsPerMinute } from "../units/index.ts";
-import { cappedPower, powerMeasurement, isWorthPublishing } from "./measurement.ts";
+import { cappedPower, isWorthPublishing, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(400) }, gpu: { count: 4, maxWatts: watts(400) } };

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { validateForWrite, type Node, type NodeHardwareStatus, nodeTwinKind } from "../api/index.ts";
+import { type Node, type NodeHardwareStatus, nodeTwinKind, validateForWrite } from "../api/index.ts";
 import { hardwareView } from "../inventory/index.ts";
 import { celsius, instant, percent, watts, wattsPerMinute } from "../units/index.ts";
 import { type EffectiveCaps, effectiveCaps } from "./caps.ts";
 import { linearCoolingModel } from "./cooling.ts";
-import { predictTwin, headroom, nodePower, type TwinInput } from "./predict.ts";
+import { headroom, nodePower, predictTwin, type TwinInput } from "./predict.ts";
 
 /** The worked example of the contract: two EPYC sockets and four H100. */
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(400) }, gpu: { count: 4, maxWatts: watts(400) } };

@@ -65,7 +65,9 @@ describe("the published status of a twin", () => {
 
   it("adds no field and contains no -0", () => {
     expect(roundForPublication({ schedulableClass: "unknown" })).toEqual({ schedulableClass: "unknown" });
-    const { powerMeasurement } = roundForPublication({ powerMeasurement: { powerTrendWPerMin: wattsPerMinute(-0.01) } });
+    const { powerMeasurement } = roundForPublication({
+      powerMeasurement: { powerTrendWPerMin: wattsPerMinute(-0.01) },
+    });
     expect(Object.is(powerMeasurement?.powerTrendWPerMin, 0)).toBe(true);
   });
 });

@@ -6,7 +6,7 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../core/units/index.ts";
-import { type Clock, sleepOn, type Timer, type TimerOptions, checkedTimerLength } from "./clock.ts";
+import { type Clock, checkedTimerLength, sleepOn, type Timer, type TimerOptions } from "./clock.ts";
 
 interface Waiting {
   readonly due: number;
@@ -58,7 +58,12 @@ export class ScaledClock implements Clock {
   }
 
   after(length: Milliseconds, callback: () => void, options?: TimerOptions): Timer {
-    const waiting: Waiting = { due: this.monotonic() + checkedTimerLength(length), callback, options, timer: undefined };
+    const waiting: Waiting = {
+      due: this.monotonic() + checkedTimerLength(length),
+      callback,
+      options,
+      timer: undefined,
+    };
     this.#waiting.add(waiting);
     this.#arm(waiting);
     return {

@@ -1,5 +1,5 @@
 import { instant, monotonicInstant } from "../../core/units/index.ts";
-import { type Clock, sleepOn, checkedTimerLength } from "./clock.ts";
+import { type Clock, checkedTimerLength, sleepOn } from "./clock.ts";
 
 /** Node turns a longer timeout into one of 1 ms. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;

@@ -6,7 +6,7 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../core/units/index.ts";
-import { type Clock, sleepOn, type Timer, checkedTimerLength } from "./clock.ts";
+import { type Clock, checkedTimerLength, sleepOn, type Timer } from "./clock.ts";
 import { TimerQueue, type WaitingTimer } from "./timers.ts";
 
 /** More timers at one point in time indicate an endless loop. */

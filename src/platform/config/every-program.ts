@@ -1,6 +1,6 @@
 import { logFormats, logLevels } from "../log/index.ts";
-import { choice, flag, objectName, path } from "./variable-types.ts";
 import { group } from "./variable.ts";
+import { choice, flag, objectName, path } from "./variable-types.ts";
 
 export const EVERY_PROGRAM = "Every program";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { misspeltVariableWarnings, editDistance } from "./misspelt-variables.ts";
+import { editDistance, misspeltVariableWarnings } from "./misspelt-variables.ts";
 
 const own = [
   "STATIC_HP_FRAC",

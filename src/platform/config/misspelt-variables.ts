@@ -32,7 +32,11 @@ const isServiceVariable = (name: string): boolean => name.includes("_SERVICE_") 
  * Returns one warning for each unknown variable of the environment that looks like a typo of one of `own`. `known` contains the
  * variables of all programs, because programs may share a ConfigMap.
  */
-export function misspeltVariableWarnings(environment: Iterable<string>, own: readonly string[], known: ReadonlySet<string>): string[] {
+export function misspeltVariableWarnings(
+  environment: Iterable<string>,
+  own: readonly string[],
+  known: ReadonlySet<string>,
+): string[] {
   const warnings = [];
   for (const name of environment) {
     if (known.has(name) || othersOwn.has(name) || isServiceVariable(name)) continue;

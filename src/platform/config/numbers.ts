@@ -1,6 +1,6 @@
 import { fail, ok, type Percent, parseNumber, parseQuantity, percent } from "../../core/units/index.ts";
 import { type Bounds, describeBounds, outOfBounds } from "./bounds.ts";
-import { type VariableType, type VariableOptions, variable } from "./variable.ts";
+import { type VariableOptions, type VariableType, variable } from "./variable.ts";
 
 /** A number without a unit: a share or a count. Use `quantity` for numbers with a unit. */
 export const number = <const Options extends VariableOptions & Bounds>(options: Options) =>
@@ -21,7 +21,11 @@ export const percentage = <const Options extends VariableOptions>(options: Optio
 
 const numberNouns = { number: "a number", integer: "an integer", percent: "a percentage" } as const;
 
-function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: (value: number) => Unit): VariableType<Unit> {
+function numberKind<Unit>(
+  word: keyof typeof numberNouns,
+  bounds: Bounds,
+  unit: (value: number) => Unit,
+): VariableType<Unit> {
   const noun = numberNouns[word];
   return {
     word,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { choice, duration, json, labelKeys, text, url } from "./variable-types.ts";
 import { integer, number } from "./numbers.ts";
 import { type ConfigInputs, parseConfig } from "./parse.ts";
 import { configOf, goesWith, needs, notAbove } from "./program.ts";
 import type { ConfigSchema } from "./variable.ts";
+import { choice, duration, json, labelKeys, text, url } from "./variable-types.ts";
 
 const about = "Something.";
 const config = configOf(

@@ -3,7 +3,7 @@ import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
 import { misspeltVariableWarnings } from "./misspelt-variables.ts";
 import { variableNames } from "./program.ts";
-import { type ConfigSchema, factsOf, flagOf, type DefaultContext, type RawValues } from "./variable.ts";
+import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues } from "./variable.ts";
 
 type Source = "flag" | "environment" | "default" | "derived";
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { watts } from "../../core/units/index.ts";
+import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
+import { factsOf } from "./variable.ts";
 import {
   address,
   choice,
@@ -15,8 +17,6 @@ import {
   text,
   url,
 } from "./variable-types.ts";
-import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
-import { factsOf } from "./variable.ts";
 
 const about = "Something.";
 const any = { host: undefined };

@@ -11,7 +11,7 @@ import {
   type Result,
 } from "../../core/units/index.ts";
 import { redactText } from "../log/index.ts";
-import { type VariableType, type VariableOptions, variable } from "./variable.ts";
+import { type VariableOptions, type VariableType, variable } from "./variable.ts";
 
 /** The shortest duration: a shorter one would run passes without a pause. */
 const SHORTEST = milliseconds(100);

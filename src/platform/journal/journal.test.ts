@@ -285,6 +285,8 @@ describe("on a real disk", () => {
 
   it("reports a directory that cannot be created at the first write", async () => {
     const { journal } = await open(journalFiles("/dev/null/state"));
-    await expect(journal.keep(entry("package-0"))).rejects.toThrow("cannot store the original limit in /dev/null/state");
+    await expect(journal.keep(entry("package-0"))).rejects.toThrow(
+      "cannot store the original limit in /dev/null/state",
+    );
   });
 });

@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
 import { formatGeneration } from "./generation.ts";
-import { CURRENT, type LoadedJournal, loadJournal, NEXT, PREVIOUS, errorText } from "./load.ts";
+import { CURRENT, errorText, type LoadedJournal, loadJournal, NEXT, PREVIOUS } from "./load.ts";
 
 export interface JournalOptions {
   readonly files: JournalFiles;
@@ -153,10 +153,12 @@ export class Journal {
       READ_AGAIN,
       () => {
         // The problem was already reported.
-        void loadJournal(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then((loaded) => {
-          this.#loaded = loaded;
-          this.#take(loaded);
-        });
+        void loadJournal(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then(
+          (loaded) => {
+            this.#loaded = loaded;
+            this.#take(loaded);
+          },
+        );
       },
       { background: true },
     );

@@ -31,7 +31,11 @@ interface Found {
 }
 
 /** Reads the existing files and sets a damaged file aside. */
-export async function loadJournal(files: JournalFiles, clock: Clock, onProblem: (problem: string) => void): Promise<LoadedJournal> {
+export async function loadJournal(
+  files: JournalFiles,
+  clock: Clock,
+  onProblem: (problem: string) => void,
+): Promise<LoadedJournal> {
   const found = await Promise.all([CURRENT, NEXT, PREVIOUS].map(async (name) => readOne(files, name, clock)));
   const there = found.filter((one) => one !== undefined);
   const current = there.find(({ name }) => name === CURRENT)?.read?.good;

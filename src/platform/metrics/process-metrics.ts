@@ -1,5 +1,5 @@
 import { milliseconds } from "../../core/units/index.ts";
-import type { Clock, EventLoopDelayStats, EventLoopDelay } from "../clock/index.ts";
+import type { Clock, EventLoopDelay, EventLoopDelayStats } from "../clock/index.ts";
 import { metric } from "./definition.ts";
 import type { ProgramMetrics } from "./program-metrics.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { validateForWrite, type Node, nfdCpuLabels, nodeHardwareKind } from "../../core/api/index.ts";
+import { type Node, nfdCpuLabels, nodeHardwareKind, validateForWrite } from "../../core/api/index.ts";
 import { kilohertz } from "../../core/control/index.ts";
 import { builtinCatalogue, hardwareView } from "../../core/inventory/index.ts";
 import { watts } from "../../core/units/index.ts";

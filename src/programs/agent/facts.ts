@@ -1,9 +1,9 @@
 import {
-  type ResourceKind,
   type Node,
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
+  type ResourceKind,
   readObject,
   type TelemetryProfile,
 } from "../../core/api/index.ts";

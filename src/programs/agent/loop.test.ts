@@ -124,7 +124,9 @@ describe("a node's CPUs", () => {
     const told = (await trial.told())?.cpu;
     expect(told).toMatchObject({ backend: "dvfs", result: "error" });
     expect(told?.message).toContain("RAPL failed; EIO");
-    expect(told?.message).toContain("no power reading: the throttle is unchanged; there is no powercap on this machine");
+    expect(told?.message).toContain(
+      "no power reading: the throttle is unchanged; there is no powercap on this machine",
+    );
     // What could not be written is not in force, and nothing is to be restored.
     await trial.pass(3);
     expect(trial.disk.boards).toEqual([]);

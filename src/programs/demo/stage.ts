@@ -9,8 +9,8 @@ import {
   seconds,
 } from "../../core/units/index.ts";
 import {
-  type EventLoopDelayStats,
   type EventLoopDelay,
+  type EventLoopDelayStats,
   eventLoopDelay,
   type ScaledClock,
   systemClock,

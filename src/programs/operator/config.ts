@@ -4,6 +4,7 @@ import { policyTypes } from "../../core/policy/index.ts";
 import { watts } from "../../core/units/index.ts";
 import {
   address,
+  type ConfigRule,
   choice,
   configOf,
   debugEndpoints,
@@ -26,7 +27,6 @@ import {
   percentage,
   powerProfileLabel,
   quantity,
-  type ConfigRule,
   text,
   url,
 } from "../../platform/config/index.ts";

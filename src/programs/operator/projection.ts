@@ -1,4 +1,4 @@
-import { type ResourceKind, type Node, readObject } from "../../core/api/index.ts";
+import { type Node, type ResourceKind, readObject } from "../../core/api/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { ClusterNode } from "./cluster-view.ts";
 

@@ -19,7 +19,9 @@ export function readingOf(target: Target, input: PassInput): PowerReading | unde
   const { settings, telemetry } = input;
   const mode = settings.powerSource;
   if (mode === "http" || mode === "prometheus")
-    return choosePowerReading(mode, { external: believed(telemetry.power.get(target.name), input) ?? told(target, input) });
+    return choosePowerReading(mode, {
+      external: believed(telemetry.power.get(target.name), input) ?? told(target, input),
+    });
   const direct = mode === "auto" ? choosePowerReading(mode, { agent: agentsReading(target, input) }) : undefined;
   return (
     direct ??

@@ -6,12 +6,12 @@ import {
   type GuardDecision,
   guard,
   lastTargetProfile,
+  type ObservedState,
+  observedStateOf,
   type PlannedNode,
   type PowerState,
   type ProfileCaps,
   publishedStateOf,
-  type ObservedState,
-  observedStateOf,
   targetOf,
 } from "../../core/policy/index.ts";
 import { type EffectiveCaps, effectiveCaps, nodePower } from "../../core/twin/index.ts";
@@ -94,7 +94,12 @@ export function targetFor(input: TargetInput, settings: OperatorSettings): Targe
 }
 
 /** A node that is left alone keeps its target to the letter, but for a release that is under way: its eco caps still come. */
-function isKept({ cpu, gpu }: NodeTwinSpec, seen: ObservedState, next: PowerState, { performance }: ProfileCaps): boolean {
+function isKept(
+  { cpu, gpu }: NodeTwinSpec,
+  seen: ObservedState,
+  next: PowerState,
+  { performance }: ProfileCaps,
+): boolean {
   if (next.state !== seen.state) return false;
   const isReleased = next.caps === "eco" && isDeepStrictEqual([cpu, gpu], [performance.cpu, performance.gpu]);
   return !isReleased;

@@ -2,10 +2,10 @@ import { labels } from "../../core/api/index.ts";
 import { publishedStateOf } from "../../core/policy/index.ts";
 import {
   ambientOf,
-  predictTwin,
   estimatedPue,
-  roundForPublication,
   type PowerReading,
+  predictTwin,
+  roundForPublication,
   supplyTotals,
 } from "../../core/twin/index.ts";
 import type { ManagedNode } from "./managed-node.ts";

@@ -1,11 +1,11 @@
 import {
-  validateForWrite,
   labels,
   managedByOperator,
   type NodeTwin,
   nodePowerProfileKind,
   nodeTwinKind,
   type OwnerReference,
+  validateForWrite,
 } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import {
+  type ConfigRule,
   choice,
   configOf,
   everyProgram,
@@ -8,7 +9,6 @@ import {
   integer,
   number,
   path,
-  type ConfigRule,
   text,
 } from "../../platform/config/index.ts";
 import { arms, CONTENDER, type Contender, contenderOf, DEFAULT_POLICY, nameOf, policies } from "./contenders.ts";

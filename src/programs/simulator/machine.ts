@@ -1,4 +1,4 @@
-import { type Caps, type SimulatedNodeEvent, SimulatedNode } from "../../core/physics/index.ts";
+import { type Caps, SimulatedNode, type SimulatedNodeEvent } from "../../core/physics/index.ts";
 import { type Celsius, type Joules, joules, type Percent, type Seconds, type Watts } from "../../core/units/index.ts";
 import type { MachineSpec } from "./fleet.ts";
 import type { PodJob } from "./pod-job.ts";

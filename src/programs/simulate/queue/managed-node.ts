@@ -2,17 +2,17 @@ import { labels, type Node, type NodeTwin, type NodeTwinStatus, type Profile } f
 import type { Caps } from "../../../core/physics/index.ts";
 import {
   guard,
-  performanceHeldUntil,
   lastTransitionTime,
+  observedStateOf,
   type PolicyType,
   type ProfileCaps,
   type PublishedState,
+  performanceHeldUntil,
   publishedStateOf,
-  observedStateOf,
   targetOf,
 } from "../../../core/policy/index.ts";
 import type { ScoringKernel } from "../../../core/scoring/index.ts";
-import { predictTwin, effectiveCaps, PowerTrend, isWorthPublishing } from "../../../core/twin/index.ts";
+import { effectiveCaps, isWorthPublishing, PowerTrend, predictTwin } from "../../../core/twin/index.ts";
 import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
 import { capsFor } from "./caps.ts";
 import type { Machine } from "./machines.ts";
