@@ -1,9 +1,13 @@
 // npm run mutation [-- FOLDER…]: changes src/core on purpose, line by line, and counts the changes that no test notices.
+// npm run mutation -- wiring [PROGRAM…]: hard-codes each read of each variable instead (scripts/mutation/wiring.ts).
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { mutateWiring } from "./mutation/wiring.ts";
 
 const root = join(import.meta.dirname, "..");
+const [first, ...programs] = process.argv.slice(2);
+if (first === "wiring") process.exit(await mutateWiring(programs));
 const folders = process.argv.slice(2);
 const missing = folders.filter((folder) => !existsSync(join(root, folder)));
 if (missing.length > 0) {

@@ -129,7 +129,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
         { name: HOSTILE, kind: "gpu" as const, boards: [board] },
         { name: "x", kind: "cpu" as const, absent: HOSTILE, boards: [] },
       ],
-      throttle: { name: HOSTILE, absent: HOSTILE, policies: 0 },
+      throttle: { name: HOSTILE, absent: HOSTILE, policies: 0, lowestKHz: 1_500_000 },
       energy: { zones: [{ zone: HOSTILE }], missing: HOSTILE },
       warnings: [`own ${HOSTILE}.`],
     };

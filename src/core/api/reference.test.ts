@@ -41,5 +41,5 @@ it("lists every error code with its cause and remedy", () => {
 
 it("states that usage errors have no code", () => {
   expect(errorReference()).not.toMatch(/every error/i);
-  expect(errorReference()).toContain("carries no code");
+  expect(errorReference()).toContain("have no code");
 });

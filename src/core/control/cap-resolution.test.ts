@@ -88,7 +88,7 @@ describe("resolveCap", () => {
     [50, { min: 100, max: 400 }, 100, "50 W requested, clamped to 100 W: the device's minimum"],
     [300, { max: 400, original: 250 }, 250, "300 W requested, clamped to 250 W: the original limit"],
     [500, { max: 350, original: 400 }, 350, "500 W requested, clamped to 350 W: the device's maximum"],
-    [5000, { registerMost: 4095.875 }, 4095.875, "5000 W requested, clamped to 4095.875 W: the limit of its register"],
+    [5000, { registerLimit: 4095.875 }, 4095.875, "5000 W requested, clamped to 4095.875 W: the limit of its register"],
     [120.12345, { max: 100 }, 100, "120.123 W requested, clamped to 100 W: the device's maximum"],
     // A device that contradicts itself: never above the original.
     [50, { min: 261, max: 400, original: 250 }, 250, "50 W requested, clamped to 250 W: the original limit"],
@@ -100,7 +100,7 @@ describe("resolveCap", () => {
     [400, { max: 400 }],
     [100, { min: 100 }],
     [250, { original: 250 }],
-    [200, { min: 100, max: 400, original: 300, registerMost: 4095.875 }],
+    [200, { min: 100, max: 400, original: 300, registerLimit: 4095.875 }],
     [200, { max: 0, min: 0, original: 0 }],
     [200, { max: Number.NaN, original: Number.NaN }],
     [200, {}],
@@ -133,7 +133,7 @@ describe("resolveCap", () => {
       watts: 150,
     });
     expect(resolveCap(asWatts(150.6), device({ min: 150.5, original: 150.9, step: 1 }))).toMatchObject({ watts: 150 });
-    expect(resolveCap(asWatts(150.6), device({ min: 150.5, registerMost: 151, step: 1 }))).toMatchObject({
+    expect(resolveCap(asWatts(150.6), device({ min: 150.5, registerLimit: 151, step: 1 }))).toMatchObject({
       watts: 151,
     });
     expect(resolveCap(asWatts(100), device({ min: 150.5, max: 150.9, step: 1 }))).toEqual({
@@ -156,7 +156,7 @@ describe("resolveCap", () => {
   });
 
   it("X-88 never exceeds the range of RAPL's register", () => {
-    const registers = device({ registerMost: raplRegisterLimit, step: raplStep });
+    const registers = device({ registerLimit: raplRegisterLimit, step: raplStep });
     fc.assert(
       fc.property(fc.double({ min: 0.1, max: 1e308, noNaN: true }), (asked) => {
         const cap = resolveCap(asWatts(asked), registers);
@@ -215,8 +215,8 @@ describe("withLowestCap", () => {
     [{ max: 400 }, 120, 120, "the catalogue's minimum for this CPU"],
     [{ max: 95 }, 120, 95, "the catalogue's minimum for this CPU"],
     [{ min: 0, max: 400 }, Number.NaN, 100, "25 % of its maximum"],
-  ])("X-88 %j with %s in the catalogue goes down to %d W: %s", (over, catalogueMin, min, minIs) => {
-    expect(lowest(over, catalogueMin)).toMatchObject({ min, minIs });
+  ])("X-88 %j with %s in the catalogue goes down to %d W: %s", (over, catalogueMin, min, minSource) => {
+    expect(lowest(over, catalogueMin)).toMatchObject({ min, minSource });
   });
 
   it("X-88 says what was asked for and what is set: 0.5 % typed for 50 %", () => {

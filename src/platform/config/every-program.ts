@@ -1,4 +1,5 @@
-import { logFormats, logLevels } from "../log/index.ts";
+import type * as z from "zod";
+import { createLogger, type Logger, logFormats, logLevels } from "../log/index.ts";
 import { group } from "./variable.ts";
 import { choice, flag, objectName, path } from "./variable-types.ts";
 
@@ -17,13 +18,24 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Allow sending a kubeconfig's token or password over http://; loopback is always allowed.",
   }),
   POD_NAME: objectName({
-    about: "The name of this pod, from the downward API; used as leader identity and for sharding.",
+    about: "The name of this pod, from the downward API; used as leader identity, for sharding and in log lines.",
   }),
   POD_NAMESPACE: objectName({
     default: "joulie-system",
-    about: "The namespace of this pod; the leader lease is created there.",
+    about: "The namespace of this pod; the leader lease is created there, and log lines contain it with POD_NAME.",
   }),
 });
+
+type EveryProgram = z.output<z.ZodObject<typeof everyProgram>>;
+
+/** Creates the logger of a program from its configuration. */
+export const loggerOf = (program: string, config: EveryProgram): Logger =>
+  createLogger({
+    level: config.LOG_LEVEL,
+    format: config.LOG_FORMAT,
+    program,
+    pod: config.POD_NAME === undefined ? undefined : `${config.POD_NAMESPACE}/${config.POD_NAME}`,
+  });
 
 /** For programs with debug pages. */
 export const debugEndpoints = () =>

@@ -1,8 +1,8 @@
 export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
-export { debugEndpoints, everyProgram } from "./every-program.ts";
+export { debugEndpoints, everyProgram, loggerOf } from "./every-program.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
-export { type ConfigRule, configOf, goesWith, needs, notAbove, variableNames } from "./program.ts";
+export { type ConfigRule, configOf, differ, goesWith, needs, notAbove, variableNames } from "./program.ts";
 export { configurationReference, grouped } from "./reference.ts";
 export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
 export {

@@ -55,3 +55,11 @@ export const notAbove = <All>(name: keyof All & string, other: keyof All & strin
 });
 
 export const variableNames = (config: ConfigSchema): string[] => Object.keys(config.shape);
+
+/** One node label cannot have two meanings. */
+export const differ = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
+  reads: [name, other],
+  holds: (values) => values[name] !== values[other],
+  problem: `is the same label as {${other}}`,
+  allowed: `another label than ${other}`,
+});

@@ -53,7 +53,7 @@ describe("a journal on a disk that fails for a moment", () => {
     const { boards, problems, journal, clock } = await open(files);
     expect(boards()).toEqual([]);
     expect(problems).toHaveLength(1);
-    expect(journal.problem).toMatch(/\/state\/originals.json cannot be read: EIO.*nothing is lost/);
+    expect(journal.problem).toMatch(/\/state\/originals.json cannot be read: EIO; Joulie leaves it unchanged/);
     await expect(journal.keep(entry("c"))).rejects.toThrow("/state/originals.json cannot be read: EIO");
     await journal.flush();
     expect(files.files).toEqual(before);
@@ -94,6 +94,24 @@ describe("a journal on a disk that fails for a moment", () => {
     expect((await open(files)).boards()).toEqual(["a"]);
     const flushing = flushed();
     files.refusal = undefined;
+    expect(await flushing).toBe(true);
+    expect((await open(files)).boards()).toEqual([]);
+  });
+});
+
+describe("a journal that ends while a note is being written", () => {
+  it("tries that note again where it fails", async () => {
+    const files = await filesWith("a");
+    const { journal, clock } = await open(files);
+    const disk = Promise.withResolvers<void>();
+    const write = files.write.bind(files);
+    files.write = async () => disk.promise;
+    journal.drop(entry("a"));
+    await clock.advanceAsync(milliseconds(3000));
+    const flushing = journal.flush();
+    files.write = write;
+    disk.reject(failing("ENOSPC"));
+    await clock.advanceAsync(milliseconds(5000));
     expect(await flushing).toBe(true);
     expect((await open(files)).boards()).toEqual([]);
   });

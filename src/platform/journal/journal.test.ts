@@ -214,7 +214,7 @@ describe("a journal after a power cut", () => {
     for (const _ of ["this start", "the next"]) {
       const { journal, problems } = await open(files);
       expect(problems.at(-1)).toMatch(
-        /cannot be used.*No other limit is changed until.*removed originals.damaged.json/,
+        /cannot be used.*Joulie changes no other limit until.*removed originals.damaged.json/,
       );
       await expect(journal.keep(entry("a"))).rejects.toThrow("originals.damaged.json");
       expect(journal.size).toBe(0);

@@ -17,6 +17,8 @@ export interface LoggerOptions {
   readonly format?: LogFormat;
   /** The program that logs: `operator`, `agent`, … */
   readonly program: string;
+  /** The pod of the program, as namespace/name, to distinguish replicas and shards in merged logs. */
+  readonly pod?: string | undefined;
   /** The destination of the lines; standard output by default. */
   readonly destination?: LogDestination;
 }
@@ -30,12 +32,12 @@ export interface LogDestination {
  * Every line is redacted as text, after fields, bindings and errors were serialised, so that secrets are hidden whichever way
  * they came in. Writing is synchronous, so that the last lines before an exit are not lost.
  */
-export function createLogger({ level, format = "json", program, destination }: LoggerOptions): Logger {
+export function createLogger({ level, format = "json", program, pod, destination }: LoggerOptions): Logger {
   const output = destination ?? pino.destination({ fd: 1, sync: true });
   return pino(
     {
       level,
-      base: { program },
+      base: { program, ...(pod !== undefined && { pod }) },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },

@@ -151,7 +151,7 @@ describe("NodeTable", () => {
     table.gauge(headroom);
     expect(() => table.gauge(headroom)).toThrow("joulie_headroom is declared twice");
     expect(() => table.gauge({ ...density, labels: ["component"] })).toThrow("lacks the label node");
-    expect(() => table.states({ ...state, labels: ["node", "state", "zone"] })).toThrow("and no other");
+    expect(() => table.states({ ...state, labels: ["node", "state", "zone"] })).toThrow("must have exactly two labels");
   });
 
   it("says the same as a plain map of series, whatever happens, even in the middle of a scrape", () => {

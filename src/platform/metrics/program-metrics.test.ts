@@ -62,9 +62,9 @@ describe("ProgramMetrics", () => {
     const metrics = new ProgramMetrics(new VirtualClock());
     const values = [3, undefined, Number.NaN, 4];
     metrics.reading(pue, () => values.shift());
-    const values = [];
-    for (let scrape = 0; scrape < 4; scrape++) values.push(/^joulie_pue (.*)$/m.exec(await page(metrics))?.[1]);
-    expect(values).toEqual(["3", undefined, undefined, "4"]);
+    const scraped = [];
+    for (let scrape = 0; scrape < 4; scrape++) scraped.push(/^joulie_pue (.*)$/m.exec(await page(metrics))?.[1]);
+    expect(scraped).toEqual(["3", undefined, undefined, "4"]);
   });
 
   it("shares nothing with another program in the process, nor with prom-client's own registry", async () => {

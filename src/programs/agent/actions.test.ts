@@ -15,7 +15,13 @@ describe("joulie agent probe", () => {
   const probed = async (machine: FakeMachine, clock: VirtualClock) => {
     const status = await machine.discover();
     const view = hardwareView({ metadata: { name: "" } }, status);
-    const probing = probeMachine(machine, clock, { status, view, cpuPct: percent(60), gpuPct: percent(50) });
+    const probing = probeMachine(machine, clock, {
+      status,
+      view,
+      cpuPct: percent(60),
+      gpuPct: percent(50),
+      lowestKHz: 1_500_000,
+    });
     await clock.advanceAsync(milliseconds(1000));
     return probing;
   };

@@ -131,7 +131,7 @@ export class CapKeeper {
     if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
     if (board.locked !== undefined) return { result: "blocked", message: `${board.id}: ${board.locked}` };
     const lower = await this.#lower(seat, signal);
-    if (lower !== undefined && lower < cap) return { result: "applied", message: heldLower(lower) };
+    if (lower !== undefined && lower < cap) return { result: "applied", message: heldLower(board.id) };
     const resting = this.#troubles.resting(name, cap);
     if (resting !== undefined) return resting;
     const fresh = this.entry(seat) === undefined;
@@ -175,16 +175,14 @@ export class CapKeeper {
       return { kind: "holds" };
     }
     // Somebody needs it lower still, for heat or for a budget of their own: what was promised holds.
-    if (limit < expected) return { kind: "holds", message: heldLower(limit) };
+    if (limit < expected) return { kind: "holds", message: heldLower(board.id) };
     // After a restart a reboot may have reset it: nobody's doing.
     if (held === undefined) return { kind: "undone", found: limit, message: "" };
     const again = this.#rivals.undid(name);
     if (again === undefined)
-      return {
-        kind: "contested",
-        message: `another program keeps setting ${seat.board.id} to ${limit} W; ${LEFT_ALONE}`,
-      };
-    const message = `another program had set ${seat.board.id} to ${limit} W; ${again}`;
+      // Without its figure, which may differ at every tick: each new status message is a write to the API.
+      return { kind: "contested", message: `another program keeps raising the limit of ${board.id}; ${LEFT_ALONE}` };
+    const message = `another program had set ${board.id} to ${limit} W; ${again}`;
     return { kind: "undone", found: limit, message };
   }
 
@@ -269,4 +267,4 @@ export class CapKeeper {
   }
 }
 
-const heldLower = (limit: Watts): string => `held lower, at ${limit} W, by somebody else`;
+const heldLower = (board: string): string => `another program holds ${board} lower`;

@@ -149,7 +149,8 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_GPU_CONTROL_MODE: choice(["auto", "powercap"], {
         default: "auto",
-        about: "How GPU control works; powercap is the only way there is, and auto takes it.",
+        about:
+          "How GPUs are controlled, as /debug/node shows it; powercap is the only way there is, and auto takes it.",
       }),
       TELEMETRY_HTTP_TIMEOUT_SECONDS: quantity(seconds, {
         default: "5",
@@ -196,15 +197,13 @@ export type AgentConfig = z.output<typeof agentConfig>;
 
 /** What an agent needs to know of the machine it runs on, cluster or not. */
 const machine = {
-  HARDWARE_CATALOG_PATH: agentConfig.shape.HARDWARE_CATALOG_PATH,
   HOST_SYS_ROOT: agentConfig.shape.HOST_SYS_ROOT,
   HOST_PROC_ROOT: agentConfig.shape.HOST_PROC_ROOT,
   NVML_LIBRARY: agentConfig.shape.NVML_LIBRARY,
   STATE_DIR: agentConfig.shape.STATE_DIR,
-  DVFS_MIN_FREQ_KHZ: agentConfig.shape.DVFS_MIN_FREQ_KHZ,
 } as const;
 
-/** `joulie agent restore`. */
+/** `joulie agent restore`. It puts back what the journal holds: no catalogue, no throttle and no time limit but the journal's. */
 export const restoreConfig = configOf({
   ...machine,
   AGENT_MODE: agentConfig.shape.AGENT_MODE,
@@ -212,7 +211,6 @@ export const restoreConfig = configOf({
   TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT,
   TELEMETRY_GPU_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_GPU_HTTP_ENDPOINT,
   TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT,
-  TELEMETRY_HTTP_TIMEOUT_SECONDS: agentConfig.shape.TELEMETRY_HTTP_TIMEOUT_SECONDS,
   TELEMETRY_ALLOWED_ENDPOINTS: agentConfig.shape.TELEMETRY_ALLOWED_ENDPOINTS,
   TELEMETRY_HTTP_TOKEN_FILE: agentConfig.shape.TELEMETRY_HTTP_TOKEN_FILE,
   TELEMETRY_ALLOW_INSECURE_TOKEN: agentConfig.shape.TELEMETRY_ALLOW_INSECURE_TOKEN,
@@ -223,6 +221,8 @@ export type RestoreConfig = z.output<typeof restoreConfig>;
 /** `joulie agent probe`. */
 export const probeConfig = configOf({
   ...machine,
+  HARDWARE_CATALOG_PATH: agentConfig.shape.HARDWARE_CATALOG_PATH,
+  DVFS_MIN_FREQ_KHZ: agentConfig.shape.DVFS_MIN_FREQ_KHZ,
   ...flagsOnly("This look", {
     JSON: flag({ default: "false", about: "Print JSON for programs." }),
     CPU_PCT: percentage({ default: "60", about: "The CPU cap to try out, in percent of the maximum." }),

@@ -131,11 +131,8 @@ export class CpuDevice {
       const told = devices[index]?.max ?? others;
       // A power file may hold a mere ceiling of the firmware, which the catalogue knows better.
       const max = told === undefined ? known : watts(Math.min(told, plausible));
-      const device = { ...devices[index], max };
-      // A service decides for itself how low it goes.
-      return backend.name === "http"
-        ? { id: board.id, device, count: sockets }
-        : { id: board.id, device: withLowestCap(device), count: 1 };
+      const device = withLowestCap({ ...devices[index], max });
+      return { id: board.id, device, count: backend.name === "http" ? sockets : 1 };
     });
   }
 
@@ -163,7 +160,9 @@ export class CpuDevice {
       const judged =
         fought ?? (plan.backend === "dvfs" && result === "applied" ? this.#judgeThrottle(cap) : { result });
       const alarm = { reason: "CapContested", note: run.contested } as const;
-      return tell({ ...judged, alarm }, run.contested, rival);
+      // A write that was left undone for this reason has said so.
+      const contest = message.includes(run.contested) ? undefined : run.contested;
+      return tell({ ...judged, alarm }, contest, rival);
     }
     if (fought !== undefined) return tell(fought, rival);
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });

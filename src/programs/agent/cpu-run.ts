@@ -143,12 +143,29 @@ export class CpuRun {
       this.seats.map(async (seat) => {
         const cap = capOf(caps, seat);
         if (cap === undefined) return lost(seat);
+        // Another package is why this is no mere check. What another program undid here counts all the same.
+        const check = inForce.get(cap.id) === cap.watts ? await this.#recheck(seat, cap, signal) : undefined;
+        if (check !== undefined) return check;
         const outcome = await this.#keeper.set(seat, cap.watts, watched(seat, cap), signal);
         if (outcome.result === "applied") raplCaps.set(cap.id, cap.watts);
         return outcome;
       }),
     );
     return { raplWrite: together(outcomes), raplCaps };
+  }
+
+  /** How a cap that should be in force reads; undefined where it is to be set again. */
+  async #recheck(seat: Seat, cap: PackageCap, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+    const check = await this.#keeper.check(seat, cap.watts, watched(seat, cap), signal);
+    if (check.kind === "holds")
+      return { result: "applied", ...(check.message !== undefined && { message: check.message }) };
+    if (check.kind === "unreadable") return { result: "error", message: check.message };
+    if (check.kind === "undone") {
+      this.undone.push(check.message);
+      return undefined;
+    }
+    this.contested = check.message;
+    return { result: "blocked", message: check.message };
   }
 
   async #check(caps: readonly PackageCap[], inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {

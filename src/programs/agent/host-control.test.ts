@@ -1,6 +1,6 @@
 // The whole agent on a tree of host files, through the backends of the product.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { NodeHardware } from "../../core/api/index.ts";
+import { crdOf, type NodeHardware, telemetryProfileKind } from "../../core/api/index.ts";
 import {
   amdPstate,
   epyc,
@@ -91,7 +91,11 @@ describe("control that does not work", () => {
     expect(trial.disk.files.size).toBe(0);
   });
 
-  it.each([{ SIMULATE_ONLY: "true" }, { TELEMETRY_CPU_CONTROL: "none" }])(
+  const overHttp = {
+    TELEMETRY_CPU_CONTROL: "http",
+    TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: "http://127.0.0.1:9/control",
+  };
+  it.each([{ SIMULATE_ONLY: "true" }, { TELEMETRY_CPU_CONTROL: "none" }, overHttp])(
     "X-42 writes nothing with %j",
     async (env) => {
       await trial.target("a", share(60));
@@ -100,6 +104,18 @@ describe("control that does not work", () => {
       expect(host.sys.writes).toEqual([]);
     },
   );
+
+  it("writes nothing before it knows the TelemetryProfiles: one may route control elsewhere", async () => {
+    const crds = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" };
+    const definitions = { ...crds, kind: "CustomResourceDefinition", namespaced: false };
+    await trial.hand.delete(definitions, { name: "telemetryprofiles.joulie.io" });
+    trial.start();
+    await trial.pass(45);
+    expect(host.sys.writes).toEqual([]);
+    await trial.hand.create(definitions, { ...crdOf(telemetryProfileKind) });
+    await trial.pass(90);
+    expect(host.sys.writes.map(({ path }) => path)).toContain(limitOf("intel-rapl:0"));
+  });
 
   it("writes nothing on a node that is not managed", async () => {
     await trial.label("a", { "joulie.io/managed": null });

@@ -21,10 +21,11 @@ import type { AgentConfig } from "./config.ts";
 import { catalogueLimits, discoverHardware } from "./discovery.ts";
 import type { Frequency, HostMachine } from "./host.ts";
 
-export type HostConfig = Pick<
-  AgentConfig,
-  "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | "NVML_LIBRARY" | "STATE_DIR" | "DVFS_MIN_FREQ_KHZ"
->;
+export type HostConfig = Pick<AgentConfig, "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | "NVML_LIBRARY" | "STATE_DIR"> &
+  Partial<Pick<AgentConfig, "DVFS_MIN_FREQ_KHZ">>;
+
+/** Where nothing is ever throttled. */
+const NO_FLOOR = 1;
 
 /** The files of the host this runs on. */
 export const hostRoots = (config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } => ({
@@ -73,7 +74,7 @@ export function openHost(
     new RaplBackend({ files: sys, clock, ratedPower, leastPower, mostPower }),
     new HsmpBackend({ files: sys, clock, device: new HsmpDevice({ clock, ...hsmp }), leastPower, mostPower }),
   ];
-  const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ) });
+  const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ ?? NO_FLOOR) });
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });
   const { NVML_LIBRARY: nvmlLibrary, STATE_DIR: stateDir } = config;
   const gpu = findGpuBackend({ sys, proc, clock, nvmlLibrary, stateDir, mayWrite: mayWriteState });

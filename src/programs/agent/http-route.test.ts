@@ -110,6 +110,17 @@ describe("control over HTTP", () => {
     expect(service.told).toEqual(["a rapl.set_power_cap_watts 240", "a rapl.set_power_cap_watts 1200"]);
   });
 
+  it("X-88 0.5 % typed for 50 % stops at a quarter of the maximum over HTTP, too", async () => {
+    await trial.label("a", { "joulie.io/hw.cpu-model": "intel-xeon-gold-6430" });
+    trial.machine.hardware = {};
+    await trial.route("own", route());
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 0.5 } });
+    start();
+    const { message } = (await told("applied")) ?? {};
+    expect(message).toContain("0.5 % (1.35 W) asked for, clamped to 67.5 W: 25 % of its maximum");
+    expect(service.told).toEqual(["a rapl.set_power_cap_watts 67.5"]);
+  });
+
   it("sets it again when the service forgot it", async () => {
     await trial.route("own", route());
     await trial.target("a", { cpu: { packagePowerCapWatts: 240 } });

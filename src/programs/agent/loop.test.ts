@@ -251,18 +251,29 @@ describe("a node's GPUs", () => {
     expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
   });
 
-  it("X-65 a node whose taints keep other pods away is capped and reported as any other", async () => {
+  it("X-65 taints and a cordon keep other pods away, and the agent of the node goes on: caps, readings, hardware", async () => {
     withGpus(1);
-    const taints = [
-      { key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" },
-      { key: "amd.com/gpu", effect: "NoExecute" },
-    ];
-    await trial.hand.mergePatch(resources.nodes, { name: "a" }, { spec: { taints } });
+    const effects = ["NoSchedule", "NoExecute"];
+    const keys = ["nvidia.com/gpu", "amd.com/gpu", "node.kubernetes.io/unschedulable", "example.com/reserved"];
+    const taints = keys.flatMap((key) => effects.map((effect) => ({ key, value: "present", effect })));
+    const keepPodsAway = async () =>
+      trial.hand.mergePatch(resources.nodes, { name: "a" }, { spec: { taints, unschedulable: true } });
+    const agent = trial.start();
     await trial.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
-    trial.start();
     await trial.pass(2);
-    expect(await trial.told()).toMatchObject({ cpu: { result: "applied" }, gpu: { result: "applied" } });
-    expect(trial.machine.gpu.limits.get("GPU-0")).toBe(420);
+    // While it runs, and before it starts.
+    await keepPodsAway();
+    expect(await trial.find(resources.nodes, "a")).toMatchObject({ spec: { taints } });
+    for (const restart of [false, true]) {
+      if (restart) {
+        await agent.stop();
+        trial.start();
+      }
+      await trial.target("a", { cpu: eco.cpu, gpu: { powerCap: { capPctOfMax: restart ? 80 : 70 } } });
+      await trial.pass(22);
+      expect(await trial.told()).toMatchObject({ cpu: { result: "applied" }, gpu: { result: "applied" } });
+      expect(trial.machine.gpu.limits.get("GPU-0")).toBe(restart ? 560 : 490);
+    }
     expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
   });
 

@@ -51,9 +51,9 @@ export function ownDiscovery(
     const status = await machine.discover(node, signal, { gpus: false, mayWrite });
     return { status, at: clock.monotonic(), works, mayWrite, withoutGpus: true };
   };
-  return async ({ node }, { route }, last) => {
-    // Nobody's limit is written where nothing may be touched, not even back to what it is.
-    const mayWrite = !simulateOnly && node !== undefined && route.cpuControl.type === "host";
+  return async ({ known, node }, { route }, last) => {
+    // No limit is written, not even back to what it is, where nothing may be touched or a profile not read yet may forbid it.
+    const mayWrite = !simulateOnly && known && node !== undefined && route.cpuControl.type === "host";
     const works = `${worksOf(last)} ${mayWrite}`;
     const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
     if (old || (found?.works !== works && last !== undefined)) {

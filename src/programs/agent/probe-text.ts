@@ -14,7 +14,13 @@ export interface Probe {
   };
   readonly memoryBytes?: number | undefined;
   readonly backends: readonly BackendProbe[];
-  readonly throttle: { readonly name: string; readonly absent?: string | undefined; readonly policies: number };
+  readonly throttle: {
+    readonly name: string;
+    readonly absent?: string | undefined;
+    readonly policies: number;
+    /** What full throttle leaves. */
+    readonly lowestKHz: number;
+  };
   readonly energy: {
     readonly zones: readonly { readonly zone: string; readonly watts?: Watts | undefined }[];
     readonly missing?: string | undefined;
@@ -60,7 +66,7 @@ export function probeText(
     ["packages and cores", `${cpu.sockets ?? "?"} and ${cpu.cores ?? "?"}`],
     ["memory", memoryBytes === undefined ? "unknown" : `${Math.round(memoryBytes / 2 ** 30)} GiB`],
     ["driver", cpu.driver ?? "unknown"],
-    ["throttle", throttle.absent ?? `${throttle.policies} cpufreq policies`],
+    ["throttle", throttle.absent ?? `${throttle.policies} cpufreq policies, down to ${throttle.lowestKHz / 1000} MHz`],
     [
       "energy counters",
       energy.zones.length === 0

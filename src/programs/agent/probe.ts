@@ -15,7 +15,10 @@ import { type BackendProbe, type BoardProbe, type Probe, probeText } from "./pro
 const MEASURED_OVER = milliseconds(1000);
 
 /** `joulie agent probe`: what this machine offers; needs no cluster, and writes nothing. Gives the exit code. */
-export async function probe(config: ProbeConfig): Promise<number> {
+export async function probe(
+  config: ProbeConfig,
+  out = (text: string): void => void process.stdout.write(text),
+): Promise<number> {
   const log = createLogger({ level: "warn", format: "pretty", program: "agent", destination: process.stderr });
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const machine = openHost(config, hostRoots(config), systemClock, catalogue, { mayWrite: false });
@@ -27,8 +30,9 @@ export async function probe(config: ProbeConfig): Promise<number> {
       view,
       cpuPct: config.CPU_PCT,
       gpuPct: config.GPU_PCT,
+      lowestKHz: config.DVFS_MIN_FREQ_KHZ,
     });
-    process.stdout.write(config.JSON ? `${JSON.stringify(found, undefined, 2)}\n` : probeText(found, config));
+    out(config.JSON ? `${JSON.stringify(found, undefined, 2)}\n` : probeText(found, config));
     return 0;
   } finally {
     await machine.close();
@@ -40,10 +44,11 @@ export interface ProbeInput {
   readonly view: HardwareView;
   readonly cpuPct: Percent;
   readonly gpuPct: Percent;
+  readonly lowestKHz: number;
 }
 
 export async function probeMachine(machine: HostMachine, clock: Clock, input: ProbeInput): Promise<Probe> {
-  const { status, view, cpuPct, gpuPct } = input;
+  const { status, view, cpuPct, gpuPct, lowestKHz } = input;
   const { cpu, memory, quality, gpu } = status;
   const known = view.cpu.from.maxWatts === "fallback" ? undefined : view.cpu.maxWattsPerSocket;
   const [energy, backends, policies, throttle] = await Promise.all([
@@ -71,7 +76,7 @@ export async function probeMachine(machine: HostMachine, clock: Clock, input: Pr
     },
     memoryBytes: memory?.totalBytes,
     backends,
-    throttle: { name: machine.throttle.name, absent: throttle.absent, policies: policies.length },
+    throttle: { name: machine.throttle.name, absent: throttle.absent, policies: policies.length, lowestKHz },
     energy,
     warnings: [...new Set([...(quality?.warnings ?? []), ...(cpu?.warnings ?? []), ...(gpu?.warnings ?? [])])],
   };

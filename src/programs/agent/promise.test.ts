@@ -107,11 +107,35 @@ describe("a cap is a promise", () => {
     expect(trial.machine.rapl.writes.length).toBe(writes);
     const told = (await trial.told())?.cpu;
     expect(told?.result).toBe("blocked");
-    expect(told?.message).toContain("another program keeps setting package-0 to 350 W");
+    expect(told?.message).toContain(
+      "another program keeps raising the limit of package-0; it is not set again for now",
+    );
+    expect(told?.message?.split("another program")).toHaveLength(2);
+    trial.machine.rapl.limits.set("package-0", 333);
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.message).toBe(told?.message);
     expect((await trial.events()).map(({ reason }) => reason)).toContain("CapContested");
     // An hour later it may have gone.
     await trial.pass(3600);
     expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
+  });
+
+  it("a rival of one package is left the field though another package cannot be capped", async () => {
+    const { rapl, throttle } = trial.machine;
+    throttle.absent = "no cpufreq";
+    rapl.change("package-1", { locked: "locked by firmware" });
+    trial.start();
+    await trial.pass(2);
+    for (let round = 0; round < 10; round++) {
+      rapl.limits.set("package-0", 350);
+      await trial.pass(20);
+    }
+    expect(rapl.writes.filter((what) => what === "cap package-0 200")).toHaveLength(6);
+    expect(rapl.limits.get("package-0")).toBe(350);
+    const told = (await trial.told())?.cpu;
+    expect(told?.result).toBe("blocked");
+    expect(told?.message).toContain("another program keeps raising the limit of package-0");
+    expect(told?.message).toContain("package-1: locked by firmware");
   });
 
   it("a rival of the throttle is named and overruled, and in the end left the field", async () => {
@@ -139,7 +163,10 @@ describe("a cap is a promise", () => {
     expect(throttle.writes.length).toBe(writes);
     const told = (await trial.told())?.cpu;
     expect(told?.result).toBe("blocked");
-    expect(told?.message).toContain("another program keeps setting the throttle to 0 %; it is not set again for now");
+    expect(told?.message).toContain("another program keeps lifting the throttle; it is not set again for now");
+    throttle.throttlePct = 7;
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.message).toBe(told?.message);
     expect((await trial.events()).map(({ reason }) => reason)).toContain("CapContested");
     // An hour later it may have gone.
     await trial.pass(3600);
@@ -215,7 +242,7 @@ describe("a cap is a promise", () => {
     await trial.pass(20);
     const told = (await trial.told())?.cpu;
     expect(told?.result).toBe("error");
-    expect(told?.message).toContain("another program keeps setting package-0 to 400 W");
+    expect(told?.message).toContain("another program keeps raising the limit of package-0");
     expect(told?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
   });
 
@@ -274,7 +301,11 @@ describe("a cap is a promise", () => {
     await trial.pass(60);
     expect(trial.machine.rapl.writes.length).toBe(writes);
     expect((await trial.told())?.cpu?.result).toBe("applied");
-    expect((await trial.told())?.cpu?.message).toContain("held lower, at 90 W, by somebody else");
+    const told = (await trial.told())?.cpu?.message;
+    expect(told).toContain("another program holds package-1 lower");
+    trial.machine.rapl.limits.set("package-1", 85);
+    await trial.pass(20);
+    expect((await trial.told())?.cpu?.message).toBe(told);
   });
 
   it("what somebody set lower meanwhile is not raised: neither by a new target, nor by its end, nor by the agent's", async () => {
@@ -286,7 +317,7 @@ describe("a cap is a promise", () => {
     await trial.pass(2);
     expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 300, "package-1": 90 });
     expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
-    expect((await trial.told())?.cpu?.message).toContain("held lower, at 90 W, by somebody else");
+    expect((await trial.told())?.cpu?.message).toContain("another program holds package-1 lower");
     // As it was before they came: then it is ours again, and moves.
     rapl.limits.set("package-1", 200);
     await trial.pass(20);

@@ -1,17 +1,21 @@
 import process from "node:process";
+import { builtinCatalogue } from "../../core/inventory/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { createLogger, type Logger, printableLine } from "../../platform/log/index.ts";
+import { printableLine } from "../../platform/log/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { RestoreConfig } from "./config.ts";
 import type { HostMachine } from "./host.ts";
 import { hostRoots, openHost } from "./host-machine.ts";
 import { limitsInForce } from "./limits-in-force.ts";
+import { journalName } from "./originals.ts";
 import { endpointAccess } from "./settings.ts";
 import { tryLock } from "./state-lock.ts";
 import { Restorer } from "./strays.ts";
+
+/** How long a connection may take; for an answer the journal has a time limit of its own. */
+const CONNECTING = milliseconds(5000);
 
 export interface RestoreWorld {
   readonly files: JournalFiles;
@@ -36,9 +40,8 @@ export async function restore(
     );
     return 1;
   }
-  const log: Logger = createLogger({ level: "silent", program: "agent" });
   const clock = systemClock;
-  const host = openHost(config, hostRoots(config), clock, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
+  const host = openHost(config, hostRoots(config), clock, builtinCatalogue);
   try {
     return await restoreAll(config, { files: journalFiles(config.STATE_DIR), clock, host, out });
   } finally {
@@ -75,7 +78,7 @@ async function restoreEach(
 ): Promise<number> {
   const http = new HttpClient({
     clock,
-    timeout: milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000),
+    timeout: CONNECTING,
     access: endpointAccess(config),
     tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
     caFile: config.TELEMETRY_HTTP_CA_FILE,
@@ -88,7 +91,10 @@ async function restoreEach(
       const { result, message } = await restorer.restore(entry, new AbortController().signal);
       if (result === "applied") journal.drop(entry);
       else failed++;
-      out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${message ?? result}`}\n`);
+      // A board that nothing drives any more is unknown; why that is helps.
+      const { absent } = result !== "applied" && entry.backend === journalName(host.gpu) ? await host.gpu.look() : {};
+      const why = [message ?? result, absent].filter((part) => part !== undefined).join(": ");
+      out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${why}`}\n`);
     }
     listed = !(await journal.flush());
   } finally {

@@ -1,7 +1,6 @@
 import type {
   CpuControlMode,
-  CpuControlSpec as CpuControlSpec,
-  GpuControlSpec as GpuControlSpec,
+  GpuControlMode,
   TelemetryProfile,
   TelemetryScope,
   TelemetrySource,
@@ -25,17 +24,17 @@ interface UnusableRoute {
 }
 
 /** How one device is controlled. */
-export type ControlRoute =
+export type ControlRoute<Mode extends string = CpuControlMode | GpuControlMode> =
   | { readonly type: "none" }
-  | { readonly type: "host"; readonly mode: CpuControlMode }
-  | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds; readonly mode: CpuControlMode }
+  | { readonly type: "host"; readonly mode: Mode }
+  | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds; readonly mode: Mode }
   | UnusableRoute;
 
 export interface Route {
   readonly cpuSource: SourceRoute;
   readonly gpuSource: SourceRoute;
-  readonly cpuControl: ControlRoute;
-  readonly gpuControl: ControlRoute;
+  readonly cpuControl: ControlRoute<CpuControlMode>;
+  readonly gpuControl: ControlRoute<GpuControlMode>;
 }
 
 export interface RoutingSettings {
@@ -71,16 +70,25 @@ export function routingOf(node: string, profiles: readonly TelemetryProfile[], s
     const named = specs.map(({ sources }) => sources?.[subject]).find((one) => one !== undefined);
     return onlyAllowed(named === undefined ? fallback : sourceRoute(named, settings), node, settings);
   };
-  const control = (device: "cpu" | "gpu", fallback: ControlRoute): ControlRoute => {
-    const named = specs.map(({ controls }) => controls?.[device]).find((one) => one !== undefined);
-    return onlyAllowed(named === undefined ? fallback : controlRoute(named, fallback, settings), node, settings);
+  const control = <Mode extends string>(
+    named: readonly (ControlSpec<Mode> | undefined)[],
+    fallback: ControlRoute<Mode | "auto">,
+  ): ControlRoute<Mode | "auto"> => {
+    const first = named.find((one) => one !== undefined);
+    return onlyAllowed(first === undefined ? fallback : controlRoute(first, fallback, settings), node, settings);
   };
   return {
     route: {
       cpuSource: source("cpu", variables.cpuSource),
       gpuSource: source("gpu", variables.gpuSource),
-      cpuControl: control("cpu", variables.cpuControl),
-      gpuControl: control("gpu", variables.gpuControl),
+      cpuControl: control(
+        specs.map(({ controls }) => controls?.cpu),
+        variables.cpuControl,
+      ),
+      gpuControl: control(
+        specs.map(({ controls }) => controls?.gpu),
+        variables.gpuControl,
+      ),
     },
     own: own[0],
     superseded: [own, cluster].flatMap(([first, ...others]) =>
@@ -134,20 +142,29 @@ function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: R
   return { type };
 }
 
-function controlRoute(
-  { type, http }: CpuControlSpec | GpuControlSpec,
-  fallback: ControlRoute,
+/** `controls.cpu` or `controls.gpu` of a TelemetryProfile. */
+interface ControlSpec<Mode extends string> {
+  readonly type: "none" | "host" | "http";
+  readonly http?:
+    | {
+        readonly endpoint?: string | undefined;
+        readonly mode?: Mode | undefined;
+        readonly timeoutSeconds?: number | undefined;
+      }
+    | undefined;
+}
+
+function controlRoute<Mode extends string>(
+  { type, http }: ControlSpec<Mode>,
+  fallback: ControlRoute<Mode | "auto">,
   { timeout }: RoutingSettings,
-): ControlRoute {
+): ControlRoute<Mode | "auto"> {
   if (type === "http")
     return http?.endpoint === undefined
       ? unusable("the control route says http and has no usable endpoint")
-      : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: cpuMode(http.mode) };
+      : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: http.mode ?? "auto" };
   // A profile has no mode for the host; the variable's counts.
   return type === "host" ? { type, mode: "mode" in fallback ? fallback.mode : "auto" } : { type };
 }
-
-/** `powercap` is the only way there is for GPUs. */
-const cpuMode = (mode: string | undefined): CpuControlMode => (mode === "rapl" || mode === "dvfs" ? mode : "auto");
 
 const unusable = (why: string) => ({ type: "unusable", why }) as const;

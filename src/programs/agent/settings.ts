@@ -36,7 +36,11 @@ function routingSettings(config: AgentConfig): RoutingSettings {
   // The configuration is refused where http is named without its endpoint.
   const source = (type: "none" | "host" | "http", endpoint = ""): SourceRoute =>
     type === "http" ? { type, endpoint, timeout } : { type };
-  const control = (type: "none" | "host" | "http", mode: "auto" | "rapl" | "dvfs", endpoint = ""): ControlRoute => {
+  const control = <Mode extends string>(
+    type: "none" | "host" | "http",
+    mode: Mode,
+    endpoint = "",
+  ): ControlRoute<Mode> => {
     if (type === "none") return { type };
     return type === "http" ? { type, endpoint, timeout, mode } : { type, mode };
   };
@@ -52,7 +56,11 @@ function routingSettings(config: AgentConfig): RoutingSettings {
         config.TELEMETRY_CPU_CONTROL_MODE,
         config.TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT,
       ),
-      gpuControl: control(config.TELEMETRY_GPU_CONTROL, "auto", config.TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT),
+      gpuControl: control(
+        config.TELEMETRY_GPU_CONTROL,
+        config.TELEMETRY_GPU_CONTROL_MODE,
+        config.TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT,
+      ),
     },
   };
 }

@@ -6,6 +6,7 @@ import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
   EventRecorder,
@@ -16,7 +17,7 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 import type { FolderLock } from "../../platform/lock/index.ts";
-import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
+import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
@@ -72,15 +73,14 @@ type Work = (runner: NodeRunner) => Promise<void>;
 
 /** `joulie agent`, until a signal ends it. Gives the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
-  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "agent" });
+  const log = loggerOf("agent", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    nodeNameOf(config);
-    // A pool reads thousands of answers a minute, and the better code is worth its memory there.
-    if (config.AGENT_MODE === "daemonset") keepFirstCompilation();
+    // A pool, which has no node of its own, reads thousands of answers a minute: better code is worth its memory there.
+    if (nodeNameOf(config) !== "") keepFirstCompilation();
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,

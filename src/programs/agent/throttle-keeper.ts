@@ -177,9 +177,10 @@ export class ThrottleKeeper {
     const raised = backend.undone?.();
     if (raised === undefined) return;
     const again = this.#rivals.undid(this.#name(backend));
+    // What is contested goes without the other program's figures, which may differ at every tick: each new status message is a write.
     this.rivalry =
       again === undefined
-        ? { kind: "contested", message: `another program keeps setting ${raised}; ${LEFT_ALONE}` }
+        ? { kind: "contested", message: `another program keeps lifting the throttle; ${LEFT_ALONE}` }
         : { kind: "undone", message: `another program had set ${raised}; ${again}` };
   }
 

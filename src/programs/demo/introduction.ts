@@ -5,10 +5,11 @@ import type { Plane } from "./plane.ts";
 
 /** What a person should know before the view begins. */
 export function introduction(config: DemoConfig, plane: Plane, pages: Addresses, logFile: string | undefined): string {
+  const { NODES: nodes, POLICY: policy, SPEED: speed } = config;
   const where = plane.embedded ? "a Kubernetes API inside this process" : "the cluster of your kubeconfig";
   const lines = [
-    `${config.NODES} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
-    `operator (${config.POLICY}), scheduler and extender, all talking over HTTP, ${config.SPEED === 1 ? "in" : `at ${config.SPEED} times`} real time.`,
+    `${nodes} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
+    `operator (${policy}), scheduler and extender, all talking over HTTP, ${speed === 1 ? "in" : `at ${speed} times`} real time.`,
     "",
     row("Kubernetes API", plane.server),
     row("look inside", `KUBECONFIG=${plane.kubeconfig} kubectl get nodetwins`),

@@ -158,6 +158,7 @@ export class Stage {
   /** `interrupted`: somebody has ended it, maybe before everything was there. */
   summary(interrupted: boolean): Summary {
     const { config, clock, simulator, began } = this.#options;
+    const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
     const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds, first } = simulator.datacenter.offences;
@@ -167,7 +168,7 @@ export class Stage {
     const checks = checksOf({
       expected: {
         twins: this.#begun !== undefined || !interrupted,
-        drains: long && many && config.POLICY === "queue_aware_v1",
+        drains: long && many && policy === "queue_aware_v1",
         figures: long && many,
       },
       twins: observer.twins,
@@ -180,8 +181,8 @@ export class Stage {
     return {
       ok: checks.every(({ ok }) => ok),
       nodes: simulator.datacenter.size,
-      policy: config.POLICY,
-      seed: config.SEED,
+      policy,
+      seed,
       seconds: inSeconds(elapsed(began, systemClock.monotonic())),
       simulatedSeconds,
       speed: { asked: this.#pace.asked, last: clock.speed },
@@ -227,7 +228,7 @@ export class Stage {
   }
 
   #firstJobsPlaced(): boolean {
-    const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.config.NODES;
+    const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.simulator.datacenter.size;
     const now = systemClock.monotonic();
     if (this.#placed !== undefined) return true;
     if (this.observer.unseen > JUST_COME && elapsed(this.#begun ?? now, now) <= longest) return false;

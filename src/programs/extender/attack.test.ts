@@ -90,6 +90,15 @@ const asked = JSON.stringify({
   NodeNames: Array.from({ length: 200 }, (_, i) => `node-${i}`),
 });
 
+/** Some 4 KiB for each. */
+const wholeNodes = (count: number): string => {
+  const items = Array.from({ length: count }, (_, i) => ({
+    metadata: { name: `node-${i}` },
+    filler: "x".repeat(4096),
+  }));
+  return JSON.stringify({ Pod: pod("standard"), Nodes: { items }, NodeNames: null });
+};
+
 /** A client as kube-scheduler is one: it keeps two connections, and gives up after 5 s. */
 class Scheduler {
   readonly #agent: Agent;
@@ -170,14 +179,24 @@ describe("X-62 under attack no request of the scheduler fails", { timeout: 120_0
 
   it("with stalled bodies while the scheduler sends whole Nodes over the connection it keeps", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "2Mi" });
-    const items = Array.from({ length: 300 }, (_, i) => ({
-      metadata: { name: `node-${i}` },
-      filler: "x".repeat(4096),
-    }));
-    const body = JSON.stringify({ Pod: pod("standard"), Nodes: { items }, NodeNames: null });
+    const body = wholeNodes(300);
     expect(await scheduler.failures(4, body, false)).toEqual({});
     await attackers.open(3, stalledBody(2 * MI));
     expect(await scheduler.failures(40, body, false)).toEqual({});
+  });
+
+  it("with larger bodies that fill the memory once its own has begun to come, over a new connection", async () => {
+    await start({ EXTENDER_MAX_BODY_BYTES: "1Mi" });
+    const held = async () => Number((await extender.series("request_bytes"))[0]?.split(" ")[1]);
+    const body = wholeNodes(120);
+    const sent = request(`${extender.url}/filter`, { method: "POST", headers: { "content-length": body.length } });
+    const answer = answerTo(sent);
+    sent.write(body.slice(0, 1));
+    await trial.until(async () => (await held()) > 0);
+    await attackers.open(2, stalledBody(MI));
+    await trial.until(async () => (await held()) > 1.9 * MI);
+    sent.end(body.slice(1));
+    expect((await answer).status).toBe(200);
   });
 
   it("with TLS, and sockets that never shake hands", async () => {

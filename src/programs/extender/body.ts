@@ -70,6 +70,7 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
     filled = body.received = needed;
   };
   stalled.watchBody(body);
+  room.yieldBy(end);
   request.on("data", take);
   request.once("end", () => resolve({ bytes: buffer.subarray(0, filled), buffer }));
   request.once("error", () => reject(gone()));
@@ -80,6 +81,7 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
     return await promise;
   } finally {
     stalled.forgetBody(body);
+    room.yieldBy(undefined);
   }
 }
 

@@ -80,6 +80,49 @@ it("X-62 connections that completed requests before have room of their own", asy
   expect(budget.enterNow(proven(25))).toBeDefined();
 });
 
+it("X-62 connections that completed requests before do not wait behind those that did not", async () => {
+  const budget = new ByteBudget(1600, 10);
+  await whole(budget, 1600);
+  const strangers = [budget.enter(fresh(1000), signal), budget.enter(fresh(1000), signal)];
+  const known = budget.enterNow(proven(800));
+  expect(known).toBeDefined();
+  known?.hold(800);
+  // Among themselves they keep their order, and get what one of them gives back.
+  const order: string[] = [];
+  const large = budget.enter(proven(800), signal).then(() => order.push("large"));
+  const less = budget.enter(proven(100), signal).then(() => order.push("less"));
+  expect(budget.waiting).toBe(4);
+  known?.leave();
+  await Promise.all([large, less]);
+  expect(order).toEqual(["large", "less"]);
+  expect(budget.waiting).toBe(strangers.length);
+});
+
+it("X-62 the largest body that still comes yields to smaller ones, and none to a larger one or to its like", async () => {
+  const budget = new ByteBudget(1600, 10);
+  const cut: string[] = [];
+  const receiving = async (name: string, entrant: Entrant) => {
+    const room = await budget.enter(entrant, signal);
+    room.yieldBy(() => cut.push(name));
+    return room;
+  };
+  const large = await receiving("large", fresh(800));
+  const known = await receiving("known", proven(1200));
+  const less = await receiving("less", fresh(400));
+  const like = await receiving("like", fresh(400));
+  large.hold(700);
+  known.hold(500);
+  less.hold(390);
+  like.hold(100);
+  expect([cut, budget.held]).toEqual([["large"], 990]);
+  like.hold(300);
+  expect(() => like.hold(400)).toThrow(NoRoomError);
+  // Its body is whole.
+  known.yieldBy(undefined);
+  for (const room of [large, less, like, known]) room.leave();
+  expect([cut, budget.held]).toEqual([["large"], 0]);
+});
+
 it("turns away who finds the line full, and what never fits", async () => {
   const budget = new ByteBudget(100, 1);
   const room = await whole(budget, 100);

@@ -9,8 +9,20 @@ export interface Room {
   hold(bytes: number): void;
   /** The same for bytes of the answer. */
   holdAnswer(bytes: number): void;
+  /**
+   * While its body comes, a request yields to smaller ones that find the memory full: it gives everything back, and `cut` is
+   * called with the reason. Undefined once the body is whole.
+   */
+  yieldBy(cut: ((reason: NoRoomError) => void) | undefined): void;
   /** Gives everything back. */
   leave(): void;
+}
+
+/** A request whose body comes. */
+interface Receiving {
+  readonly isProven: boolean;
+  readonly size: () => number;
+  readonly yield: () => void;
 }
 
 /** A request that asks for room. */
@@ -36,12 +48,13 @@ const PROVEN_RESERVE = 1 / 2;
  * How many bytes of requests may be in memory at once. Bytes of a large body count as they come: a client that only announces
  * one takes no room from others. A small body has its room from the beginning, so that it is never refused halfway. A request
  * that finds no room waits in line, so that others do not overtake a large request for ever; beyond a line of bounded length
- * it is turned away.
+ * it is turned away. Where the memory is full all the same, the largest body that still comes yields to smaller ones.
  */
 export class ByteBudget {
   readonly #total: number;
   readonly #longestLine: number;
   readonly #line: Waiting[] = [];
+  readonly #receiving = new Set<Receiving>();
   #held = 0;
   /** What small requests still have to send. */
   #announced = 0;
@@ -63,7 +76,7 @@ export class ByteBudget {
   enterNow(entrant: Entrant): Room | undefined {
     const { bytes } = entrant;
     if (bytes > this.#total) throw new RangeError(`${bytes} bytes are more than the whole budget of ${this.#total}`);
-    return (this.#line.length === 0 || this.#isSmall(bytes)) && this.#fits(entrant) ? this.#open(entrant) : undefined;
+    return this.#hasNobodyAhead(entrant) && this.#fits(entrant) ? this.#open(entrant) : undefined;
   }
 
   /** Resolves once the request may send its body. An abort leaves the line. */
@@ -95,6 +108,11 @@ export class ByteBudget {
     return bytes <= this.#total * SMALL_SHARE;
   }
 
+  /** A small one waits for nobody, and one of a proven connection only for its like: both have a reserve of their own. */
+  #hasNobodyAhead({ bytes, isProven }: Entrant): boolean {
+    return this.#isSmall(bytes) || !this.#line.some((waiting) => waiting.isProven || !isProven);
+  }
+
   /** Up to where a request of that size may fill the memory. */
   #limitOf({ bytes, isProven }: Entrant): number {
     return this.#total * (1 + (this.#isSmall(bytes) ? SMALL_RESERVE : 0) + (isProven ? PROVEN_RESERVE : 0));
@@ -102,6 +120,16 @@ export class ByteBudget {
 
   #fits(entrant: Entrant): boolean {
     return this.#held + this.#announced + entrant.bytes <= this.#limitOf(entrant);
+  }
+
+  /** The largest request that yields to this one. */
+  #largest({ bytes, isProven }: Entrant): Receiving | undefined {
+    let largest: Receiving | undefined;
+    for (const one of this.#receiving) {
+      if ((one.isProven && !isProven) || one.size() <= (largest?.size() ?? bytes)) continue;
+      largest = one;
+    }
+    return largest;
   }
 
   #noRoom(): NoRoomError {
@@ -116,9 +144,32 @@ export class ByteBudget {
       announced -= share;
       this.#announced -= share;
     };
+    const giveBack = () => {
+      forgo(announced);
+      this.#held -= held;
+      held = 0;
+    };
+    let receiving: Receiving | undefined;
+    const yieldBy: Room["yieldBy"] = (cut) => {
+      if (receiving !== undefined) this.#receiving.delete(receiving);
+      if (cut === undefined) return;
+      const yieldNow = () => {
+        const reason = this.#noRoom();
+        yieldBy(undefined);
+        giveBack();
+        cut(reason);
+      };
+      receiving = { isProven, size: () => Math.max(bytes, held), yield: yieldNow };
+      this.#receiving.add(receiving);
+    };
     const take = (more: number, limit: number) => {
       const had = Math.min(more, announced);
-      if (this.#held + this.#announced + more - had > limit) throw this.#noRoom();
+      const size = Math.max(bytes, held + more);
+      while (this.#held + this.#announced + more - had > limit) {
+        const larger = this.#largest({ bytes: size, isProven });
+        if (larger === undefined) throw this.#noRoom();
+        larger.yield();
+      }
       forgo(had);
       this.#held += more;
       held += more;
@@ -129,10 +180,10 @@ export class ByteBudget {
         const reserve = this.#isSmall(held) ? this.#total * SMALL_RESERVE : 0;
         take(more, this.#limitOf({ bytes: held, isProven }) + reserve);
       },
+      yieldBy,
       leave: () => {
-        forgo(announced);
-        this.#held -= held;
-        held = 0;
+        yieldBy(undefined);
+        giveBack();
         this.#admit();
       },
     };
@@ -140,10 +191,11 @@ export class ByteBudget {
 
   /** In their order; a small one goes past larger ones that still have to wait. */
   #admit(): void {
-    let larger = false;
+    const isHeldUp = { proven: false, other: false };
     for (const waiting of this.#line.slice()) {
-      if ((larger && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
-        larger = true;
+      const standing = waiting.isProven ? "proven" : "other";
+      if ((isHeldUp[standing] && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
+        isHeldUp[standing] = true;
         continue;
       }
       this.#line.splice(this.#line.indexOf(waiting), 1);

@@ -5,6 +5,7 @@ import {
   bytes,
   configOf,
   debugEndpoints,
+  differ,
   drainingLabel,
   duration,
   everyProgram,
@@ -96,6 +97,7 @@ export const extenderConfig = configOf(
       problem: "is the address of {METRICS_ADDR} as well",
       allowed: "two different ports",
     },
+    differ("DRAINING_LABEL", "POWER_PROFILE_LABEL"),
   ],
 );
 

@@ -152,3 +152,10 @@ it("SCH-46 it listens on :9876 unless told otherwise", () => {
   const parsed = parseConfig(extenderConfig, { env: {}, flags: {}, machine, known: [] });
   expect(parsed.ok && parsed.value.values.EXTENDER_ADDR).toEqual({ host: undefined, port: 9876 });
 });
+
+it("SCH-07 POWER_PROFILE_LABEL and DRAINING_LABEL cannot be the same label, as for the operator", () => {
+  const machine = { isTerminal: false, exists: () => false };
+  const env = { POWER_PROFILE_LABEL: "site.example/power", DRAINING_LABEL: "site.example/power" };
+  const parsed = parseConfig(extenderConfig, { env, flags: {}, machine, known: [] });
+  expect(parsed.ok ? [] : parsed.error.problems.map(({ variable }) => variable)).toEqual(["DRAINING_LABEL"]);
+});

@@ -3,8 +3,9 @@ import { JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
@@ -47,7 +48,7 @@ const FAREWELL = milliseconds(5000);
 /** `joulie extender`, until a signal ends it. Gives the exit code. */
 export async function start(config: ExtenderConfig): Promise<number> {
   collectAlone();
-  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "extender" });
+  const log = loggerOf("extender", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;

@@ -4,10 +4,10 @@ import { policyTypes } from "../../core/policy/index.ts";
 import { watts } from "../../core/units/index.ts";
 import {
   address,
-  type ConfigRule,
   choice,
   configOf,
   debugEndpoints,
+  differ,
   drainingLabel,
   duration,
   everyProgram,
@@ -252,13 +252,3 @@ export const operatorConfig = configOf(
 );
 
 export type OperatorConfig = z.output<typeof operatorConfig>;
-
-/** Two meanings on one node label would overwrite each other. */
-function differ<All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> {
-  return {
-    reads: [name, other],
-    holds: (values) => values[name] !== values[other],
-    problem: `is the same label as {${other}}`,
-    allowed: `another label than ${other}`,
-  };
-}

@@ -127,9 +127,12 @@ function statusStep(plan: NodePlan, there: NodeTwinStatus | undefined, context: 
   ];
 }
 
-/** Scores follow the sums of whole racks and the weather: below a point, respectively a hundredth, they wait for the heartbeat. */
+/**
+ * Scores follow the sums of whole racks and the weather: what moves by less waits for the heartbeat. The PUE, published to a
+ * hundredth, has to move by two of them: between two neighbours it may waver, on every node at once.
+ */
 const SCORE_THAT_MATTERS = 1;
-const PUE_THAT_MATTERS = 0.01;
+const PUE_THAT_MATTERS = 0.015;
 const scores = [
   "predictedPowerHeadroomScore",
   "predictedCoolingStressScore",

@@ -11,6 +11,8 @@ export interface Failure {
   readonly message: string;
   /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
   readonly passing: boolean;
+  /** How many writes in a row somebody else's write came before. */
+  readonly conflicts: number;
   /** The way the node was to go by the plan it failed under. */
   readonly transition: Transition["name"] | undefined;
 }
@@ -21,6 +23,9 @@ export interface FailuresOptions {
   readonly state: ClusterState;
   readonly log: Logger;
 }
+
+/** Others write too, and agents often: to be overtaken is ordinary. Whoever is overtaken each time is fought with. */
+const ORDINARY_CONFLICTS = 5;
 
 /** Nodes whose last write failed, and why. Each of them has its own time to be tried again. */
 export class Failures {
@@ -58,15 +63,16 @@ export class Failures {
     const message = `${step}: ${error instanceof Error ? error.message : String(error)}`;
     figures.failed(step);
     const before = this.#of.get(name);
-    // Once somebody else was faster; who is so each time is fought with.
-    const passing = isPassing(error) || (before === undefined && isApiError(error, "conflict"));
+    const conflicts = isApiError(error, "conflict") ? (before?.conflicts ?? 0) + 1 : 0;
+    const isOrdinary = conflicts > 0 && conflicts <= ORDINARY_CONFLICTS && before?.passing !== false;
+    const passing = isPassing(error) || isOrdinary;
     if (!passing && before?.passing !== false) news.failed(state.node(name), step, message);
     if (before === undefined) {
       // What we made ourselves and may not write is a fault of ours; all else is the cluster's and shown as such.
       const ours = error instanceof JoulieError || !(error instanceof ApiError);
       log[ours ? "error" : "debug"]({ node: name, kind: step, err: error }, "a write failed; it is tried again");
     }
-    this.#of.set(name, { step, message, passing, transition });
+    this.#of.set(name, { step, message, passing, conflicts, transition });
   }
 }
 

@@ -4,6 +4,7 @@ import { eligibilityOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
 import {
   EventRecorder,
   HttpTransport,
@@ -13,7 +14,7 @@ import {
   TokenAuthorizer,
   type Transport,
 } from "../../platform/kube/index.ts";
-import { ChangeLog, createLogger, type Logger } from "../../platform/log/index.ts";
+import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
@@ -52,7 +53,7 @@ const FIRST_READINGS = milliseconds(5000);
 
 /** `joulie operator`, until a signal ends it. Gives the exit code. */
 export async function start(config: OperatorConfig): Promise<number> {
-  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "operator" });
+  const log = loggerOf("operator", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
   let transport: Transport | undefined;

@@ -102,6 +102,32 @@ describe("what the operator measures", () => {
     expect(new Set(prometheus.queries)).toEqual(new Set(Object.keys(figures)));
   });
 
+  it("a PUE that wavers around the middle between two hundredths is no reason to write", async () => {
+    await trial.createNode("a");
+    let polls = 0;
+    const cooling = () => (polls++ % 2 === 0 ? "204" : "206");
+    const figures: Record<string, () => string> = {
+      datacenter_ambient_temperature_celsius: () => "20",
+      datacenter_total_it_power_watts: () => "1000",
+      datacenter_cooling_power_watts: cooling,
+    };
+    prometheus.values = (query) => [{ labels: {}, value: figures[query]?.() ?? "NaN" }];
+    const operator = trial.start({
+      FACILITY_PROMETHEUS_ADDRESS: address,
+      ENABLE_FACILITY_METRICS: "true",
+      RECONCILE_INTERVAL: "10s",
+      FACILITY_POLL_INTERVAL: "5s",
+      TWIN_HEARTBEAT: "1h",
+    });
+    await trial.until(async () => ((await statusOf("a"))?.estimatedPUE ?? 1) > 1);
+    await trial.until(() => polls >= 3);
+    operator.written();
+    await trial.until(() => polls >= 12);
+    expect(operator.written()).toEqual([]);
+    prometheus.values = (query) => [{ labels: {}, value: query.includes("cooling") ? "230" : "1000" }];
+    await trial.until(async () => (await statusOf("a"))?.estimatedPUE === 1.23);
+  });
+
   it("OPR-38 polls the facility each FACILITY_POLL_INTERVAL, whatever the passes do", async () => {
     await trial.createNode("a");
     prometheus.values = () => [{ labels: {}, value: "20" }];

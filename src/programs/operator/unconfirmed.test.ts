@@ -183,6 +183,7 @@ describe("what was sent and not confirmed", () => {
 
   it.each([
     ["once", 1, []],
+    ["five times in a row", 5, []],
     ["again and again", 20, ["WriteFailed"]],
   ] as const)(
     "X-22 X-55 eco caps that others overtake %s by a write of their own come later",

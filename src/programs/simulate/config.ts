@@ -3,7 +3,6 @@ import {
   type ConfigRule,
   choice,
   configOf,
-  everyProgram,
   flag,
   flagsOnly,
   integer,
@@ -75,7 +74,6 @@ const members = {
     }),
     JSON: flag({ default: "false", about: "Prints one JSON object instead of a table." }),
   }),
-  ...everyProgram,
 };
 
 type Members = z.output<z.ZodObject<typeof members>>;

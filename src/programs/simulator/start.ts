@@ -2,8 +2,9 @@ import process from "node:process";
 import { JoulieError } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
-import { createLogger, type Logger } from "../../platform/log/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
@@ -56,7 +57,7 @@ const DAY = 24 * 3600;
 
 /** `joulie simulator`, until a signal ends it. Gives the exit code. */
 export async function start(config: SimulatorConfig): Promise<number> {
-  const log = createLogger({ level: config.LOG_LEVEL, format: config.LOG_FORMAT, program: "simulator" });
+  const log = loggerOf("simulator", config);
   const ioClock = systemClock;
   const clock = config.SPEED === 1 ? ioClock : new ScaledClock(ioClock, config.SPEED);
   const stop = untilStopped(process, log);

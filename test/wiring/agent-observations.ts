@@ -1,0 +1,278 @@
+// What an agent does, as the table of its variables looks at it: each starts a whole agent on an API and a machine in memory.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { watts } from "../../src/core/units/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
+import { resources } from "../../src/platform/kube/index.ts";
+import { ControlService } from "../../src/programs/agent/control-service.ts";
+import { type Agent, Trial } from "../../src/programs/agent/trial.ts";
+import { serveSecurely } from "./secure-service.ts";
+
+/** In the table's values; the observations put the address of their own service in its place. */
+export const SERVICE = "http://service.test";
+/** The same with a certificate of its own, which is in the file `ca.crt`. */
+export const SECURE = "https://secure.test";
+/** A folder with the files `token` and `catalogue.yaml`, likewise. */
+export const FOLDER = "/folder.test";
+/** A loopback address that nothing else uses. */
+export const FREE = "127.0.0.78:28080";
+
+interface Scene {
+  readonly trial: Trial;
+  readonly service: ControlService;
+  readonly agent: Agent;
+}
+
+const H100 = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
+const CATALOGUE =
+  "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 500, perf: 400 }]";
+
+/** Node a with two packages of 350 W, two GPUs of 700 W and a target of 60 %; a service that answers for any node. */
+async function onNode<Seen>(
+  variables: RawValues,
+  look: (scene: Scene) => Promise<Seen>,
+  before: (trial: Trial, service: ControlService) => Promise<void> | void = () => undefined,
+): Promise<Seen> {
+  const [trial, service, secure] = [new Trial(), new ControlService(), await serveSecurely()];
+  const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
+  try {
+    await service.listen();
+    await writeFile(join(folder, "token"), "s3cret");
+    await writeFile(join(folder, "catalogue.yaml"), CATALOGUE);
+    await writeFile(join(folder, "ca.crt"), secure.certificate);
+    const { gpu } = trial.machine;
+    gpu.absent = undefined;
+    for (const id of ["GPU-0", "GPU-1"]) {
+      gpu.add(id, { min: watts(100), max: watts(700) });
+      gpu.draws.set(id, 150);
+    }
+    await trial.createNode("a", H100);
+    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 }, gpu: { powerCap: { capPctOfMax: 60 } } });
+    await before(trial, service);
+    const own = Object.entries(variables).map(([name, text = ""]) => [
+      name,
+      text.replace(SERVICE, new URL(service.control).origin).replace(SECURE, secure.url).replace(FOLDER, folder),
+    ]);
+    const agent = trial.start(Object.fromEntries(own) as Record<string, string>);
+    await trial.pass(2);
+    return await look({ trial, service, agent });
+  } finally {
+    trial.api.faults.clear();
+    trial.api.faults.thaw();
+    await trial.end();
+    await Promise.all([service.close(), secure.close()]);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const limits = ({ machine }: Trial): string =>
+  `CPU ${[...machine.rapl.limits.values()].join(" ")}, GPU ${[...machine.gpu.limits.values()].join(" ")}`;
+
+/** The limits in force. */
+export const enforced = async (variables: RawValues): Promise<string> =>
+  onNode(variables, async ({ trial }) => limits(trial));
+
+/** The limits that an agent leaves behind. */
+export const leftBehind = async (variables: RawValues): Promise<string> =>
+  onNode(variables, async ({ trial, agent }) => {
+    await agent.stop();
+    return limits(trial);
+  });
+
+/** The limits when the API has not answered for five minutes. */
+export const withoutApi = async (variables: RawValues): Promise<string> =>
+  onNode(
+    variables,
+    async ({ trial }) => {
+      await trial.pass(20);
+      trial.api.faults.freeze();
+      await trial.pass(300);
+      return limits(trial);
+    },
+    async (trial) => trial.target("a", { profile: "performance", cpu: { packagePowerCapWatts: 300 } }),
+  );
+
+/** Which node's status it writes. */
+export const nodeReported = async (variables: RawValues): Promise<string> =>
+  onNode(
+    variables,
+    async ({ agent }) =>
+      [...new Set(agent.written().map(({ path }) => /nodetwins\/(\w+)/.exec(path)?.[1]))].join(" ").trim(),
+    async (trial) => {
+      await trial.createNode("b");
+      await trial.target("b", {});
+    },
+  );
+
+/** How often power is measured in a minute. */
+export const ticks = async (variables: RawValues): Promise<number> =>
+  onNode(variables, async ({ trial }) => {
+    let samples = 0;
+    const sample = trial.machine.energy.sample.bind(trial.machine.energy);
+    trial.machine.energy.sample = () => {
+      samples++;
+      return sample();
+    };
+    await trial.pass(60);
+    return samples;
+  });
+
+/** The zones whose energy counter does not last for an interval. */
+export const warnedOf = async (variables: RawValues): Promise<unknown> =>
+  onNode(variables, async ({ agent }) => agent.logs.flatMap(({ zone }) => zone ?? []));
+
+export const served = async (variables: RawValues): Promise<boolean> =>
+  onNode(variables, async ({ agent }) => agent.logs.some(({ url }) => url === `http://${FREE}`));
+
+/** Who its events say they come from. */
+export const eventInstance = async (variables: RawValues): Promise<unknown> =>
+  onNode(
+    variables,
+    async ({ trial }) => {
+      await trial.pass(30);
+      const events = (await trial.hand.listAll(resources.events)).items as unknown as { reportingInstance: string }[];
+      return events[0]?.reportingInstance;
+    },
+    (trial) => {
+      trial.machine.rapl.refusal = { result: "error", message: "EIO" };
+      trial.machine.throttle.absent = "none";
+    },
+  );
+
+/** What each mode is like: what it says of itself, and what it does to the machine it runs on. */
+export const mode = async (variables: RawValues): Promise<unknown> =>
+  onNode(variables, async ({ trial, agent }) => {
+    await trial.pass(45);
+    const { nodes } = JSON.parse((await agent.page("/debug/node")).text) as { nodes?: string[] };
+    return {
+      said: agent.logs.find(({ url }) => url !== undefined)?.["mode"],
+      nodes,
+      writes: trial.machine.writes.length,
+      cpu: (await trial.told())?.cpu?.result,
+    };
+  });
+
+/** The nodes a pool's agent controls, of six and one that is not managed; or why it does not start. */
+export const poolNodes = async (variables: RawValues): Promise<string> =>
+  onNode(
+    variables,
+    async ({ trial, agent }) => {
+      await trial.pass(5);
+      const { nodes } = JSON.parse((await agent.page("/debug/node")).text) as { nodes?: string[] };
+      return nodes?.toSorted().join(" ") ?? "none";
+    },
+    async (trial) => {
+      for (const name of "bcdef") await trial.createNode(name, name > "d" ? { pool: "west" } : {});
+    },
+  ).catch((error: unknown) => String(error).replace(/.*?(NODE_NAME is not set|POOL_SHARD_ID is not set).*/s, "$1"));
+
+/** The throttle over four minutes in which power rises far above the cap of 200 W, to just above it, and falls below it. */
+export const throttling = async (variables: RawValues): Promise<string> =>
+  onNode(
+    variables,
+    async ({ trial }) => {
+      const { machine } = trial;
+      const seen: number[] = [];
+      const watch = async (power: number, seconds: number) => {
+        machine.draw(power);
+        for (let passed = 0; passed < seconds; passed += 10) {
+          await trial.pass(10);
+          seen.push(machine.throttle.throttlePct);
+        }
+      };
+      await watch(380, 60);
+      await watch(500, 90);
+      await watch(412, 60);
+      await watch(360, 120);
+      return seen.join(" ");
+    },
+    async (trial) => {
+      trial.machine.rapl.absent = "no RAPL";
+      trial.machine.draw(380);
+      await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    },
+  );
+
+/** Power as published, and the commands that the service got. */
+export const routed = async (variables: RawValues): Promise<unknown> =>
+  onNode(
+    variables,
+    async ({ trial, service }) => {
+      await trial.passSlowly(22);
+      const { cpu, gpu } = (await trial.told()) ?? {};
+      return {
+        cpu: `${cpu?.result} by ${cpu?.backend}, ${cpu?.observedPowerWatts?.toFixed(0) ?? "?"} W`,
+        gpu: `${gpu?.result} by ${gpu?.backend}, ${gpu?.observedPowerWatts?.toFixed(0) ?? "?"} W`,
+        commands: service.told,
+      };
+    },
+    (_, service) =>
+      void Object.assign(service.node("a"), { power: 333, gpuPower: 777, capWatts: 400, capWattsPerGpu: 700 }),
+  );
+
+/** How CPUs and GPUs are controlled, by /debug/node. */
+export const modes = async (variables: RawValues): Promise<unknown> =>
+  onNode(variables, async ({ agent }) => {
+    const { route } = JSON.parse((await agent.page("/debug/node")).text) as {
+      route: Record<"cpuControl" | "gpuControl", { mode: string }>;
+    };
+    return { cpu: route.cpuControl.mode, gpu: route.gpuControl.mode };
+  });
+
+/** Whether a service that never answers has been given up after ten seconds. */
+export const givenUp = async (variables: RawValues): Promise<boolean> =>
+  onNode(
+    variables,
+    async ({ trial, service }) => {
+      await trial.until(() => service.asked.length > 0);
+      await trial.passSlowly(10);
+      return (await trial.told())?.cpu?.result === "error";
+    },
+    (_, service) => void service.silent.add("a"),
+  );
+
+/** What the service is told of who asks. */
+export const authorization = async (variables: RawValues): Promise<unknown> =>
+  onNode(variables, async ({ trial, service }) => {
+    await trial.until(() => service.asked.length > 0);
+    return [...service.authorizations];
+  });
+
+/** How /debug/node answers a request from elsewhere. */
+export const debugPage = async (variables: RawValues): Promise<number> =>
+  onNode(variables, async ({ agent }) => {
+    const url = agent.logs.find(({ url: at }) => at !== undefined)?.["url"];
+    return (await fetch(`${String(url)}/debug/node`, { headers: { "x-forwarded-for": "192.0.2.1" } })).status;
+  });
+
+/** What comes of a TelemetryProfile that names the service. */
+export const named = async (variables: RawValues): Promise<unknown> =>
+  onNode(
+    variables,
+    async ({ trial }) => {
+      await trial.passSlowly(10);
+      return (await trial.told())?.gpu?.result;
+    },
+    async (trial, service) =>
+      trial.route("own", {
+        target: { scope: "node", nodeName: "a" },
+        controls: { gpu: { type: "http", http: { endpoint: service.control } } },
+      }),
+  );
+
+/** What a service elsewhere is told over http, with a token. */
+export const unencrypted = async (variables: RawValues): Promise<string> =>
+  onNode(
+    {
+      TELEMETRY_HTTP_TOKEN_FILE: `${FOLDER}/token`,
+      TELEMETRY_GPU_CONTROL: "http",
+      TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: "http://service.invalid/{node}",
+      ...variables,
+    },
+    async ({ trial }) => {
+      await trial.until(async () => (await trial.told())?.gpu?.message !== undefined);
+      const { message = "" } = (await trial.told())?.gpu ?? {};
+      return message.includes("unencrypted") ? "not allowed" : message.includes("no answer") ? "tried" : message;
+    },
+  );

@@ -1,0 +1,165 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ansis } from "ansis";
+import { flagOf, type RawValues } from "../../src/platform/config/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { demoConfig } from "../../src/programs/demo/config.ts";
+import { runDemo } from "../../src/programs/demo/demo.ts";
+import type { Plane } from "../../src/programs/demo/plane.ts";
+import { agentSettings, operatorSettings, simulatorSettings } from "../../src/programs/demo/settings.ts";
+import type { Summary } from "../../src/programs/demo/summary.ts";
+import { runJoulie } from "./started-program.ts";
+import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
+
+/** In the table's values; the observation puts a folder of its own in its place, with a `kubeconfig`. */
+const FOLDER = "/folder.test";
+
+/** A demo of three nodes and one second, as a process: what it says to people, and its summary. */
+async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> {
+  const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
+  try {
+    const [name, server] = ["elsewhere", "http://cluster.invalid"];
+    const contexts = [{ name, context: { cluster: name, user: name } }];
+    const clusters = [{ name, cluster: { server } }];
+    const users = [{ name, user: { token: "s3cret" } }];
+    await writeFile(join(folder, "kubeconfig"), JSON.stringify({ "current-context": name, clusters, users, contexts }));
+    const flags = { NODES: "3", DURATION: "1s", JSON: "true", ...variables };
+    const args = Object.entries(flags).map(([flag, text]) => `${flagOf(flag)}=${text.replace(FOLDER, folder)}`);
+    const { stdout, stderr } = await runJoulie(["demo", ...args], { TMPDIR: folder, LOG_LEVEL });
+    const json = stdout.startsWith("{") ? (JSON.parse(stdout) as Summary) : undefined;
+    const people = flags.JSON === "true" ? stderr : stdout;
+    return {
+      json: json !== undefined,
+      summary: json && `${json.nodes} nodes, ${json.policy}, seed ${json.seed}, speed ${json.speed.asked}`,
+      starting: /^starting .*(?= …)/m.exec(people)?.[0],
+      introduced: people.match(/^\d+ simulated nodes|\(\w+\)(?=, scheduler)|at \d+ times/gm)?.join(" "),
+      refused: people.includes("KUBE_ALLOW_INSECURE_TOKEN"),
+      logFile: people.includes("log of programs"),
+      lines: stderr.includes('"level":"info"'),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the live view says of its end, and whether it comes by itself. */
+async function shown(variables: RawValues): Promise<unknown> {
+  const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
+  const stop = new AbortController();
+  let drawn = "";
+  const terminal = {
+    rows: 50,
+    columns: 120,
+    write: (text: string) => {
+      drawn += text;
+      // By itself it would end only with its time.
+      if (drawn.includes("Ctrl-C")) stop.abort();
+      return true;
+    },
+  };
+  const log = () => createLogger({ level: "silent", program: "demo" });
+  const world = { folder, log, logFile: undefined, say: () => undefined, terminal, color: new Ansis(0) };
+  try {
+    await runDemo(configured(demoConfig, { NODES: "2", ...variables }), world as never, stop.signal);
+    return { of: / of \d:\d\d/.exec(drawn)?.[0], interrupted: stop.signal.aborted };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the demo tells its programs. */
+async function told(variables: RawValues): Promise<unknown> {
+  const config = configured(demoConfig, variables);
+  const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as Plane;
+  const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4 };
+  const { NODES, SEED } = simulatorSettings(config, plane);
+  return {
+    nodes: NODES,
+    seed: SEED,
+    policy: operatorSettings(config, ports, "http://simulator").POLICY_TYPE,
+    agentInterval: agentSettings(config, ports, "http://simulator", "/folder").RECONCILE_INTERVAL,
+  };
+}
+
+const play = {
+  observe: played,
+  byDefault: {
+    json: true,
+    summary: "3 nodes, queue_aware_v1, seed 1, speed 60",
+    starting: "starting 3 simulated nodes in an embedded cluster",
+    introduced: "3 simulated nodes (queue_aware_v1) at 60 times",
+    logFile: true,
+    lines: false,
+  },
+};
+const programs = { observe: told, byDefault: { nodes: 40, seed: 1, policy: "queue_aware_v1", agentInterval: 60_000 } };
+const table: VariableTable = {
+  NODES: [
+    {
+      ...play,
+      value: "48",
+      beside: { NODES: "3" },
+      changed: {
+        summary: "48 nodes, queue_aware_v1, seed 1, speed 50",
+        starting: "starting 48 simulated nodes in an embedded cluster",
+        introduced: "48 simulated nodes (queue_aware_v1) at 50 times",
+      },
+    },
+    { ...programs, value: "48", changed: { nodes: 48 } },
+  ],
+  POLICY: [
+    {
+      ...play,
+      value: "static_partition",
+      changed: {
+        summary: "3 nodes, static_partition, seed 1, speed 60",
+        introduced: "3 simulated nodes (static_partition) at 60 times",
+      },
+    },
+    { ...programs, value: "static_partition", changed: { policy: "static_partition" } },
+  ],
+  SPEED: [
+    {
+      ...play,
+      value: "30",
+      changed: {
+        summary: "3 nodes, queue_aware_v1, seed 1, speed 30",
+        introduced: "3 simulated nodes (queue_aware_v1) at 30 times",
+      },
+    },
+    { ...programs, value: "30", changed: { agentInterval: 30_000 } },
+  ],
+  DURATION: {
+    value: "8s",
+    observe: shown,
+    byDefault: { of: undefined, interrupted: true },
+    changed: { of: " of 0:08", interrupted: false },
+  },
+  JSON: {
+    ...play,
+    value: "true",
+    beside: { JSON: "false" },
+    byDefault: { json: false },
+    changed: { json: true, starting: "starting 3 simulated nodes in an embedded cluster" },
+  },
+  SEED: [
+    { ...play, value: "7", changed: { summary: "3 nodes, queue_aware_v1, seed 7, speed 60" } },
+    { ...programs, value: "7", changed: { seed: 7 } },
+  ],
+  KUBECONFIG: {
+    ...play,
+    value: "/nonexistent/kubeconfig",
+    changed: { starting: "starting 3 simulated nodes by /nonexistent/kubeconfig" },
+  },
+  KUBE_ALLOW_INSECURE_TOKEN: {
+    ...play,
+    value: "true",
+    beside: { KUBECONFIG: `${FOLDER}/kubeconfig` },
+    byDefault: { refused: true },
+    changed: { refused: false },
+  },
+  LOG_LEVEL: { ...play, value: "error", changed: { logFile: false, lines: false } },
+};
+
+describeVariables("demo", demoConfig, table);

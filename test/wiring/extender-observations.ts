@@ -1,0 +1,161 @@
+// What an extender answers, as the table of its variables looks at it: each starts a whole extender on an API in memory.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { labels } from "../../src/core/api/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
+import { calm, type Extender, type ExtenderOptions, Trial } from "../../src/programs/extender/trial.ts";
+
+export const certificates = join(import.meta.dirname, "../../src/platform/kube/testdata");
+/** Loopback addresses that nothing else uses. */
+export const [FREE, FREE_METRICS] = ["127.0.0.77:29876", "127.0.0.77:29877"];
+
+/** In the table's values; the observations put a folder with `catalogue.yaml` in its place. */
+export const FOLDER = "/folder.test";
+const CATALOGUE =
+  "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 300, perf: 400 }]";
+
+const big = {
+  cpu: { sockets: 2, coresPerSocket: 64, totalCores: 128, capRange: { type: "watts", maxWattsPerSocket: 350 } },
+  gpu: { present: true, count: 8, vendor: "nvidia", capRangePerGpu: { minWatts: 100, maxWatts: 400 } },
+};
+const roomy = { measuredNodePowerW: 1000, nodeCappedPowerW: 4000, nodeTdpW: 4000, powerTrendWPerMin: 0 };
+const standing = { ...calm, powerMeasurement: roomy, estimatedPUE: 1.8 };
+
+interface Scene {
+  readonly trial: Trial;
+  readonly extender: Extender;
+  /** How many requests the API got. */
+  readonly asked: () => number;
+}
+
+/** Three alike nodes: one calm, one that drains, and one whose twin is two minutes old. */
+async function asking<Seen>(
+  variables: RawValues,
+  look: (scene: Scene) => Promise<Seen>,
+  options: ExtenderOptions = {},
+): Promise<Seen> {
+  const trial = new Trial();
+  const folder = mkdtempSync(join(tmpdir(), "joulie-wiring-"));
+  try {
+    for (const name of ["calm", "draining", "old"]) {
+      await trial.createNode(name);
+      await trial.hardware(name, big);
+    }
+    await trial.twin("old", standing);
+    await trial.pass(120);
+    await trial.twin("calm", standing);
+    await trial.twin("draining", { ...standing, schedulableClass: "draining" });
+    let asked = 0;
+    const inner = trial.api.transport();
+    const transport = {
+      ...inner,
+      request: async (request: Parameters<typeof inner.request>[0]) => {
+        asked++;
+        return inner.request(request);
+      },
+    };
+    writeFileSync(join(folder, "catalogue.yaml"), CATALOGUE);
+    const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
+    const extender = await trial.start(Object.fromEntries(own) as Record<string, string>, { ...options, transport });
+    return await look({ trial, extender, asked: () => asked });
+  } finally {
+    await trial.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const podOf = (workloadClass: string, requests: Readonly<Record<string, string>>) => ({
+  metadata: { name: "p", annotations: { "joulie.io/workload-class": workloadClass } },
+  spec: { containers: [{ resources: { requests, limits: requests } }] },
+});
+const NODES = ["calm", "draining", "old"];
+
+/** The scores of each node for a pod of 64 cores, and of the calm one for pods of four GPUs. */
+export const scores = async (variables: RawValues): Promise<unknown> =>
+  asking(variables, async ({ extender }) => {
+    const gpus = { cpu: "1", "nvidia.com/gpu": "4" };
+    return {
+      cores: await extender.scores(podOf("standard", { cpu: "64" }), NODES),
+      gpus: (await extender.scores(podOf("standard", gpus), NODES))["calm"],
+      gpusOfPerformance: (await extender.scores(podOf("performance", gpus), NODES))["calm"],
+    };
+  });
+
+/** Whether the API is asked again while all is quiet for a minute. */
+export const askedAgain = async (variables: RawValues): Promise<boolean> =>
+  asking(variables, async ({ trial, asked }) => {
+    const before = asked();
+    await trial.pass(60);
+    return asked() > before;
+  });
+
+/** What a request of 4 KiB is answered with. */
+export const longRequest = async (variables: RawValues): Promise<number> =>
+  asking(variables, async ({ extender }) => {
+    const asked = { Pod: podOf("standard", { cpu: "1" }), Nodes: null, NodeNames: [...NODES, "x".repeat(4096)] };
+    return (await extender.post("/prioritize", asked)).status;
+  });
+
+/** How /debug/scoring answers a request from elsewhere. */
+export const debugPage = async (variables: RawValues): Promise<number> =>
+  asking(variables, async ({ extender }) => {
+    const headers = { "x-forwarded-for": "192.0.2.1" };
+    return (await fetch(`${String(extender.url)}/debug/scoring`, { headers })).status;
+  });
+
+/** Which nodes without a twin a performance pod may go to, by their labels. */
+export const byLabel = async (variables: RawValues): Promise<readonly string[] | null> =>
+  asking(variables, async ({ trial, extender }) => {
+    const own: Readonly<Record<string, string>> = {
+      "usual-eco": labels.powerProfile,
+      "our-eco": "site.example/profile",
+      "usual-draining": labels.draining,
+      "our-draining": "site.example/draining",
+    };
+    for (const [name, label] of Object.entries(own))
+      await trial.createNode(name, { [label]: name.endsWith("eco") ? "eco" : "true" });
+    await trial.pass(2);
+    return (await extender.filter(podOf("performance", { cpu: "1" }), Object.keys(own))).NodeNames;
+  });
+
+/** The score of a node of which only labels tell the GPUs. */
+export const labelled = async (variables: RawValues): Promise<number | undefined> =>
+  asking(variables, async ({ trial, extender }) => {
+    const own = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
+    await trial.createNode("labelled", own, { cpu: "64", "nvidia.com/gpu": "8" });
+    await trial.twin("labelled", standing);
+    await trial.pass(2);
+    return (await extender.scores(podOf("standard", { cpu: "1", "nvidia.com/gpu": "4" }), ["labelled"]))["labelled"];
+  });
+
+/** Which of the two addresses of the table are served. */
+export const served = async (variables: RawValues): Promise<unknown> =>
+  asking(variables, async ({ extender }) => ({
+    asked: extender.url === `http://${FREE}`,
+    metrics: extender.metricsUrl === `http://${FREE_METRICS}`,
+  }));
+
+/** How a client without a certificate fares. */
+export const overTls = async (variables: RawValues): Promise<string> =>
+  asking(
+    variables,
+    async ({ extender }) => {
+      const url = new URL("/healthz", String(extender.url));
+      const ask = url.protocol === "https:" ? httpsRequest : httpRequest;
+      const ca = readFileSync(join(certificates, "ca.crt"));
+      return new Promise<string>((resolve) => {
+        const asked = ask(url, { agent: false, rejectUnauthorized: false, ca });
+        asked.on("response", (response) => {
+          response.resume();
+          resolve(`${url.protocol} ${response.statusCode}`);
+        });
+        asked.on("error", () => resolve(`${url.protocol} refused`));
+        asked.end();
+      });
+    },
+    { synced: false },
+  ).catch(() => "does not start");

@@ -1,0 +1,115 @@
+// What an operator reads from meters and publishes of it, as the table of its variables looks at it.
+import { labels } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
+import { type Operator, Trial } from "../../src/programs/operator/trial.ts";
+import { servePrometheus } from "./fake-prometheus.ts";
+
+/** In the table's values; the observations put the address of their own server in its place. */
+export const PROMETHEUS = "http://prometheus.test";
+
+/** The site's series by name, those of the default names and others. */
+const site: Readonly<Record<string, number>> = {
+  datacenter_ambient_temperature_celsius: 40,
+  datacenter_total_it_power_watts: 1000,
+  datacenter_cooling_power_watts: 600,
+  warmth: 30,
+  computing: 2000,
+  chilling: 300,
+  warmth_of_north: 26,
+  computing_in_north: 1000,
+  chilling_of_north: 200,
+  drawn_by_r1: 25_000,
+};
+
+interface Scene {
+  readonly trial: Trial;
+  readonly operator: Operator;
+  /** Everything the server was asked. */
+  readonly asked: string[];
+  /** In steps, since figures come over real sockets. */
+  readonly pass: (seconds: number, step?: number) => Promise<void>;
+  /** From now on no endpoint of a node answers. */
+  readonly silence: () => void;
+}
+
+/** Node a in zone north and rack r1, and beside it node b, which no meter knows. */
+async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Promise<Seen>): Promise<Seen> {
+  const trial = await Trial.begin();
+  const asked: string[] = [];
+  let silent = false;
+  const server = await servePrometheus(
+    () => trial.clock.now(),
+    (query) => {
+      asked.push(query);
+      const value = site[query];
+      if (value !== undefined) return [[{}, value]];
+      // Of the places there is one each: its query is the first part of a union.
+      const [, part = ""] = /^label_replace\(\((\w+)/.exec(query) ?? [];
+      if (part in site) return [[{ joulie_part: "0" }, site[part] ?? 0]];
+      return query.includes("kepler") ? [[{ node_name: "a" }, 210]] : query === "mine" ? [[{ node: "a" }, 333]] : [];
+    },
+    (path) => {
+      asked.push(path);
+      return path === "/telemetry/a" && !silent ? { packagePowerWatts: 300 } : undefined;
+    },
+  );
+  try {
+    await trial.createNode("a", { [labels.coolingZone]: "north", [labels.rack]: "r1" });
+    await trial.createNode("b");
+    const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(PROMETHEUS, server.url)]);
+    const operator = trial.start(Object.fromEntries(own) as Record<string, string>);
+    const pass = async (seconds: number, step = 0.5) => {
+      for (let passed = 0; passed < seconds; passed += step) {
+        await trial.clock.advanceAsync(milliseconds(step * 1000));
+        await server.idle();
+      }
+    };
+    await pass(10);
+    return await look({ trial, operator, asked, pass, silence: () => void (silent = true) });
+  } finally {
+    await trial.end();
+    await server.close();
+  }
+}
+
+/** What the twin of node a says of its surroundings. */
+export const surroundings = async (variables: RawValues): Promise<string> =>
+  withMeters(variables, async ({ trial, pass }) => {
+    await pass(10);
+    const { estimatedPUE, predictedCoolingStressScore, predictedPsuStressScore } = (await trial.twin("a")).status ?? {};
+    const [cooling, psu] = [predictedCoolingStressScore, predictedPsuStressScore].map((score) => score?.toFixed(1));
+    return `PUE ${estimatedPUE?.toFixed(2)}, cooling ${cooling}, PSU ${psu}`;
+  });
+
+/** Whether the facility is asked again within two minutes. */
+export const polledAgain = async (variables: RawValues): Promise<boolean> =>
+  withMeters(variables, async ({ asked, pass }) => {
+    const before = asked.length;
+    await pass(110);
+    return asked.length > before;
+  });
+
+/** Where the power of node a comes from. */
+export const power = async (variables: RawValues): Promise<string> =>
+  withMeters(variables, async ({ trial }) => {
+    const { source, measuredNodePowerW } = (await trial.twin("a")).status?.powerMeasurement ?? {};
+    return `${source} ${measuredNodePowerW?.toFixed(0)} W`;
+  });
+
+/** What is left of the power of node a eleven minutes after its meter fell silent. */
+export const powerLater = async (variables: RawValues): Promise<number | undefined> =>
+  withMeters(variables, async ({ trial, pass, silence }) => {
+    silence();
+    await pass(660, 5);
+    return (await trial.twin("a")).status?.powerMeasurement?.measuredNodePowerW;
+  });
+
+/** The sources whose samples were dropped, or which have trouble, by the names they are told by. */
+export const sourcesTold = async (variables: RawValues): Promise<unknown> =>
+  withMeters(variables, async ({ operator }) => {
+    const series = await operator.series("power_samples_dropped_total");
+    const dropped = new Set(series.map((line) => /source="(\w+)"/.exec(line)?.[1]));
+    const told = operator.logs.filter(({ subject }) => subject === "telemetry").map(({ nodes }) => nodes);
+    return { dropped: [...dropped], told };
+  });

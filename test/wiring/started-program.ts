@@ -1,0 +1,142 @@
+// `joulie …` as a process of its own, for variables that a program reads before anything of it can be injected.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crdOf, kinds } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
+import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import type { Row } from "./variable-table.ts";
+
+const MAIN = join(import.meta.dirname, "../../src/main.ts");
+const LONGEST = milliseconds(45_000);
+/** From SIGTERM on. */
+const ENDING = milliseconds(8000);
+/** What a mutant needs to reach the process (scripts/mutation/apply.ts). */
+const inherited = ["PATH", "HOME", "NODE_OPTIONS", "JOULIE_MUTANT"];
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `joulie ARGS` until it ends or `until` holds, which ends it by SIGTERM. */
+export async function runJoulie(
+  args: readonly string[],
+  variables: RawValues = {},
+  until: (output: string) => boolean = () => false,
+): Promise<Ended> {
+  const env = { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), ...variables };
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  const stop = { asked: false };
+  // Once: a second signal ends a program at once.
+  const look = (): void => {
+    if (stop.asked || !until(stdout + stderr)) return;
+    stop.asked = true;
+    child.kill("SIGTERM");
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+    look();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+    look();
+  });
+  const ended = new AbortController();
+  // Not every condition comes with a line of output.
+  void (async () => {
+    for (let waited = 0; waited < LONGEST && !stop.asked; waited += 100) {
+      await systemClock.sleep(milliseconds(100), ended.signal);
+      look();
+    }
+    if (stop.asked) await systemClock.sleep(ENDING, ended.signal);
+    child.kill("SIGKILL");
+  })().catch(() => undefined);
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      ended.abort();
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+interface Plane {
+  readonly api: EmbeddedApi;
+  readonly kubeconfig: string;
+  readonly folder: string;
+}
+
+/** An API over HTTP with a folder for files of the test; `use` is given the path of its kubeconfig. */
+export async function withApi<Result>(use: (plane: Plane) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
+  const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
+  try {
+    const kubeconfig = join(folder, "kubeconfig");
+    await writeFile(kubeconfig, (await api.listen()).kubeconfig());
+    return await use({ api, kubeconfig, folder });
+  } finally {
+    await api.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+type LogLine = Readonly<Record<string, unknown>>;
+
+/** The rows of the variables that every program has: all obey them alike. */
+export function everyProgramRows(program: string, variables: RawValues = {}) {
+  const loopback = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: "127.0.0.1:0", SIMULATOR_ADDR: "127.0.0.1:0" };
+  const env = { ...loopback, ...variables };
+  const known = new Map<string, Promise<string>>();
+  /** What it logs until it turns to the API. */
+  const firstWords = async (more: RawValues): Promise<string> => {
+    const key = JSON.stringify(more);
+    const run = known.get(key) ?? withApi(async (plane) => (await untilAsked(plane, { ...env, ...more })).stdout);
+    known.set(key, run);
+    return (await run).trim().split("\n")[0] ?? "";
+  };
+  const untilAsked = async ({ api, kubeconfig }: Plane, own: RawValues): Promise<Ended & { asked: boolean }> => {
+    let asked = false;
+    api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
+    return { ...(await runJoulie([program], { KUBECONFIG: kubeconfig, ...own }, () => asked)), asked };
+  };
+  const isJson = async (more: RawValues): Promise<boolean> => (await firstWords(more)).startsWith("{");
+  const isSaid = async (more: RawValues): Promise<boolean> => (await firstWords(more)) !== "";
+  const pod = async (more: RawValues): Promise<unknown> => (JSON.parse(await firstWords(more)) as LogLine)["pod"];
+  const reached = async ({ KUBECONFIG }: RawValues): Promise<boolean> =>
+    withApi(async (plane) => (await untilAsked(plane, KUBECONFIG === undefined ? { ...env, KUBECONFIG } : env)).asked);
+  /** How a kubeconfig fares whose token would go to a server of another machine over http. */
+  const insecure = async (more: RawValues): Promise<string> =>
+    withApi(async ({ folder }) => {
+      const [name, server] = ["elsewhere", "http://cluster.invalid"];
+      const clusters = [{ name, cluster: { server } }];
+      const users = [{ name, user: { token: "s3cret" } }];
+      const contexts = [{ name, context: { cluster: name, user: name } }];
+      const file = join(folder, "insecure");
+      await writeFile(file, JSON.stringify({ "current-context": name, clusters, users, contexts }));
+      const isServing = (output: string) => output.includes('"url":');
+      const { stdout, stderr } = await runJoulie([program], { ...env, ...more, KUBECONFIG: file }, isServing);
+      const said = stdout + stderr;
+      return isServing(said) ? "starts" : /KUBE_ALLOW_INSECURE_TOKEN/.test(said) ? "refused" : said;
+    });
+  return {
+    KUBE_ALLOW_INSECURE_TOKEN: { value: "true", observe: insecure, byDefault: "refused", changed: "starts" },
+    LOG_LEVEL: { value: "silent", observe: isSaid, byDefault: true, changed: false },
+    LOG_FORMAT: { value: "pretty", observe: isJson, byDefault: true, changed: false },
+    KUBECONFIG: { value: "the API's own", observe: reached, byDefault: false, changed: true },
+    POD_NAME: { value: "joulie-7", observe: pod, byDefault: undefined, changed: "joulie-system/joulie-7" },
+    POD_NAMESPACE: {
+      value: "power",
+      beside: { POD_NAME: "joulie-7" },
+      observe: pod,
+      byDefault: "joulie-system/joulie-7",
+      changed: "power/joulie-7",
+    },
+  } satisfies Record<string, Row>;
+}

@@ -1,0 +1,81 @@
+// The tables of test/wiring: for every variable of a program, a value that is not its default and what changes because of it.
+import { describe, expect, it } from "vitest";
+import type * as z from "zod";
+import { type ConfigSchema, parseConfig, type RawValues, variableNames } from "../../src/platform/config/index.ts";
+
+/** Starts the program with these variables, and gives what it then does, in few words. */
+type Observation = (variables: RawValues) => Promise<unknown>;
+
+export interface Row {
+  readonly value: string;
+  /** Variables that are set in both runs, without which this one has nothing to act on. */
+  readonly beside?: RawValues;
+  readonly observe: Observation;
+  /** What is observed with the default, and what with the value. */
+  readonly byDefault: unknown;
+  readonly changed: unknown;
+}
+
+/** Several rows where a variable acts in several places: each of them has to obey it. */
+export type VariableTable = Readonly<Record<string, Row | readonly Row[]>>;
+
+/**
+ * One test for each variable, with its name in the title: `npm run mutation -- wiring` hard-codes one read of a variable and
+ * runs the tests of that name. A variable without a row fails the first test.
+ */
+export function describeVariables(program: string, config: ConfigSchema, table: VariableTable): void {
+  const runs = new Map<Observation, Map<string, Promise<unknown>>>();
+  // Rows that look at the same thing share the run with the defaults.
+  const observed = async (observe: Observation, variables: RawValues): Promise<unknown> => {
+    const known = runs.get(observe) ?? new Map<string, Promise<unknown>>();
+    runs.set(observe, known);
+    const key = JSON.stringify(variables);
+    const run = known.get(key) ?? observe(variables);
+    known.set(key, run);
+    return run;
+  };
+  describe(`every variable of the ${program}`, () => {
+    it("has its place in the table", () => {
+      expect(Object.keys(table).toSorted()).toEqual(variableNames(config).toSorted());
+    });
+
+    it.each(Object.entries(table))("%s has an effect", { timeout: 60_000 }, async (name, rows) => {
+      for (const { value, beside = {}, observe, byDefault, changed } of [rows].flat()) {
+        expect(valueOf(config, name, { ...beside, [name]: value })).not.toEqual(valueOf(config, name, beside));
+        expect(changed).not.toEqual(byDefault);
+        const [without, obeyed] = await Promise.all([
+          observed(observe, beside),
+          observed(observe, { ...beside, [name]: value }),
+        ]);
+        expect({ [`without ${name}`]: without }).toEqual({ [`without ${name}`]: expected(byDefault) });
+        expect({ [`${name}=${value}`]: obeyed }).toEqual({ [`${name}=${value}`]: expected(changed) });
+      }
+    });
+  });
+}
+
+const containing = (members: object): unknown => expect.objectContaining(members);
+
+/** Of an object that is observed a row names the members that matter to it. */
+function expected(value: unknown): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? containing(value) : value;
+}
+
+/** Whatever is given by the environment or as a flag. */
+function parsedTexts<Config extends ConfigSchema>(config: Config, texts: RawValues) {
+  const flags = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
+  return parseConfig(config, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+}
+
+export function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
+  const parsed = parsedTexts(config, texts);
+  if (parsed.ok) return parsed.value.values;
+  throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
+}
+
+function valueOf(config: ConfigSchema, name: string, texts: RawValues): unknown {
+  const parsed = parsedTexts(config, texts);
+  // A value that is refused beside others has an effect, too.
+  return parsed.ok ? parsed.value.values[name] : parsed.error.problems.map(({ message }) => message).join("; ");
+}
