@@ -6,11 +6,11 @@ import {
   capIntents,
   type GuardOptions,
   guard,
+  observedStateOf,
   type PolicySettings,
   type ProfileCaps,
   planProfiles,
-  published,
-  seenOn,
+  publishedStateOf,
   targetOf,
 } from "../src/core/policy/index.ts";
 import { instant, milliseconds, percent, watts } from "../src/core/units/index.ts";
@@ -136,10 +136,14 @@ function plan(): typeof twins {
   for (const node of nodes) {
     const { name } = node.metadata;
     const { caps } = shapes.get(name) as Shape;
-    const seen = seenOn(node, twins.get(name), { caps, pin: undefined, powerProfileLabel: labels.powerProfile });
+    const seen = observedStateOf(node, twins.get(name), {
+      caps,
+      pin: undefined,
+      powerProfileLabel: labels.powerProfile,
+    });
     const performancePods = demand.performancePodsByNode.get(name) ?? 0;
     const decision = guard(seen, { planned: profiles.get(name) ?? "performance", performancePods }, guardOptions);
-    const face = published(decision.next);
+    const face = publishedStateOf(decision.next);
     next.set(name, {
       spec: { nodeName: name, ...targetOf(face, undefined, caps, settings.type) },
       status: { schedulableClass: face.schedulableClass },

@@ -6,9 +6,9 @@ import type { Figure, Source } from "../src/core/inventory/index.ts";
 import {
   CPU_CLASSES,
   type DeviceClass,
-  FACILITY_FIGURES,
+  FACILITY_DEFAULTS,
   GPU_CLASSES,
-  THERMAL_FIGURES,
+  THERMAL_DEFAULTS,
   WORK_KINDS,
 } from "../src/core/physics/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
@@ -20,7 +20,7 @@ const readGuide = (name: string): string => readFileSync(join(import.meta.dirnam
 const model = readGuide("model.md");
 const experiments = readGuide("experiments.md");
 
-const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_FIGURES, string>> = {
+const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_DEFAULTS, string>> = {
   riseAtFull: "Degrees above the air at full power",
   timeConstant: "Time constant, seconds",
   throttleAt: "Slows itself down at, °C",
@@ -28,7 +28,7 @@ const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_FIGURES, string>> = {
   hotClock: "Highest clock while hot",
 };
 
-const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_FIGURES, string>> = {
+const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_DEFAULTS, string>> = {
   outsideMean: "Outside air, mean of the day, °C",
   outsideSwing: "Swing around it, degrees",
   warmestAt: "Warmest, seconds after midnight",
@@ -78,16 +78,16 @@ function tables(): string {
     "### Heat of a node",
     table(
       ["Heat", "Value"],
-      Object.entries(THERMAL_FIGURES).map(([name, figure]) => [
-        THERMAL_ROWS[name as keyof typeof THERMAL_FIGURES],
+      Object.entries(THERMAL_DEFAULTS).map(([name, figure]) => [
+        THERMAL_ROWS[name as keyof typeof THERMAL_DEFAULTS],
         cell(figure),
       ]),
     ),
     "### Facility figures",
     table(
       ["Facility", "Value"],
-      Object.entries(FACILITY_FIGURES).map(([name, figure]) => [
-        FACILITY_ROWS[name as keyof typeof FACILITY_FIGURES],
+      Object.entries(FACILITY_DEFAULTS).map(([name, figure]) => [
+        FACILITY_ROWS[name as keyof typeof FACILITY_DEFAULTS],
         cell(figure),
       ]),
     ),

@@ -4,7 +4,7 @@ import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
 import { instant, joules, milliseconds, percent, seconds, watts } from "../core/units/index.ts";
 import { systemClock, VirtualClock } from "../platform/clock/index.ts";
-import { type ConfigSchema, parseConfig, type Texts } from "../platform/config/index.ts";
+import { type ConfigSchema, parseConfig, type RawValues } from "../platform/config/index.ts";
 import { restoreConfig } from "./agent/config.ts";
 import type { HostMachine } from "./agent/host.ts";
 import { probeText } from "./agent/probe-text.ts";
@@ -33,13 +33,13 @@ const harmIn = (text: string): readonly string[] => [
 ];
 
 const machine = { isTerminal: false, exists: () => false };
-function configured<Config extends ConfigSchema>(config: Config, flags: Texts) {
+function configured<Config extends ConfigSchema>(config: Config, flags: RawValues) {
   const parsed = parseConfig(config, { env: {}, flags, machine });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
   return parsed.value.values;
 }
 
-async function joulie(args: readonly string[], env: Texts = {}): Promise<string> {
+async function joulie(args: readonly string[], env: RawValues = {}): Promise<string> {
   let text = "";
   const write = (more: string) => (text += more);
   await run(args, programs, { env, machine, out: write, err: write });

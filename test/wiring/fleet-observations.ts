@@ -1,5 +1,5 @@
 // What a simulator brings into a cluster, as the table of its variables looks at it: each starts a whole one on an API in memory.
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { Scheduler } from "../../src/platform/embedded/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
@@ -10,7 +10,7 @@ import { runJoulie, withApi } from "./started-program.ts";
 /** Loopback addresses that nothing else uses. */
 export const [FREE, FREE_METRICS] = ["127.0.0.76:29878", "127.0.0.76:29879"];
 
-async function simulating<Seen>(variables: Texts, look: (trial: FleetTestHarness) => Promise<Seen>): Promise<Seen> {
+async function simulating<Seen>(variables: RawValues, look: (trial: FleetTestHarness) => Promise<Seen>): Promise<Seen> {
   let ended = false;
   const trial = await FleetTestHarness.begin(variables as Record<string, string>, async ({ hand }) => {
     await hand.create(resources.namespaces, { metadata: { name: "batch" } });
@@ -28,7 +28,7 @@ async function simulating<Seen>(variables: Texts, look: (trial: FleetTestHarness
 }
 
 /** The nodes in the cluster, and which of the two addresses of the table are served. */
-export const fleet = async (variables: Texts): Promise<unknown> =>
+export const fleet = async (variables: RawValues): Promise<unknown> =>
   simulating(variables, async (trial) => {
     const nodes = await trial.nodes();
     return {
@@ -43,7 +43,7 @@ export const fleet = async (variables: Texts): Promise<unknown> =>
   });
 
 /** The jobs of the first minute. */
-export const jobs = async (variables: Texts): Promise<unknown> =>
+export const jobs = async (variables: RawValues): Promise<unknown> =>
   simulating({ WORKLOAD: "day", ...variables }, async (trial) => {
     await trial.pass(60);
     const pods = await trial.pods();
@@ -59,7 +59,7 @@ export const jobs = async (variables: Texts): Promise<unknown> =>
   });
 
 /** Whether every pod that was ever submitted is still to be seen after some have finished. */
-export const finishedKept = async (variables: Texts): Promise<boolean> =>
+export const finishedKept = async (variables: RawValues): Promise<boolean> =>
   simulating({ WORKLOAD: "day", NODES: "5", ...variables }, async (trial) => {
     const log = createLogger({ level: "silent", program: "scheduler" });
     const scheduler = new Scheduler({ client: trial.hand, clock: trial.ioClock, random: seededRandom(9), log });
@@ -73,7 +73,7 @@ export const finishedKept = async (variables: Texts): Promise<boolean> =>
   });
 
 /** How a pod fares 20 s after its binding. */
-export const phaseOfPod = async (variables: Texts): Promise<unknown> =>
+export const phaseOfPod = async (variables: RawValues): Promise<unknown> =>
   simulating(variables, async (trial) => {
     await trial.createPod("p", "sim-000");
     await trial.pass(20);
@@ -81,7 +81,7 @@ export const phaseOfPod = async (variables: Texts): Promise<unknown> =>
   });
 
 /** How often a node's Lease is renewed in a minute. */
-export const renewals = async (variables: Texts): Promise<number> =>
+export const renewals = async (variables: RawValues): Promise<number> =>
   simulating(variables, async (trial) => {
     const seen = new Set<unknown>();
     for (let second = 0; second < 60; second++) {
@@ -93,14 +93,14 @@ export const renewals = async (variables: Texts): Promise<number> =>
   });
 
 /** How many nodes are left once it has ended. */
-export const leftBehind = async (variables: Texts): Promise<number> =>
+export const leftBehind = async (variables: RawValues): Promise<number> =>
   simulating({ NODES: "3", ...variables }, async (trial) => {
     await trial.end();
     return (await trial.nodes()).length;
   });
 
 /** Performance pods that were held below their level, on a node whose CPUs and another whose GPUs are capped to 100 W. */
-export const offences = async (variables: Texts): Promise<unknown> =>
+export const offences = async (variables: RawValues): Promise<unknown> =>
   simulating(variables, async (trial) => {
     const nodes = await trial.nodes();
     const hasGpus = (at: number) => JSON.stringify(nodes[at]?.status?.allocatable ?? {}).includes("/gpu");
@@ -125,7 +125,7 @@ export const offences = async (variables: Texts): Promise<unknown> =>
   });
 
 /** Whether simulated time has run far ahead of real time. */
-export const isFast = async (variables: Texts): Promise<boolean> =>
+export const isFast = async (variables: RawValues): Promise<boolean> =>
   withApi(async ({ kubeconfig }) => {
     const flags = { NODES: "1", WORKLOAD: "none", SIMULATOR_ADDR: "127.0.0.1:0", METRICS_ADDR: "127.0.0.1:0" };
     const args = Object.entries({ ...flags, ...variables }).map(

@@ -11,7 +11,7 @@ import {
   flagsOnly,
   group,
   number,
-  type Texts,
+  type RawValues,
   url,
 } from "../../platform/config/index.ts";
 import { type Program, programs } from "../index.ts";
@@ -33,7 +33,7 @@ const config = configOf({
 const lookConfig = configOf({ ...flagsOnly("This look", { JSON: flag({ default: "false", about }) }) });
 
 /** Runs the command line in this process with two programs: one implemented and one not. */
-async function joulie(args: readonly string[], env: Texts = {}) {
+async function joulie(args: readonly string[], env: RawValues = {}) {
   const started: unknown[] = [];
   const present: Program<typeof config> = {
     name: "present",

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
-import { wordsOnly } from "../../platform/log/index.ts";
+import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
@@ -100,7 +100,7 @@ function obey(command: Command, name: string, world: CliEnvironment): void {
       writeErr: world.err,
       outputError: (text, write) => {
         // Commander prints hints on separate lines.
-        const line = wordsOnly(text.replace(/^error: /, ""));
+        const line = withoutControlCharacters(text.replace(/^error: /, ""));
         write(`${name}: ${line}; see ${name} --help\n`);
       },
     });

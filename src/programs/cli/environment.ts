@@ -1,9 +1,9 @@
-import type { Machine, Texts } from "../../platform/config/index.ts";
+import type { DefaultContext, RawValues } from "../../platform/config/index.ts";
 
 /** Dependencies of the command line on the process. */
 export interface CliEnvironment {
-  readonly env: Texts;
-  readonly machine: Machine;
+  readonly env: RawValues;
+  readonly machine: DefaultContext;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }

@@ -6,7 +6,7 @@ import {
   flagOf,
   grouped,
   parseConfig,
-  type Texts,
+  type RawValues,
   type VariableFacts,
   variableNames,
 } from "../../platform/config/index.ts";
@@ -33,7 +33,7 @@ function flagOption(name: string, facts: VariableFacts): Option {
 }
 
 /** The given flags by variable name. */
-function flagTexts(command: Command, config: ConfigSchema): Texts {
+function flagTexts(command: Command, config: ConfigSchema): RawValues {
   const values = command.opts<Record<string, unknown>>();
   const texts: Record<string, string> = {};
   for (const name of variableNames(config)) {

@@ -9,8 +9,8 @@ import {
   seconds,
 } from "../../core/units/index.ts";
 import {
-  type DelayFigures,
   type EventLoopDelay,
+  type EventLoopDelayStats,
   eventLoopDelay,
   type ScaledClock,
   systemClock,
@@ -84,7 +84,7 @@ export class DemoMonitor {
   /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
   /** One entry per second. */
-  readonly #delays: DelayFigures[] = [];
+  readonly #delays: EventLoopDelayStats[] = [];
 
   constructor(options: DemoMonitorOptions) {
     const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
-import { type ConfigSchema, parseConfig, type Texts } from "../../platform/config/index.ts";
+import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { fleetConfig } from "../fleet/index.ts";
@@ -75,7 +75,7 @@ export const extenderSettings = ({ extender, extenderMetrics }: ProgramPorts) =>
   });
 
 /** Ignores the environment: the shell's variables may be meant for a real installation. */
-function configured<Config extends ConfigSchema>(config: Config, texts: Texts): z.output<Config> {
+function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(config, { env: {}, flags: texts, machine });
   if (parsed.ok) return parsed.value.values;

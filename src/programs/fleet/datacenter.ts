@@ -1,4 +1,4 @@
-import { defaultFacility, type FacilityReading, facilityAt, inletAt, outsideAt } from "../../core/physics/index.ts";
+import { defaultFacility, type FacilityOutput, facilityAt, inletAt, outsideAt } from "../../core/physics/index.ts";
 import {
   after,
   celsius,
@@ -167,7 +167,7 @@ export class Datacenter {
   }
 
   /** Facility power for the given nodes, by default for all. */
-  facility(machines: Iterable<SimulatedMachine> = this.machines()): FacilityReading {
+  facility(machines: Iterable<SimulatedMachine> = this.machines()): FacilityOutput {
     let [it, rated] = [0, 0];
     for (const machine of machines) {
       it += machine.watts;

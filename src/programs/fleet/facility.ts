@@ -1,4 +1,4 @@
-import type { FacilityReading } from "../../core/physics/index.ts";
+import type { FacilityOutput } from "../../core/physics/index.ts";
 import type { Datacenter } from "./datacenter.ts";
 import { definitions } from "./metrics.ts";
 import type { QueryableMetrics } from "./query.ts";
@@ -7,8 +7,8 @@ import type { SimulatedMachine } from "./simulated-machine.ts";
 
 /** Facility readings at one point in time. */
 export interface FacilityMeters {
-  readonly site: FacilityReading;
-  readonly zones: ReadonlyMap<string, FacilityReading>;
+  readonly site: FacilityOutput;
+  readonly zones: ReadonlyMap<string, FacilityOutput>;
   /** Watts per rack. */
   readonly racks: ReadonlyMap<string, number>;
 }
@@ -27,10 +27,10 @@ export function readFacilityMeters(datacenter: Datacenter): FacilityMeters {
 
 /** The metrics that the query endpoint serves. */
 export function queryableMetrics(datacenter: Datacenter): QueryableMetrics {
-  const site = (figure: (reading: FacilityReading) => number) => () => [
+  const site = (figure: (reading: FacilityOutput) => number) => () => [
     { labels: {}, value: figure(readFacilityMeters(datacenter).site) },
   ];
-  const zones = (figure: (reading: FacilityReading) => number) => () =>
+  const zones = (figure: (reading: FacilityOutput) => number) => () =>
     Array.from(readFacilityMeters(datacenter).zones, ([zone, reading]) => ({
       labels: { zone },
       value: figure(reading),

@@ -1,4 +1,4 @@
-import type { FacilityReading } from "../../core/physics/index.ts";
+import type { FacilityOutput } from "../../core/physics/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
 import type { CapViolations, Datacenter, DatacenterTotals } from "./datacenter.ts";
 import { readFacilityMeters } from "./facility.ts";
@@ -25,7 +25,7 @@ export class FleetMetrics {
   readonly #writeErrors;
   /** Totals over all nodes, computed once per scrape. */
   #seen:
-    | { readonly site: FacilityReading; readonly totals: DatacenterTotals; readonly offences: CapViolations }
+    | { readonly site: FacilityOutput; readonly totals: DatacenterTotals; readonly offences: CapViolations }
     | undefined;
 
   constructor(metrics: ProgramMetrics, facts: FleetMetricsSources) {

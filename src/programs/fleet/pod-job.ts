@@ -1,7 +1,7 @@
 import type { Labels, Pod } from "../../core/api/index.ts";
 import { demandOf, gpuBoardsOn, type WorkloadClass, workloadClassOf } from "../../core/demand/index.ts";
 import type { GpuView } from "../../core/inventory/index.ts";
-import { type Job, WORK_KINDS } from "../../core/physics/index.ts";
+import { type SimulatedJob, WORK_KINDS } from "../../core/physics/index.ts";
 import { type Instant, instant, parseNumber, type Seconds, seconds } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
@@ -45,7 +45,7 @@ interface PodWork {
 }
 
 /** A pod running on a node. */
-export interface PodJob extends Job {
+export interface PodJob extends SimulatedJob {
   /** Namespace and name of the pod. */
   readonly key: string;
   readonly performance: boolean;

@@ -1,4 +1,4 @@
-import { type Caps, type Happening, SimulatedNode } from "../../core/physics/index.ts";
+import { type Caps, SimulatedNode, type SimulatedNodeEvent } from "../../core/physics/index.ts";
 import { type Celsius, type Joules, joules, type Percent, type Seconds, type Watts } from "../../core/units/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 import type { PodJob } from "./pod-job.ts";
@@ -173,7 +173,7 @@ export class SimulatedMachine {
     );
   }
 
-  #happened(happening: Happening<PodJob>): void {
+  #happened(happening: SimulatedNodeEvent<PodJob>): void {
     if (happening.kind !== "finished") return;
     this.#left(happening.job);
     this.#events.finished(happening.job, happening.at);

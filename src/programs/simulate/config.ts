@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import {
+  type ConfigRule,
   choice,
   configOf,
   flag,
@@ -7,7 +8,6 @@ import {
   integer,
   number,
   path,
-  type Rule,
   text,
 } from "../../platform/config/index.ts";
 import {
@@ -116,7 +116,7 @@ const needsOperator = (list: string | undefined, policy: Members["POLICY"]): boo
     (contender) => contender.arm === "joulie" || contender.policy !== "none",
   );
 
-const readable = (name: "ARM" | "COMPARE"): Rule<Members> => ({
+const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "POLICY"],
   holds: ({ POLICY, [name]: list }) => {
     const contenders = list === undefined ? [] : contendersOf(list, POLICY);
@@ -126,7 +126,7 @@ const readable = (name: "ARM" | "COMPARE"): Rule<Members> => ({
   allowed: name === "ARM" ? CONTENDER : `a comma-separated list of ${CONTENDER}`,
 });
 
-const droppable = (name: "ARM" | "COMPARE"): Rule<Members> => ({
+const droppable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "MODE", "POLICY"],
   holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsOperator(list, POLICY),
   problem: "needs nodes with caps and twins, which {MODE} does not simulate",

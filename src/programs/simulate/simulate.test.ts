@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../platform/clock/index.ts";
-import { parseConfig, type Texts } from "../../platform/config/index.ts";
+import { parseConfig, type RawValues } from "../../platform/config/index.ts";
 import { simulateConfig } from "./config.ts";
 import { dropExperiment } from "./published/experiment.ts";
 import { simulate } from "./simulate.ts";
@@ -19,10 +19,10 @@ const file = (name: string, lines: readonly string[]): string => {
   return path;
 };
 
-const read = (flags: Texts) =>
+const read = (flags: RawValues) =>
   parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
 
-async function run(flags: Texts, terminal = false) {
+async function run(flags: RawValues, terminal = false) {
   const parsed = read(flags);
   if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
   const texts = { out: "", err: "", progress: "" };
@@ -35,10 +35,10 @@ async function run(flags: Texts, terminal = false) {
   return { code, ...texts };
 }
 
-const json = async (flags: Texts): Promise<Record<string, unknown>> =>
+const json = async (flags: RawValues): Promise<Record<string, unknown>> =>
   JSON.parse((await run({ ...flags, JSON: "true" })).out) as Record<string, unknown>;
 
-const problemsOf = (flags: Texts): string[] => {
+const problemsOf = (flags: RawValues): string[] => {
   const parsed = read(flags);
   return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
 };
@@ -225,7 +225,7 @@ describe("joulie simulate in queue mode", () => {
 });
 
 describe("validation of joulie simulate flags", () => {
-  it.each<[Texts, string]>([
+  it.each<[RawValues, string]>([
     [{ ARM: "best" }, '--arm="best" names no arm; allowed: ARM or ARM:POLICY'],
     [{ ARM: "least,most" }, "is not an arm"],
     [{ COMPARE: "least,,most" }, "contains an unknown arm, or one twice"],
@@ -247,7 +247,7 @@ describe("validation of joulie simulate flags", () => {
     expect(problemsOf(flags)[0]).toContain(problem);
   });
 
-  it.each<Texts>([
+  it.each<RawValues>([
     { ARM: "least:static_partition" },
     { COMPARE: "least,joulie,joulie:none" },
     { POLICY: "static_partition" },

@@ -1,9 +1,9 @@
-import { type Job, WORK_KINDS, type WorkKind } from "../../../core/physics/index.ts";
+import { type SimulatedJob, WORK_KINDS, type WorkKind } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import type { Trace } from "../trace/trace.ts";
 
 /** A job of the trace as run by a node. */
-export interface TraceJob extends Job {
+export interface TraceJob extends SimulatedJob {
   readonly index: number;
   readonly cores: number;
   readonly gpus: number;

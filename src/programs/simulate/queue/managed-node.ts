@@ -2,17 +2,17 @@ import { labels, type Node, type NodeTwin, type NodeTwinStatus, type Profile } f
 import type { Caps } from "../../../core/physics/index.ts";
 import {
   guard,
-  heldUntil,
   lastTransitionTime,
+  observedStateOf,
   type PolicyType,
   type ProfileCaps,
-  type Published,
-  published,
-  seenOn,
+  type PublishedState,
+  performanceHeldUntil,
+  publishedStateOf,
   targetOf,
 } from "../../../core/policy/index.ts";
 import type { ScoringKernel } from "../../../core/scoring/index.ts";
-import { compute, effectiveCaps, PowerTrend, publishWorthy } from "../../../core/twin/index.ts";
+import { effectiveCaps, isWorthPublishing, PowerTrend, predictTwin } from "../../../core/twin/index.ts";
 import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
 import { capsFor } from "./caps.ts";
 import type { ClusterMachine } from "./machines.ts";
@@ -34,7 +34,7 @@ export class SimulatedManagedNode {
   readonly #policy: PolicyType;
   readonly #trend = new PowerTrend();
   #node: Node;
-  #face: Published | undefined;
+  #face: PublishedState | undefined;
   #twin: { readonly spec: NodeTwin["spec"]; readonly status: NodeTwinStatus } | undefined;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #unenforced: Caps | undefined;
@@ -48,18 +48,18 @@ export class SimulatedManagedNode {
 
   /** End of the minimum dwell time after a promotion. */
   heldUntil(now: Instant): Instant | undefined {
-    return heldUntil(this.#twin, MIN_DWELL_MS, now);
+    return performanceHeldUntil(this.#twin, MIN_DWELL_MS, now);
   }
 
   /** Computes guard, target and twin, and passes the result to the scoring kernel. */
   pass({ now, planned, performancePods, power, supplyTotal }: NodeObservation, kernel: ScoringKernel): void {
     const { name, hardware, density } = this.machine;
-    const seen = seenOn(this.#node, this.#twin, {
+    const seen = observedStateOf(this.#node, this.#twin, {
       caps: this.#caps,
       pin: undefined,
       powerProfileLabel: labels.powerProfile,
     });
-    const face = published(guard(seen, { planned, performancePods }, guardOptions).next);
+    const face = publishedStateOf(guard(seen, { planned, performancePods }, guardOptions).next);
     const reading = { power, source: "agent", at: now } as const;
     this.#trend.add(reading, now);
     const trend = this.#trend.slope(now);
@@ -69,7 +69,7 @@ export class SimulatedManagedNode {
     const spec = moved || this.#twin === undefined ? this.#target(face) : this.#twin.spec;
     const transition = lastTransitionTime(this.#twin?.status, face.schedulableClass, now);
     const status: NodeTwinStatus = {
-      ...compute({
+      ...predictTwin({
         hardware,
         caps: effectiveCaps(spec, hardware),
         schedulableClass: face.schedulableClass,
@@ -98,21 +98,21 @@ export class SimulatedManagedNode {
     return caps;
   }
 
-  #target(face: Published): NodeTwin["spec"] {
+  #target(face: PublishedState): NodeTwin["spec"] {
     return { nodeName: this.machine.name, ...targetOf(face, undefined, this.#caps, this.#policy) };
   }
 
   /** The operator's rule: small changes wait for the heartbeat. */
   #worthPublishing(power: Watts, trend: WattsPerMinute): boolean {
     const last = this.#twin?.status.powerMeasurement;
-    return publishWorthy(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });
+    return isWorthPublishing(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });
   }
 }
 
-const sameFace = (one: Published, other: Published | undefined): boolean =>
+const sameFace = (one: PublishedState, other: PublishedState | undefined): boolean =>
   one.schedulableClass === other?.schedulableClass && one.caps === other.caps;
 
-const relabelled = (node: Node, { profile, draining }: Published): Node => ({
+const relabelled = (node: Node, { profile, draining }: PublishedState): Node => ({
   ...node,
   metadata: {
     ...node.metadata,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { watts } from "../../core/units/index.ts";
+import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
+import { factsOf } from "./variable.ts";
 import {
   address,
   choice,
@@ -14,9 +16,7 @@ import {
   path,
   text,
   url,
-} from "./kinds.ts";
-import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
-import { factsOf } from "./variable.ts";
+} from "./variable-types.ts";
 
 const about = "Something.";
 const any = { host: undefined };
@@ -178,9 +178,9 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
     ],
     [
       ["{node}", "is not an http or https URL"],
-      ["http://{nodes}/x", "has {nodes}, which nothing fills in"],
-      ["http://s/{ node }", "has { node }, which nothing fills in"],
-      ["http://s/{}/{node}", "has {}, which nothing fills in"],
+      ["http://{nodes}/x", "has the unknown placeholder {nodes}"],
+      ["http://s/{ node }", "has the unknown placeholder { node }"],
+      ["http://s/{}/{node}", "has the unknown placeholder {}"],
       ["http://{node/x", "is not an http or https URL"],
     ],
   ],
@@ -306,7 +306,7 @@ describe("a value as a person may see it", () => {
     expect(factsOf(duration({ about, orZero: "off" })).allowed).toMatch(/, at least 100ms, or 0 \(off\)$/);
   });
 
-  it("is one line that a terminal does not obey", () => {
+  it("is one line without control characters", () => {
     expect(factsOf(text({ about, allowed: "any" })).show("a\nb\u001b[31m")).toBe("a\\nb\\u001b[31m");
     const caps = json(z.record(z.string(), z.number()), { about, allowed: "an object" });
     expect(factsOf(caps).show('{\n  "H100": 700\n}')).toBe('{"H100":700}');

@@ -11,13 +11,13 @@ import {
   type Result,
 } from "../../core/units/index.ts";
 import { redactText } from "../log/index.ts";
-import { type Kind, type VariableOptions, variable } from "./variable.ts";
+import { type VariableOptions, type VariableType, variable } from "./variable.ts";
 
-/** Whatever is done so often is done all the time: a pass would follow the last without a pause. */
+/** The shortest duration: a shorter one would run passes without a pause. */
 const SHORTEST = milliseconds(100);
 const SHORTEST_TEXT = formatDuration(SHORTEST);
 
-/** `orZero` says what 0 means where it means something. How long a duration may be is the grammar's own limit: clocks take any. */
+/** `orZero` describes the meaning of 0, if it is allowed. The parser limits the longest duration. */
 export const duration = <const Options extends VariableOptions & { orZero?: string }>(options: Options) =>
   variable<Milliseconds, Options>(
     {
@@ -68,7 +68,7 @@ export const choice = <const Choice extends string, const Options extends Variab
     options,
   );
 
-/** Any text; `contains` names a placeholder without which it would make no sense. */
+/** Any text; `contains` is a required placeholder. */
 export const text = <const Options extends VariableOptions & { contains?: string; allowed: string }>(
   options: Options,
 ) =>
@@ -96,27 +96,27 @@ export const path = <const Options extends VariableOptions & { or?: string }>(op
     options,
   );
 
-/** `{node}` may stand in it; it stays text, since it becomes a URL only once the placeholder is filled in. */
+/** May contain `{node}`. It stays text, because it becomes a URL only after the placeholder is replaced. */
 export const url = <const Options extends VariableOptions & { placeholder?: "{node}" }>(options: Options) =>
   variable<string, Options>(
     {
       word: "url",
-      allowed: `an http or https URL${options.placeholder === undefined ? "" : `, in which ${options.placeholder} becomes the node's name`}`,
+      allowed: `an http or https URL${options.placeholder === undefined ? "" : `, in which ${options.placeholder} is replaced by the node's name`}`,
       read: (text) => {
         const filled = options.placeholder === undefined ? text : text.replaceAll(options.placeholder, "node");
         const [unknown] = /\{[\w\s.-]*\}/.exec(filled) ?? [];
-        if (unknown !== undefined) return fail(`has ${unknown}, which nothing fills in`);
-        // URL would also take "http:host", "http:/host" and half a placeholder for a host, which are slips.
+        if (unknown !== undefined) return fail(`has the unknown placeholder ${unknown}`);
+        // URL also accepts "http:host", "http:/host" and half a placeholder as a host; these are typos.
         const parsed = /^https?:\/\//i.test(filled) ? URL.parse(filled) : null;
         return parsed === null || /[{}]/.test(parsed.hostname) ? fail("is not an http or https URL") : ok(text);
       },
-      // Without its :// a URL is bad, and its message must not show the credentials either.
+      // A URL without :// is invalid, and its error message must not show credentials either.
       redact: (text) => redactText(text.includes("://") ? text : text.replace(/^.*@/s, "***@")),
     },
     options,
   );
 
-/** Where a server listens; no host = every interface. */
+/** The listen address of a server; no host means all interfaces. */
 export interface Address {
   readonly host: string | undefined;
   readonly port: number;
@@ -142,7 +142,7 @@ function readAddress(text: string): Result<Address, string> {
   return isHost ? ok({ host, port }) : fail("is not an address");
 }
 
-/** Digits and dots alone are an IPv4 address or a slip in one; resolvers read 1.2.3 as 1.2.0.3. */
+/** Digits and dots alone must be a valid IPv4 address; resolvers read 1.2.3 as 1.2.0.3. */
 const isHostName = (host: string): boolean => (/^[\d.]+$/.test(host) ? isIPv4(host) : isObjectName(host.toLowerCase()));
 
 export const labelSelector = <const Options extends VariableOptions>(options: Options) =>
@@ -169,7 +169,7 @@ export const objectName = <const Options extends VariableOptions>(options: Optio
     options,
   );
 
-const labelKeyKind: Kind<string> = {
+const labelKeyKind: VariableType<string> = {
   word: "key",
   allowed: "a Kubernetes label key such as joulie.io/reserved",
   read: (text) => (isLabelKey(text) ? ok(text) : fail("is not a label key")),
@@ -212,7 +212,7 @@ export const json = <Value, const Options extends VariableOptions & { allowed: s
         const [issue] = checked.error.issues;
         return fail(`is wrong at ${issue?.path.join(".") || "its top"} (${issue?.message ?? "unknown problem"})`);
       },
-      // A chart may hold it over many lines.
+      // A chart may spread it over many lines.
       show: (value) => JSON.stringify(value),
     },
     options,

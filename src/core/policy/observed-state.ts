@@ -1,21 +1,21 @@
 import type { Node, NodePowerProfileSpec, NodeTwin, NodeTwinSpec, Profile } from "../api/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
-import type { PowerState } from "./published.ts";
+import type { PowerState } from "./published-state.ts";
 import { capsUnder } from "./target.ts";
 
 declare const readBack: unique symbol;
 
 /**
- * A node's state as the cluster shows it. Only `seenOn` makes one, from objects that were read: what was decided but not
- * written, or written and refused, has not happened. So the guard needs no memory, and a restart loses none.
+ * The state of a node as observed in the cluster. Only `observedStateOf` creates one, from objects that were read. Decisions
+ * that were not written, or whose write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
  */
-export interface SeenState extends PowerState {
-  /** Whether whoever places pods is told eco: the class for the extender, the label for selectors and affinities. */
+export interface ObservedState extends PowerState {
+  /** Whether eco is published everywhere that schedulers look: the class for the extender, the label for selectors and affinities. */
   readonly showsEco: boolean;
   readonly [readBack]: true;
 }
 
-export interface SeenWith {
+export interface ObservationSettings {
   readonly caps: ProfileCaps;
   readonly pin: NodePowerProfileSpec | undefined;
   /** POWER_PROFILE_LABEL. */
@@ -23,21 +23,22 @@ export interface SeenWith {
 }
 
 /**
- * The objects are to be the newest known, be it from a watch or from the answer to a write: from older ones the guard would
- * learn of an eco that is already withdrawn.
+ * Pass the newest known objects, from a watch or from the response to a write. From older objects the guard could read an eco
+ * state that is already withdrawn.
  */
-export function seenOn(
+export function observedStateOf(
   node: Node,
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
-  { caps, pin, powerProfileLabel }: SeenWith,
-): SeenState {
+  { caps, pin, powerProfileLabel }: ObservationSettings,
+): ObservedState {
   const showsEco = twin?.status?.schedulableClass === "eco" && node.metadata.labels?.[powerProfileLabel] === "eco";
-  return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as SeenState;
+  return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;
 }
 
 /**
- * A node may be deleted and made anew under its name before its twin is collected. What the twin of the former one says, eco
- * caps included, says nothing of the new one. A twin that belongs to no Node is anybody's word for the name.
+ * Whether the twin belongs to this node. A node may be deleted and recreated under the same name before its twin is garbage
+ * collected; the old twin, including its eco caps, says nothing about the new node. A twin without an owner matches any node
+ * of its name.
  */
 export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTwin, "metadata">): boolean {
   let ownedByNode = false;
@@ -49,7 +50,7 @@ export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTw
   return !ownedByNode;
 }
 
-/** Where every node starts. */
+/** The initial state of every node. */
 const initial: PowerState = { state: "ActivePerformance", caps: "performance" };
 
 /** A performance node has performance caps by definition. */
@@ -59,8 +60,8 @@ function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerS
 }
 
 /**
- * Settings and hardware may have changed since the caps were written, so that they equal neither profile's of today. They are
- * eco's only if eco's caps of today would lower nothing; of all else the safe side is performance.
+ * Settings and hardware may have changed since the caps were written, so the caps may match neither profile. They count as
+ * eco caps only if today's eco caps would not lower them. Otherwise performance is the safe assumption.
  */
 function whose(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
   const [cpu, gpu] = [cpuOf(spec), gpuOf(spec)];
@@ -84,7 +85,7 @@ const gpuOf = ({ gpu }: CapIntents): Cap => ({
 
 const equals = (one: Cap, other: Cap): boolean => one.watts === other.watts && one.percent === other.percent;
 
-/** Everything is within no cap. Watts compare with watts and percent with percent; what only one side has proves nothing. */
+/** No cap contains every cap. Watts are compared with watts and percent with percent; other pairs are not comparable. */
 const isWithin = (cap: Cap, most: Cap): boolean =>
   equals(most, uncapped) || (isAtMost(cap.watts, most.watts) && isAtMost(cap.percent, most.percent));
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { misspelt, slipsBetween } from "./misspelt.ts";
+import { editDistance, misspeltVariableWarnings } from "./misspelt-variables.ts";
 
 const own = [
   "STATIC_HP_FRAC",
@@ -14,9 +14,9 @@ const own = [
 ];
 const known = new Set([...own, "NODE_SELECTOR", "STATIC_HP_FRAK"]);
 const meant = (name: string): string | undefined =>
-  /did you mean (\w+)\?/.exec(misspelt([name], own, known)[0] ?? "")?.[1];
+  /did you mean (\w+)\?/.exec(misspeltVariableWarnings([name], own, known)[0] ?? "")?.[1];
 
-describe("a slip in a variable's name", () => {
+describe("a misspelt variable name", () => {
   it.each([
     ["STATIC_HP_FRACT", "STATIC_HP_FRAC"],
     ["STATIC_HP_FARC", "STATIC_HP_FRAC"],
@@ -55,12 +55,12 @@ describe("a slip in a variable's name", () => {
     expect(meant(name)).toBeUndefined();
   });
 
-  it("is told without what a terminal would obey", () => {
-    expect(misspelt(["STATIC_HP_FRAC\u001b"], own, known)[0]).toMatch(/^STATIC_HP_FRAC\\u001b is not /);
+  it("is reported without control characters", () => {
+    expect(misspeltVariableWarnings(["STATIC_HP_FRAC\u001b"], own, known)[0]).toMatch(/^STATIC_HP_FRAC\\u001b is not /);
   });
 
-  it("tells a name in the environment once each", () => {
-    expect(misspelt(["STATIC_HP_FRA", "QUEUE_HP_MI", "HOME"], own, known)).toHaveLength(2);
+  it("warns once per name in the environment", () => {
+    expect(misspeltVariableWarnings(["STATIC_HP_FRA", "QUEUE_HP_MI", "HOME"], own, known)).toHaveLength(2);
   });
 });
 
@@ -74,15 +74,15 @@ describe("the distance between two names", () => {
     ["abcd", "badc", 2],
     ["kitten", "sitting", 3],
   ])("%s to %s is %d", (a, b, distance) => {
-    expect(slipsBetween(a, b)).toBe(distance);
+    expect(editDistance(a, b)).toBe(distance);
   });
 
   it("is symmetric, 0 only for equal names, and at most the longer length", () => {
     const name = fc.string({ unit: fc.constantFrom("A", "B", "_"), maxLength: 8 });
     fc.assert(
       fc.property(name, name, (a, b) => {
-        const distance = slipsBetween(a, b);
-        expect(slipsBetween(b, a)).toBe(distance);
+        const distance = editDistance(a, b);
+        expect(editDistance(b, a)).toBe(distance);
         expect(distance === 0).toBe(a === b);
         expect(distance).toBeLessThanOrEqual(Math.max(a.length, b.length));
       }),

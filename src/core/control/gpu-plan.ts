@@ -1,25 +1,25 @@
 import type { ControlResult } from "../api/index.ts";
 import type { Watts } from "../units/index.ts";
-import { type WriteOutcome, worstFirst } from "./backend.ts";
 import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
+import { type WriteOutcome, worstFirst } from "./cpu-plan.ts";
 
-/** What a cap is set on. A route that takes one figure for the whole node, as HTTP does, has one board for all of them. */
+/** A unit that is capped. A route with one value for the whole node, such as HTTP, has one board for all GPUs. */
 export interface GpuBoard {
-  /** What people know it by: an index, a UUID. */
+  /** The name for messages: an index or a UUID. */
   readonly id: string;
   readonly device: CapDevice;
-  /** The cap of ours it carries. */
+  /** The cap that Joulie set on it. */
   readonly inForce?: Watts | undefined;
-  /** Why it does not answer. It is told and passed over: the others are still capped. */
+  /** Why the board does not respond. It is reported and skipped; the other boards are still capped. */
   readonly lost?: string | undefined;
-  /** How this tick's write ended, once it was tried; a check that found its cap is a write that was applied. */
+  /** The outcome of this tick's write, once it was tried. A check that found its cap in place counts as an applied write. */
   readonly write?: WriteOutcome | undefined;
 }
 
-export interface GpuControl {
-  /** False where the route says `none`: then nothing is touched. */
+export interface GpuPlanInput {
+  /** False if the route says `none`: then no board is touched. */
   readonly enabled: boolean;
-  /** Why no backend can act on this node, with what to install; absent where one can. */
+  /** Why no backend can act on this node, with what to install; absent if one can. */
   readonly noBackend?: string | undefined;
   readonly intent: CapIntent;
   readonly boards: readonly GpuBoard[];
@@ -27,17 +27,17 @@ export interface GpuControl {
 
 export type GpuAction =
   | { readonly kind: "setGpuCap"; readonly id: string; readonly watts: Watts }
-  /** As `checkRaplCap`: read back and do not write; where it reads otherwise, plan again with what was read in force. */
+  /** Like `checkRaplCap`: read back instead of writing. If the device reports another cap, plan again with that cap. */
   | { readonly kind: "checkGpuCap"; readonly id: string; readonly watts: Watts }
   | { readonly kind: "liftGpuCap"; readonly id: string };
 
-export interface GpuReport {
+export interface GpuPlanReport {
   readonly result: ControlResult;
   readonly message: string;
 }
 
-/** What is still to be tried this tick. Each board stands for itself: no order, and no failure stops another. */
-export const planGpu = (control: GpuControl): readonly GpuAction[] =>
+/** The actions to try in this tick. Boards are independent: there is no order, and a failure does not affect other boards. */
+export const planGpu = (control: GpuPlanInput): readonly GpuAction[] =>
   control.enabled && control.noBackend === undefined
     ? distinct(control.boards)
         .filter(({ write }) => write === undefined)
@@ -45,24 +45,24 @@ export const planGpu = (control: GpuControl): readonly GpuAction[] =>
         .filter((action) => action !== undefined)
     : [];
 
-/** The node's result is its worst board's, and the message says which boards fared how. */
-export function gpuReport(control: GpuControl): GpuReport {
+/** The node's result is that of its worst board. The message groups the boards by outcome. */
+export function gpuReport(control: GpuPlanInput): GpuPlanReport {
   if (!control.enabled) return { result: "none", message: "GPU control is off" };
   const { noBackend, intent } = control;
   const boards = distinct(control.boards);
   const wanted = resolveCap(intent, {});
   const free = wanted.kind === "uncapped" && boards.every(({ inForce }) => inForce === undefined);
   if (free && !wanted.asked) return UNASKED;
-  // No limit to write and none to lift: that needs neither a backend nor a board.
+  // If there is no limit to write and none to lift, neither a backend nor a board is needed.
   if (free && (noBackend !== undefined || boards.length === 0)) return LIFTED;
   if (noBackend !== undefined) return { result: "blocked", message: blockedBy(noBackend, boards) };
   return worstOf(boards.map((board) => ({ id: board.id, ...outcome(intent, board) })));
 }
 
-const LIFTED: GpuReport = { result: "applied", message: "100 % of the maximum: no limit is written" };
-const UNASKED: GpuReport = { result: "none", message: "no GPU cap is asked for" };
+const LIFTED: GpuPlanReport = { result: "applied", message: "cap is 100 % of the maximum: no limit is written" };
+const UNASKED: GpuPlanReport = { result: "none", message: "no GPU cap requested" };
 
-/** A board listed twice is one. */
+/** Removes duplicate boards. */
 const distinct = (boards: readonly GpuBoard[]): readonly GpuBoard[] => [
   ...new Map(boards.map((board) => [board.id, board])).values(),
 ];
@@ -74,8 +74,8 @@ function blockedBy(noBackend: string, boards: readonly GpuBoard[]): string {
     : `${noBackend}; ${held.map(({ id, inForce }) => `GPU ${id} keeps our cap of ${inForce} W`).join("; ")}`;
 }
 
-interface Decision extends GpuReport {
-  /** What has to succeed for that report to be true. */
+interface Decision extends GpuPlanReport {
+  /** The action that must succeed for the report to be true. */
   readonly action?: GpuAction;
 }
 
@@ -84,7 +84,7 @@ function decide(intent: CapIntent, { id, device, inForce, lost }: GpuBoard): Dec
   const cap = resolveCap(intent, device);
   if (cap.kind === "percent") {
     const kept = inForce === undefined ? "" : `; our earlier cap of ${inForce} W stays`;
-    return { result: "blocked", message: `${cap.pctOfMax} % of an unknown maximum is not known in watts${kept}` };
+    return { result: "blocked", message: `cannot convert ${cap.pctOfMax} % of an unknown maximum to watts${kept}` };
   }
   if (cap.kind === "watts") {
     const kind = inForce === cap.watts ? "checkGpuCap" : "setGpuCap";
@@ -95,7 +95,7 @@ function decide(intent: CapIntent, { id, device, inForce, lost }: GpuBoard): Dec
   return inForce === undefined ? rest : { ...rest, action: { kind: "liftGpuCap", id } };
 }
 
-function outcome(intent: CapIntent, board: GpuBoard): GpuReport {
+function outcome(intent: CapIntent, board: GpuBoard): GpuPlanReport {
   const { result, message, action } = decide(intent, board);
   if (action === undefined) return { result, message };
   const { write } = board;
@@ -104,13 +104,13 @@ function outcome(intent: CapIntent, board: GpuBoard): GpuReport {
   return { result: write.result === "applied" ? result : write.result, message: words };
 }
 
-const NO_GPU: GpuReport = { result: "blocked", message: "no GPU was found on this node" };
+const NO_GPU: GpuPlanReport = { result: "blocked", message: "no GPU was found on this node" };
 
-function worstOf(outcomes: readonly (GpuReport & { readonly id: string })[]): GpuReport {
+function worstOf(outcomes: readonly (GpuPlanReport & { readonly id: string })[]): GpuPlanReport {
   const sorted = worstFirst(outcomes);
   const [{ result, message } = NO_GPU] = sorted;
   const groups = Map.groupBy(sorted, (board) => `${board.result}: ${board.message}`);
   if (groups.size <= 1) return { result, message };
-  const told = [...groups].map(([what, boards]) => `GPU ${boards.map(({ id }) => id).join(", ")} ${what}`);
-  return { result, message: told.join("; ") };
+  const lines = [...groups].map(([what, boards]) => `GPU ${boards.map(({ id }) => id).join(", ")} ${what}`);
+  return { result, message: lines.join("; ") };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Node, NodePowerProfileSpec, NodeTwinSpec, SchedulableClass } from "../api/index.ts";
 import { percent, watts } from "../units/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
-import { isTwinOf, seenOn } from "./seen.ts";
+import { isTwinOf, observedStateOf } from "./observed-state.ts";
 
 const label = "joulie.io/power-profile";
 const node = (labels?: Record<string, string>): Node => ({ metadata: { name: "n", ...(labels && { labels }) } });
@@ -19,13 +19,13 @@ const seen = (
   pin?: NodePowerProfileSpec,
   schedulableClass?: SchedulableClass,
 ) =>
-  seenOn(
+  observedStateOf(
     node(),
     { spec: { nodeName: "n", profile: "eco", ...spec }, status: { ...(schedulableClass && { schedulableClass }) } },
     { caps, pin, powerProfileLabel: label },
   );
 
-describe("state as it is seen", () => {
+describe("observed state", () => {
   it.each([
     ["its own Node", [["Node", "u"]], true],
     ["the Node of that name before it", [["Node", "old"]], false],
@@ -37,7 +37,7 @@ describe("state as it is seen", () => {
       ],
       true,
     ],
-    ["nobody", [], true],
+    ["no owner", [], true],
     ["something that is no Node", [["ConfigMap", "c"]], true],
   ] as const)("OPR-20 a twin that belongs to %s", (_, owners, expected) => {
     const ownerReferences = owners.map(([kind, uid]) => ({ apiVersion: "v1", kind, name: "n", uid }));
@@ -47,11 +47,13 @@ describe("state as it is seen", () => {
   });
 
   it("OPR-20 a node without a NodeTwin starts in ActivePerformance", () => {
-    expect(seenOn(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual({
-      state: "ActivePerformance",
-      caps: "performance",
-      showsEco: false,
-    });
+    expect(observedStateOf(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual(
+      {
+        state: "ActivePerformance",
+        caps: "performance",
+        showsEco: false,
+      },
+    );
   });
 
   it("OPR-20 profile and draining of the spec give the state", () => {
@@ -65,7 +67,7 @@ describe("state as it is seen", () => {
 
   it("eco is shown once both the class and the configured label say so", () => {
     const shows = (schedulableClass: SchedulableClass | undefined, labels?: Record<string, string>) =>
-      seenOn(
+      observedStateOf(
         node(labels),
         { spec: { nodeName: "n", profile: "eco" }, status: { ...(schedulableClass && { schedulableClass }) } },
         { caps: percentCaps, pin: undefined, powerProfileLabel: "example.com/power" },
@@ -78,7 +80,7 @@ describe("state as it is seen", () => {
     expect(shows("eco", { "example.com/power": "performance" })).toBe(false);
     expect(shows("eco", { [label]: "eco" })).toBe(false);
     expect(shows("eco")).toBe(false);
-    const untold = seenOn(
+    const untold = observedStateOf(
       node(eco),
       { spec: { nodeName: "n", profile: "eco" } },
       {
@@ -91,7 +93,7 @@ describe("state as it is seen", () => {
   });
 });
 
-describe("whose caps a spec carries", () => {
+describe("the profile of the caps in a spec", () => {
   it("performance's on a performance node, whatever they are", () => {
     expect(seen({ profile: "performance", ...cpu(60) }).caps).toBe("performance");
   });

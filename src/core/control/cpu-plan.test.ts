@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { percent, watts } from "../units/index.ts";
-import { type CpuControl, controlModes, planCpu } from "./backend.ts";
+import { type CpuPlanInput, controlModes, planCpu } from "./cpu-plan.ts";
 
 const twoPackages = (cap: number, clamped?: string) =>
   ["package-0", "package-1"].map((id) => ({ id, watts: watts(cap), count: 1, ...(clamped && { clamped }) }));
 const capOf = (cap: number, clamped?: string) => ({ kind: "watts", caps: twoPackages(cap, clamped) }) as const;
 const uncounted = { cap: { kind: "watts", caps: [{ id: "packages", watts: watts(240), count: 0 }] } } as const;
-const control = (over: Partial<CpuControl> = {}): CpuControl => ({
+const control = (over: Partial<CpuPlanInput> = {}): CpuPlanInput => ({
   mode: "auto",
   cap: capOf(240),
   raplAvailable: true,
@@ -15,7 +15,7 @@ const control = (over: Partial<CpuControl> = {}): CpuControl => ({
   inForce: { raplCaps: new Map(), throttlePct: percent(0) },
   ...over,
 });
-const throttled = (pct: number, raplCap?: number): Partial<CpuControl> => ({
+const throttled = (pct: number, raplCap?: number): Partial<CpuPlanInput> => ({
   inForce: {
     throttlePct: percent(pct),
     raplCaps: new Map(raplCap === undefined ? [] : twoPackages(raplCap).map(({ id, watts: cap }) => [id, cap])),
@@ -33,7 +33,7 @@ describe("RAPL first", () => {
     });
   });
 
-  it("reports it applied once it was written", () => {
+  it("reports applied after the write", () => {
     expect(planCpu(control({ raplWrite: applied }))).toEqual({
       backend: "rapl",
       actions: [],
@@ -41,7 +41,7 @@ describe("RAPL first", () => {
     });
   });
 
-  it("reads a cap back that should be in force, and writes it only where it is not", () => {
+  it("reads back a cap that should be in force and writes it only if it is missing", () => {
     expect(planCpu(control(throttled(0, 240)))).toEqual({
       backend: "rapl",
       actions: [{ kind: "checkRaplCap", caps: twoPackages(240) }],
@@ -63,17 +63,17 @@ describe("RAPL first", () => {
     ]);
   });
 
-  it("X-88 says when the cap was clamped, and what the write said", () => {
-    const cap = capOf(400, "5000 W asked for, clamped to 400 W: …");
+  it("X-88 reports clamping and the message of the write", () => {
+    const cap = capOf(400, "5000 W requested, clamped to 400 W: …");
     const raplWrite = { result: "applied", message: "not yet tested by load" } as const;
     expect(planCpu(control({ cap, raplWrite })).report?.message).toBe(
-      "400 W per package; 5000 W asked for, clamped to 400 W: …; not yet tested by load",
+      "400 W per package; 5000 W requested, clamped to 400 W: …; not yet tested by load",
     );
   });
 });
 
-describe("DVFS in RAPL's place", () => {
-  it("AGT-17 X-35 runs the DVFS loop where RAPL is absent, for all packages", () => {
+describe("DVFS as the fallback for RAPL", () => {
+  it("AGT-17 X-35 runs the DVFS loop for all packages if RAPL is unavailable", () => {
     expect(planCpu(control({ raplAvailable: false }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -92,7 +92,7 @@ describe("DVFS in RAPL's place", () => {
     });
   });
 
-  it("AGT-18 keeps the throttle while RAPL goes on failing", () => {
+  it("AGT-18 keeps the throttle while RAPL keeps failing", () => {
     expect(planCpu(control({ ...throttled(30), raplWrite: broken })).actions).toEqual([
       { kind: "regulate", target: 480 },
     ]);
@@ -136,9 +136,9 @@ describe("DVFS in RAPL's place", () => {
   });
 
   it.each([
-    [broken, "error", "RAPL failed; EIO; no power reading: the throttle stays"],
-    [refused, "blocked", "RAPL failed; locked by the BIOS; no power reading: the throttle stays"],
-  ])("AGT-18 X-52 without a reading to go by it tells what RAPL came to: %j", (raplWrite, result, message) => {
+    [broken, "error", "RAPL failed; EIO; no power reading: the throttle is unchanged"],
+    [refused, "blocked", "RAPL failed; locked by the BIOS; no power reading: the throttle is unchanged"],
+  ])("AGT-18 X-52 reports the RAPL result if there is no power reading: %j", (raplWrite, result, message) => {
     expect(planCpu(control({ raplWrite, powerKnown: false })).report).toEqual({ result, message });
     const nowhere = planCpu(control({ raplWrite, ...uncounted })).report;
     expect(nowhere?.result).toBe(result);
@@ -148,7 +148,7 @@ describe("DVFS in RAPL's place", () => {
     expect(tighter?.message).toContain("our earlier RAPL cap of 1 W cannot be raised");
   });
 
-  it("AGT-17 is blocked with neither, and an error where RAPL failed", () => {
+  it("AGT-17 is blocked if neither backend is available and an error if RAPL failed", () => {
     expect(planCpu(control({ raplAvailable: false, dvfsAvailable: false }))).toEqual({
       backend: "none",
       actions: [],
@@ -165,7 +165,7 @@ describe("DVFS in RAPL's place", () => {
     expect(planCpu(control({ dvfsAvailable: false, raplWrite: refused })).report?.result).toBe("blocked");
   });
 
-  it("AGT-18 is blocked while an earlier RAPL cap holds the node below what is asked", () => {
+  it("AGT-18 is blocked while an earlier RAPL cap is lower than the requested cap", () => {
     const tighter = { result: "blocked", message: expect.stringContaining("our earlier RAPL cap of 200 W") };
     expect(planCpu(control({ ...throttled(0, 200), raplAvailable: false }))).toEqual({
       backend: "dvfs",
@@ -183,7 +183,7 @@ describe("DVFS in RAPL's place", () => {
     expect(backend).toBe("dvfs");
     expect(report).toEqual({
       result: "blocked",
-      message: "RAPL is not available on this node; no power reading: the throttle stays",
+      message: "RAPL is not available on this node; no power reading: the throttle is unchanged",
     });
     expect(actions).toEqual([{ kind: "regulate", target: 480 }]);
   });
@@ -199,7 +199,7 @@ describe("DVFS in RAPL's place", () => {
     expect(planCpu(control({ raplAvailable: false, throttleWrite: applied })).report?.result).toBe("applied");
   });
 
-  it("X-35 is blocked while nobody knows how many packages there are", () => {
+  it("X-35 is blocked while the number of packages is unknown", () => {
     expect(planCpu(control({ raplAvailable: false, ...uncounted }))).toEqual({
       backend: "dvfs",
       actions: [],
@@ -212,7 +212,7 @@ describe("DVFS in RAPL's place", () => {
 });
 
 describe("mode rapl", () => {
-  it("X-70 is blocked where RAPL is absent, though DVFS is there", () => {
+  it("X-70 is blocked if RAPL is unavailable, even if DVFS is available", () => {
     expect(planCpu(control({ mode: "rapl", raplAvailable: false }))).toEqual({
       backend: "none",
       actions: [],
@@ -232,7 +232,7 @@ describe("mode rapl", () => {
     expect(planCpu(control({ mode: "rapl", raplWrite: refused })).report?.result).toBe("blocked");
   });
 
-  it("lets go of a throttle from before, whatever becomes of RAPL", () => {
+  it("releases an earlier throttle whether or not RAPL works", () => {
     const restore = [{ kind: "restoreThrottle" }];
     expect(planCpu(control({ mode: "rapl", ...throttled(20), raplAvailable: false })).actions).toEqual(restore);
     expect(planCpu(control({ mode: "rapl", ...throttled(20), raplWrite: broken })).actions).toEqual(restore);
@@ -246,7 +246,7 @@ describe("mode rapl", () => {
       actions: [],
       report: {
         result: "blocked",
-        message: "60 % of an unknown maximum is not known in watts; the control mode allows RAPL only",
+        message: "cannot convert 60 % of an unknown maximum to watts; the control mode allows RAPL only",
       },
     });
   });
@@ -265,7 +265,7 @@ describe("mode dvfs", () => {
     ]);
   });
 
-  it("is blocked while a RAPL cap from before cannot be lifted, and regulates all the same", () => {
+  it("is blocked while an earlier RAPL cap cannot be lifted, but still runs the DVFS loop", () => {
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), raplAvailable: false }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -276,7 +276,7 @@ describe("mode dvfs", () => {
     });
   });
 
-  it("lifts a RAPL cap from before, whatever becomes of DVFS", () => {
+  it("lifts an earlier RAPL cap whether or not DVFS works", () => {
     const lift = [{ kind: "liftRaplCap" }];
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), dvfsAvailable: false })).actions).toEqual(lift);
     expect(planCpu(control({ mode: "dvfs", ...throttled(0, 240), ...uncounted })).actions).toEqual(lift);
@@ -290,7 +290,7 @@ describe("mode dvfs", () => {
     });
   });
 
-  it("is blocked without cpufreq, and passes on that the cap was clamped", () => {
+  it("is blocked without cpufreq and still reports clamping", () => {
     const cap = capOf(240, "clamped");
     expect(planCpu(control({ mode: "dvfs", dvfsAvailable: false, cap }))).toEqual({
       backend: "none",
@@ -309,12 +309,12 @@ describe("the percent path", () => {
       actions: [{ kind: "setThrottle", throttlePct: 40 }],
       report: {
         result: "applied",
-        message: "60 % of an unknown maximum is not known in watts; throttled by 40 %",
+        message: "cannot convert 60 % of an unknown maximum to watts; throttled by 40 %",
       },
     });
   });
 
-  it("X-87 looks after a throttle that is as it should be, and does nothing more where that was just tried", () => {
+  it("X-87 checks a throttle that should be in force, once per tick", () => {
     expect(planCpu(control({ cap, ...throttled(40) })).actions).toEqual([{ kind: "checkThrottle", throttlePct: 40 }]);
     expect(planCpu(control({ cap, ...throttled(40), throttleWrite: { result: "applied" } })).actions).toEqual([]);
     expect(planCpu(control({ cap, throttleWrite: broken }))).toMatchObject({
@@ -330,7 +330,7 @@ describe("the percent path", () => {
     ]);
   });
 
-  it("X-87 lifts a RAPL cap from before even where the percentage cannot be enforced, or says that it cannot", () => {
+  it("X-87 lifts an earlier RAPL cap even if the percentage cannot be enforced, or reports why not", () => {
     const lift = [{ kind: "liftRaplCap" }];
     expect(planCpu(control({ cap, ...throttled(0, 300), mode: "rapl" })).actions).toEqual(lift);
     expect(planCpu(control({ cap, ...throttled(0, 300), dvfsAvailable: false })).actions).toEqual(lift);
@@ -347,7 +347,7 @@ describe("the percent path", () => {
       report: {
         result: "blocked",
         message:
-          "60 % of an unknown maximum is not known in watts; throttled by 40 %; our RAPL cap of 300 W cannot be lifted: RAPL is not available on this node",
+          "cannot convert 60 % of an unknown maximum to watts; throttled by 40 %; our RAPL cap of 300 W cannot be lifted: RAPL is not available on this node",
       },
     });
   });
@@ -362,7 +362,7 @@ describe("the percent path", () => {
       actions: [],
       report: {
         result: "blocked",
-        message: "60 % of an unknown maximum is not known in watts; cpufreq is not available on this node",
+        message: "cannot convert 60 % of an unknown maximum to watts; cpufreq is not available on this node",
       },
     });
   });
@@ -376,7 +376,7 @@ describe("no cap", () => {
     expect(planCpu(control({ cap: full }))).toEqual({
       backend: "rapl",
       actions: [],
-      report: { result: "applied", message: "100 % of the maximum: no limit is written" },
+      report: { result: "applied", message: "cap is 100 % of the maximum: no limit is written" },
     });
   });
 
@@ -413,15 +413,15 @@ describe("no cap", () => {
     );
   });
 
-  it("reports none where nothing was asked for", () => {
-    expect(planCpu(control({ cap: nothing })).report).toEqual({ result: "none", message: "no cap is asked for" });
+  it("reports none without a requested cap", () => {
+    expect(planCpu(control({ cap: nothing })).report).toEqual({ result: "none", message: "no cap requested" });
   });
 
   it("X-88 reports a cap that could not be lifted", () => {
     expect(planCpu(control({ cap: full, ...throttled(0, 240), raplWrite: broken }))).toEqual({
       backend: "rapl",
       actions: [],
-      report: { result: "error", message: "100 % of the maximum: no limit is written; a write failed; EIO" },
+      report: { result: "error", message: "cap is 100 % of the maximum: no limit is written; a write failed; EIO" },
     });
   });
 
@@ -439,7 +439,7 @@ describe("no cap", () => {
 });
 
 describe("mode none", () => {
-  it("touches nothing, whatever is available, asked for or in force", () => {
+  it("takes no action in mode none", () => {
     const caps = [
       { kind: "uncapped", asked: true },
       { kind: "percent", pctOfMax: percent(60) },

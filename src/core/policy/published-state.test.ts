@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { published } from "./published.ts";
+import { publishedStateOf } from "./published-state.ts";
 
 describe("published state", () => {
-  it("a performance node says performance everywhere", () => {
-    expect(published({ state: "ActivePerformance", caps: "performance" })).toEqual({
+  it("a performance node publishes performance everywhere", () => {
+    expect(publishedStateOf({ state: "ActivePerformance", caps: "performance" })).toEqual({
       profile: "performance",
       draining: false,
       schedulableClass: "performance",
@@ -11,8 +11,8 @@ describe("published state", () => {
     });
   });
 
-  it("OPR-16 a draining node says eco at once, and draining beside it", () => {
-    expect(published({ state: "DrainingPerformance", caps: "performance" })).toEqual({
+  it("OPR-16 a draining node publishes eco and draining at once", () => {
+    expect(publishedStateOf({ state: "DrainingPerformance", caps: "performance" })).toEqual({
       profile: "eco",
       draining: true,
       schedulableClass: "draining",
@@ -21,7 +21,7 @@ describe("published state", () => {
   });
 
   it("an eco node stays eco and drains no more", () => {
-    expect(published({ state: "ActiveEco", caps: "eco" })).toEqual({
+    expect(publishedStateOf({ state: "ActiveEco", caps: "eco" })).toEqual({
       profile: "eco",
       draining: false,
       schedulableClass: "eco",

@@ -2,12 +2,12 @@ import type { Exactness } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
 
-/** Turbo limits are a fifth above the TDP; a stand-in may also be the smaller brother of what it stands in for. */
+/** Turbo limits are a fifth above the TDP. A proxy may also be smaller than the real model. */
 const MOST_OVER_RATED = 1.5;
 
 /**
- * The highest maximum that is believed of a socket. A power file may hold a mere ceiling of the firmware: 2 kW, or 4 kW over a
- * TDP of 95 W. Only the agent goes by it, where it discovers such a maximum; everybody else takes what the agent published.
+ * The highest plausible maximum of a socket. The firmware may report only a technical ceiling: 2 kW, or 4 kW on a TDP of
+ * 95 W. Only the agent applies this limit to discovered values; the other programs use what the agent published.
  */
 export function plausibleSocketWatts(entry: CpuEntry, match: Exactness): Watts {
   const tdp = entry.tdp.value;
@@ -16,5 +16,5 @@ export function plausibleSocketWatts(entry: CpuEntry, match: Exactness): Watts {
   return watts(tdp * MOST_OVER_RATED);
 }
 
-/** The highest maximum that is believed of a board: makers sell some of them with a higher limit than the model's own. */
+/** The highest plausible maximum of a board: vendors sell some with a higher limit than that of the model. */
 export const plausibleBoardWatts = (entry: GpuEntry): Watts => watts(entry.maxWatts.value * MOST_OVER_RATED);

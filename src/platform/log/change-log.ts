@@ -1,12 +1,12 @@
 import type { Logger } from "./logger.ts";
 
-/** A node that a subject was silent about for so many passes is gone; a shorter gap (a scrape that failed) is none. */
+/** A node that was not observed for this many passes is dropped. Shorter gaps (a failed scrape) are ignored. */
 const PASSES_UNTIL_FORGOTTEN = 10;
 const MOST_VALUES = 8;
 const MOST_NAMES = 3;
 
 interface Fact {
-  /** What the log said last; undefined before the first time. */
+  /** The last logged value; undefined before the first time. */
   said: string | undefined;
   seen: string;
   pass: number;
@@ -14,14 +14,14 @@ interface Fact {
 
 interface Subject {
   readonly facts: Map<string, Fact>;
-  /** Counts only the passes in which the subject was observed: a pass that failed early forgets nobody. */
+  /** Counts only passes in which the subject was observed, so that a pass that failed early drops no node. */
   pass: number;
   observed: boolean;
 }
 
 /**
- * What a pass over all nodes found out, told as changes: per subject at most one line at info, and none when nothing changed.
- * A cluster of 5,000 nodes would write 5,000 lines per tick otherwise. Which node it was stands at debug, one line per change.
+ * Logs changes between passes over all nodes: at most one line per subject at info, and none if nothing changed. Otherwise a
+ * cluster of 5,000 nodes would write 5,000 lines per tick. The nodes are logged at debug, one line per change.
  */
 export class ChangeLog {
   readonly #log: Logger;
@@ -31,7 +31,7 @@ export class ChangeLog {
     this.#log = log;
   }
 
-  /** `observe("profile", "node-7", "eco")`: how things are now. Within a pass the last word counts. */
+  /** `observe("profile", "node-7", "eco")`: the current value. Within a pass the last value counts. */
   observe(subject: string, node: string, value: string): void {
     let about = this.#subjects.get(subject);
     if (about === undefined) this.#subjects.set(subject, (about = { facts: new Map(), pass: 0, observed: false }));
@@ -44,12 +44,12 @@ export class ChangeLog {
     }
   }
 
-  /** The node left: should one of its name come back, it is news again. */
+  /** Drops a node that left. If a node of that name returns, it is logged again. */
   forget(node: string): void {
     for (const { facts } of this.#subjects.values()) facts.delete(node);
   }
 
-  /** Ends a pass: writes what changed since the last one. */
+  /** Ends a pass: logs what changed since the last one. */
   flush(): void {
     for (const [subject, about] of this.#subjects) {
       if (!about.observed) continue;
@@ -59,7 +59,7 @@ export class ChangeLog {
     }
   }
 
-  /** How many facts are kept. */
+  /** Number of stored values. */
   get size(): number {
     return [...this.#subjects.values()].reduce((sum, { facts }) => sum + facts.size, 0);
   }
@@ -92,7 +92,7 @@ interface Change {
   readonly to: string;
 }
 
-/** What differs from what was said; from here on it counts as said. Drops the nodes that were not heard of for long. */
+/** Returns the changes and marks them as logged. Drops nodes that were not observed for long. */
 function collectChanges({ facts, pass }: Subject): Change[] {
   const changes: Change[] = [];
   for (const [node, fact] of facts) {

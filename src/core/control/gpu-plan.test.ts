@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { percent, type Watts, watts } from "../units/index.ts";
-import { type GpuBoard, type GpuControl, gpuReport, planGpu } from "./gpu.ts";
+import { type GpuBoard, type GpuPlanInput, gpuReport, planGpu } from "./gpu-plan.ts";
 
 /** H100 SXM: 200 to 700 W in whole watts. */
 const h100 = { min: watts(200), max: watts(700), original: watts(700), step: watts(1) };
 const board = (id: string, over: Partial<GpuBoard> = {}): GpuBoard => ({ id, device: h100, ...over });
-const control = (over: Partial<GpuControl> = {}): GpuControl => ({
+const control = (over: Partial<GpuPlanInput> = {}): GpuPlanInput => ({
   enabled: true,
   intent: { pctOfMax: percent(60) },
   boards: [board("0"), board("1")],
@@ -46,7 +46,7 @@ describe("planGpu", () => {
     expect(planGpu(control({ intent, boards }))).toEqual([{ kind: "liftGpuCap", id: "1" }]);
   });
 
-  it("passes over a lost board and one of unknown maximum, and caps the rest", () => {
+  it("skips a lost board and one of unknown maximum and caps the rest", () => {
     const boards = [board("0", { lost: "GPU is lost" }), board("1", { device: {} }), board("2")];
     expect(planGpu(control({ boards }))).toEqual([{ kind: "setGpuCap", id: "2", watts: 420 }]);
   });
@@ -57,7 +57,7 @@ describe("planGpu", () => {
     ]);
   });
 
-  it("takes a board listed twice for one", () => {
+  it("counts a duplicate board once", () => {
     expect(planGpu(control({ boards: [board("0"), board("0")] }))).toHaveLength(1);
   });
 
@@ -73,7 +73,7 @@ describe("gpuReport", () => {
   it("is none where control is off, whatever is in force, and where nothing is asked for", () => {
     const boards = [board("0", { inForce: watts(500) })];
     expect(gpuReport(control({ enabled: false, boards }))).toEqual({ result: "none", message: "GPU control is off" });
-    const unasked = { result: "none", message: "no GPU cap is asked for" };
+    const unasked = { result: "none", message: "no GPU cap requested" };
     expect(gpuReport(control({ intent: nothing }))).toEqual(unasked);
     expect(gpuReport(control({ intent: nothing, noBackend }))).toEqual(unasked);
     expect(gpuReport(control({ intent: nothing, boards: [] }))).toEqual(unasked);
@@ -93,7 +93,7 @@ describe("gpuReport", () => {
     const write = { result: "applied", message: "not yet tested by load" } as const;
     const report = gpuReport(control({ intent: { watts: watts(5000) }, boards: [board("0", { write })] }));
     expect(report.message).toBe(
-      "700 W per GPU; 5000 W asked for, clamped to 700 W: the device's maximum; not yet tested by load",
+      "700 W per GPU; 5000 W requested, clamped to 700 W: the device's maximum; not yet tested by load",
     );
   });
 
@@ -110,7 +110,7 @@ describe("gpuReport", () => {
     ],
     [[broken, broken], "error", "420 W per GPU; GPU is lost"],
     [[{ result: "blocked" }, applied], "blocked", "GPU 0 blocked: 420 W per GPU; GPU 1 applied: 420 W per GPU"],
-  ] as const)("is the worst of %j", (outcomes, result, message) => {
+  ] as const)("reports the worst result of %j", (outcomes, result, message) => {
     expect(gpuReport(control({ boards: written(...outcomes) }))).toEqual({ result, message });
   });
 
@@ -135,14 +135,14 @@ describe("gpuReport", () => {
     const device = {};
     expect(gpuReport(control({ boards: [board("0", { device })] }))).toEqual({
       result: "blocked",
-      message: "60 % of an unknown maximum is not known in watts",
+      message: "cannot convert 60 % of an unknown maximum to watts",
     });
     expect(gpuReport(control({ boards: [board("0", { device, inForce: watts(420) })] })).message).toBe(
-      "60 % of an unknown maximum is not known in watts; our earlier cap of 420 W stays",
+      "cannot convert 60 % of an unknown maximum to watts; our earlier cap of 420 W stays",
     );
   });
 
-  it("AGT-47 is blocked without a backend, in the words of who knows what to install", () => {
+  it("AGT-47 is blocked without a backend and says what to install", () => {
     expect(gpuReport(control({ noBackend }))).toEqual({ result: "blocked", message: noBackend });
     expect(gpuReport(control({ boards: [] }))).toEqual({ result: "blocked", message: "no GPU was found on this node" });
   });
@@ -160,13 +160,13 @@ describe("gpuReport", () => {
   });
 
   it("X-88 is applied at 100 % where no limit is ours, with a backend or without", () => {
-    const lifted = { result: "applied", message: "100 % of the maximum: no limit is written" };
+    const lifted = { result: "applied", message: "cap is 100 % of the maximum: no limit is written" };
     expect(gpuReport(control({ intent: full }))).toEqual(lifted);
     expect(gpuReport(control({ intent: full, noBackend }))).toEqual(lifted);
     expect(gpuReport(control({ intent: full, boards: [] }))).toEqual(lifted);
   });
 
-  it("X-88 is applied at 100 % once the cap was lifted, and else what became of it", () => {
+  it("X-88 is applied at 100 % after the cap was lifted, else reports the outcome of the write", () => {
     const held = (write: GpuBoard["write"]) => [board("0", { inForce: watts(420), write })];
     expect(gpuReport(control({ intent: full, boards: held(applied) })).result).toBe("applied");
     expect(gpuReport(control({ intent: full, boards: held(broken) })).result).toBe("error");

@@ -62,7 +62,7 @@ describe("ChangeLog", () => {
     ]);
   });
 
-  it("takes the last word of a pass: there and back is no change", () => {
+  it("uses the last value of a pass: changing back is no change", () => {
     const { changes, taken } = captured();
     changes.observe("guard", "a", "active");
     changes.flush();
@@ -104,7 +104,7 @@ describe("ChangeLog", () => {
     expect(taken()).toEqual([]);
   });
 
-  it("forgets a node that left: the same name is news again", () => {
+  it("drops a node that left: the same name is logged again", () => {
     const { changes, taken } = captured();
     changes.observe("profile", "a", "eco");
     changes.observe("backend", "a", "rapl");
@@ -117,7 +117,7 @@ describe("ChangeLog", () => {
     expect(taken()).toMatchObject([{ subject: "profile", changed: 1 }]);
   });
 
-  it("takes a gap of a few passes for no news, and a long one for a node that left", () => {
+  it("ignores a gap of a few passes and drops the node after a long one", () => {
     const { changes, taken } = captured();
     const pass = (...nodes: string[]): Record<string, unknown>[] => {
       for (const node of nodes) changes.observe("profile", node, "eco");

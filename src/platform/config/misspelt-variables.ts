@@ -2,12 +2,12 @@ import { printable } from "../log/index.ts";
 
 const MOST_SLIPS = 2;
 
-/** In a name this long two slips are slips wherever they are; nobody else has a variable so near to it. */
+/** In a name of this length two edits anywhere count as a typo; no other program has a variable so similar. */
 const LONG_NAME = 12;
-/** In a shorter name, two slips within a word this short make another word: JOB_NAME, NODE_HOME and CACHE_URL are others' own. */
+/** In a shorter name, two edits within a word this short make another word: JOB_NAME, NODE_HOME and CACHE_URL are no typos. */
 const SHORT_WORD = 4;
 
-/** Names that are as near to ours as a slip is, and that other programs, charts and pipelines set. */
+/** Similar names that other programs, charts and pipelines set. */
 const othersOwn: ReadonlySet<string> = new Set([
   "BASE_NAME",
   "CODE_NAME",
@@ -29,10 +29,14 @@ const othersOwn: ReadonlySet<string> = new Set([
 const isServiceVariable = (name: string): boolean => name.includes("_SERVICE_") || name.includes("_PORT");
 
 /**
- * One warning for each variable of the environment that nobody knows and that looks like a slip for one of `own`.
- * `known` are the variables of every program: a ConfigMap shared by all programs is no slip.
+ * Returns one warning for each unknown variable of the environment that looks like a typo of one of `own`. `known` contains the
+ * variables of all programs, because programs may share a ConfigMap.
  */
-export function misspelt(environment: Iterable<string>, own: readonly string[], known: ReadonlySet<string>): string[] {
+export function misspeltVariableWarnings(
+  environment: Iterable<string>,
+  own: readonly string[],
+  known: ReadonlySet<string>,
+): string[] {
   const warnings = [];
   for (const name of environment) {
     if (known.has(name) || othersOwn.has(name) || isServiceVariable(name)) continue;
@@ -48,7 +52,7 @@ function nearest(name: string, own: readonly string[]): string | undefined {
   for (const candidate of own) {
     const most = best === undefined ? MOST_SLIPS : best.slips - 1;
     if (Math.abs(candidate.length - name.length) > most) continue;
-    const slips = slipsBetween(name, candidate);
+    const slips = editDistance(name, candidate);
     if (slips <= most && !isOtherWord(name, candidate)) best = { name: candidate, slips };
   }
   return best?.name;
@@ -59,11 +63,11 @@ function isOtherWord(name: string, candidate: string): boolean {
   const written = name.split("_");
   const words = candidate.split("_");
   if (words.length !== written.length) return false;
-  return words.some((word, at) => word.length <= SHORT_WORD && slipsBetween(word, written[at] ?? "") > 1);
+  return words.some((word, at) => word.length <= SHORT_WORD && editDistance(word, written[at] ?? "") > 1);
 }
 
-/** Damerau's edit distance (optimal string alignment): letters inserted, deleted, changed, or two neighbours swapped. */
-export function slipsBetween(a: string, b: string): number {
+/** Damerau's edit distance (optimal string alignment): insertions, deletions, substitutions and swaps of neighbours. */
+export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

@@ -6,10 +6,10 @@ import { describeCaps, describeClamping, type PackageCap, type PackageCaps, tota
 export const controlModes = ["auto", "rapl", "dvfs", "none"] as const;
 export type ControlMode = (typeof controlModes)[number];
 
-/** What `joulie_backend_mode` shows. */
+/** The value of `joulie_backend_mode`. */
 export type CpuBackend = "none" | "rapl" | "dvfs";
 
-/** What became of a write. An answer of `blocked` is a refusal, not a success. */
+/** The outcome of a write. `blocked` means that the device or endpoint refused it. */
 export interface WriteOutcome {
   readonly result: Exclude<ControlResult, "none">;
   readonly message?: string;
@@ -21,16 +21,16 @@ const severity: readonly ControlResult[] = ["error", "blocked", "applied", "none
 export const worstFirst = <One extends { readonly result: ControlResult }>(all: readonly One[]): readonly One[] =>
   all.toSorted((a, b) => severity.indexOf(a.result) - severity.indexOf(b.result));
 
-export interface CpuControl {
+export interface CpuPlanInput {
   readonly mode: ControlMode;
   readonly cap: PackageCaps;
   readonly raplAvailable: boolean;
   readonly dvfsAvailable: boolean;
   /** Whether this tick has a power reading for the DVFS loop. */
   readonly powerKnown: boolean;
-  /** What Joulie itself has in place, whichever route put it there: caps by package. The throttle is `DvfsState`'s. */
+  /** What Joulie itself has set, by any route: caps by package. The throttle is in `DvfsState`. */
   readonly inForce: { readonly raplCaps: ReadonlyMap<string, Watts>; readonly throttlePct: Percent };
-  /** How this tick's writes ended, once they were tried; a check that found its cap is a write that was applied. */
+  /** The outcome of this tick's writes, once they were tried. A check that found its cap in place counts as an applied write. */
   readonly raplWrite?: WriteOutcome | undefined;
   readonly throttleWrite?: WriteOutcome | undefined;
 }
@@ -38,39 +38,39 @@ export interface CpuControl {
 export type CpuAction =
   | { readonly kind: "setRaplCap"; readonly caps: readonly PackageCap[] }
   /**
-   * In place of a write where the cap should be in force already: read it back, so that a rival's undoing is found. Where it
-   * reads otherwise, plan again with what was read in force.
+   * Replaces a write if the cap should already be in force: read the cap back to find out whether another writer changed
+   * it. If the device reports another cap, plan again with that cap as the one in force.
    */
   | { readonly kind: "checkRaplCap"; readonly caps: readonly PackageCap[] }
   | { readonly kind: "liftRaplCap" }
   /** Run the DVFS loop towards this power of all packages. */
   | { readonly kind: "regulate"; readonly target: Watts }
   | { readonly kind: "setThrottle"; readonly throttlePct: Percent }
-  /** In place of a write where the throttle should be in force already: whatever was undone of it is written again. */
+  /** Replaces a write if the throttle should already be in force: write again what another writer changed. */
   | { readonly kind: "checkThrottle"; readonly throttlePct: Percent }
   | { readonly kind: "restoreThrottle" };
 
-export interface CpuReport {
+export interface CpuPlanReport {
   readonly result: ControlResult;
   readonly message: string;
 }
 
 export interface CpuPlan {
   readonly backend: CpuBackend;
-  /** What is still to be tried this tick, in this order. */
+  /** The actions to try in this tick, in this order. */
   readonly actions: readonly CpuAction[];
-  /** What to tell if the actions succeed; absent while even that hangs on a RAPL write or check. */
-  readonly report?: CpuReport;
+  /** The report if the actions succeed; absent while it depends on a RAPL write or check. */
+  readonly report?: CpuPlanReport;
 }
 
 /**
- * Which backend enforces the CPU cap, and what it has to do. A tick plans, carries out the actions, and after a write plans
- * again with its outcome: that is how a failing RAPL falls back to DVFS within the tick, and how RAPL's return releases
- * the throttle only once the new limit holds.
+ * Decides which backend enforces the CPU cap and which actions it takes. A tick plans, carries out the actions, and plans
+ * again with the outcome of a write. This is how the agent falls back from a failing RAPL to DVFS within one tick, and how
+ * it releases the throttle only after a recovered RAPL enforces the new limit.
  *
- * `none` does nothing at all. What was put in place under another route is that route's to restore.
+ * `none` takes no action. Caps that were set through another route are restored by that route.
  */
-export function planCpu(control: CpuControl): CpuPlan {
+export function planCpu(control: CpuPlanInput): CpuPlan {
   const { cap, mode } = control;
   if (mode === "none")
     return { backend: "none", actions: [], report: { result: "none", message: "CPU control is off" } };
@@ -81,7 +81,7 @@ export function planCpu(control: CpuControl): CpuPlan {
 
 type Words = readonly (string | undefined)[];
 
-/** What is to be let go of: how, or what keeps it. */
+/** What to release: the actions, or the reason why a release is impossible. */
 interface Release {
   readonly actions?: readonly CpuAction[];
   readonly stuck?: string;
@@ -95,11 +95,11 @@ interface Draft {
 }
 
 /**
- * A plan with its report, unless a write has failed: then the report says that, whatever was hoped for. Nor is anything
- * applied while something of ours stays in force that should not.
+ * A plan with its report. If a write failed, the report says so. The result is not `applied` while a cap or throttle of
+ * Joulie that should be released is still in force.
  */
 function settle(
-  control: CpuControl,
+  control: CpuPlanInput,
   { backend, result, releases = [], actions = [] }: Draft,
   ...message: Words
 ): CpuPlan {
@@ -119,41 +119,41 @@ function settle(
 const NO_RAPL = "RAPL is not available on this node";
 const NO_CPUFREQ = "cpufreq is not available on this node";
 
-// A backend that is not in charge lets go of what it holds, so that no two of them pull at one node.
-function releaseThrottle({ dvfsAvailable, inForce, throttleWrite }: CpuControl): Release {
+// A backend that is not in use releases its caps, so that two backends never control one node.
+function releaseThrottle({ dvfsAvailable, inForce, throttleWrite }: CpuPlanInput): Release {
   if (!(inForce.throttlePct > 0) || throttleWrite !== undefined) return {};
   return dvfsAvailable
     ? { actions: [{ kind: "restoreThrottle" }] }
     : { stuck: `our throttle of ${inForce.throttlePct} % cannot be restored: ${NO_CPUFREQ}` };
 }
 
-function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuControl): Release {
+function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuPlanInput): Release {
   if (raplCaps.size === 0 || raplWrite !== undefined) return {};
   return raplAvailable
     ? { actions: [{ kind: "liftRaplCap" }] }
     : { stuck: `our RAPL cap of ${Math.min(...raplCaps.values())} W cannot be lifted: ${NO_RAPL}` };
 }
 
-/** Where DVFS stands in for a RAPL that is to come back, its cap may stay, unless it holds the node below what is asked. */
-function tighterRapl({ inForce: { raplCaps } }: CpuControl, caps: readonly PackageCap[]): Release {
+/** While DVFS stands in for RAPL, a RAPL cap may stay unless it is lower than the requested one. */
+function tighterRapl({ inForce: { raplCaps } }: CpuPlanInput, caps: readonly PackageCap[]): Release {
   const asked = new Map(caps.map(({ id, watts }) => [id, watts]));
   const lowest = Math.min(...caps.map(({ watts }) => watts));
-  // A package that is not shown any more is compared with the lowest that is asked of the others.
+  // A package that is no longer reported is compared with the lowest cap of the others.
   const tighter = [...raplCaps].filter(([id, held]) => held < (asked.get(id) ?? lowest)).map(([, held]) => held);
   return tighter.length === 0 ? {} : { stuck: `our earlier RAPL cap of ${Math.min(...tighter)} W cannot be raised` };
 }
 
-function release(control: CpuControl, asked: boolean): CpuPlan {
+function release(control: CpuPlanInput, asked: boolean): CpuPlan {
   const { mode, raplAvailable, dvfsAvailable } = control;
   const dvfs = mode !== "rapl" && dvfsAvailable ? "dvfs" : "none";
   const backend = mode !== "dvfs" && raplAvailable ? "rapl" : dvfs;
   const releases = [releaseRapl(control), releaseThrottle(control)];
   return asked
-    ? settle(control, { backend, releases, result: "applied" }, "100 % of the maximum: no limit is written")
-    : settle(control, { backend, releases, result: "none" }, "no cap is asked for");
+    ? settle(control, { backend, releases, result: "applied" }, "cap is 100 % of the maximum: no limit is written")
+    : settle(control, { backend, releases, result: "none" }, "no cap requested");
 }
 
-function limitByRapl(control: CpuControl, caps: readonly PackageCap[]): CpuPlan {
+function limitByRapl(control: CpuPlanInput, caps: readonly PackageCap[]): CpuPlan {
   const { mode, raplAvailable, raplWrite, inForce } = control;
   if (raplAvailable && raplWrite === undefined) {
     const isInForce = caps.every(({ id, watts }) => inForce.raplCaps.get(id) === watts);
@@ -174,7 +174,7 @@ function limitByRapl(control: CpuControl, caps: readonly PackageCap[]): CpuPlan 
     return settle(control, { backend: "none", releases, result: "blocked" }, NO_RAPL, RAPL_ONLY);
   }
   if (raplWrite === undefined) return regulate(control, caps, [NO_RAPL, clamped]);
-  // Where DVFS stands in, RAPL's failure is only the reason, unless DVFS is missing too.
+  // If DVFS takes over, the RAPL failure is only the reason; it is the result if DVFS is unavailable too.
   if (!control.dvfsAvailable)
     return settle(control, { backend: "none", result: raplWrite.result }, clamped, NO_CPUFREQ);
   const why = ["RAPL failed", raplWrite.message, clamped];
@@ -183,9 +183,9 @@ function limitByRapl(control: CpuControl, caps: readonly PackageCap[]): CpuPlan 
 
 const RAPL_ONLY = "the control mode allows RAPL only";
 
-/** `unable` is the result where DVFS has nothing to go by: what it stands in for may have failed, and then nothing is in force. */
+/** `unable` is the result if DVFS cannot work: RAPL may have failed before, and then no cap is in force. */
 function regulate(
-  control: CpuControl,
+  control: CpuPlanInput,
   caps: readonly PackageCap[],
   why: Words,
   unable: ControlResult = "blocked",
@@ -205,13 +205,13 @@ function regulate(
         control,
         { backend: "dvfs", releases, actions, result: unable },
         ...why,
-        "no power reading: the throttle stays",
+        "no power reading: the throttle is unchanged",
       );
 }
 
-function throttleByPercent(control: CpuControl, pctOfMax: Percent): CpuPlan {
+function throttleByPercent(control: CpuPlanInput, pctOfMax: Percent): CpuPlan {
   const { mode, dvfsAvailable, inForce, throttleWrite } = control;
-  const why = `${pctOfMax} % of an unknown maximum is not known in watts`;
+  const why = `cannot convert ${pctOfMax} % of an unknown maximum to watts`;
   const releases = [releaseRapl(control)];
   if (mode === "rapl") {
     releases.push(releaseThrottle(control));
