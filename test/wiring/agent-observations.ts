@@ -118,6 +118,10 @@ export const ticks = async (variables: RawValues): Promise<number> =>
     return samples;
   });
 
+/** The interval that it warns of, as the operator would take its readings for stale in between. */
+export const warnedInterval = async (variables: Texts): Promise<unknown> =>
+  onNode(variables, async ({ agent }) => agent.logs.find(({ freshFor }) => freshFor !== undefined)?.["interval"]);
+
 /** The zones whose energy counter does not last for an interval. */
 export const warnedOf = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => agent.logs.flatMap(({ zone }) => zone ?? []));
@@ -150,6 +154,7 @@ export const mode = async (variables: RawValues): Promise<unknown> =>
       nodes,
       writes: trial.machine.writes.length,
       cpu: (await trial.told())?.cpu?.result,
+      kept: (await trial.told())?.cpu?.message?.includes("never touches its own host"),
     };
   });
 

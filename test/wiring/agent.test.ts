@@ -63,7 +63,7 @@ const table: VariableTable = {
       value: "pool",
       observe: seen.mode,
       byDefault: { said: "daemonset", nodes: undefined, writes: 4, cpu: "applied" },
-      changed: { said: "pool", nodes: ["a"], writes: 0, cpu: "blocked" },
+      changed: { said: "pool", nodes: ["a"], writes: 0, cpu: "blocked", kept: true },
     },
     { value: "pool", observe: seen.named, byDefault: "blocked", changed: "applied" },
     { ...inPool, value: "pool", beside: { NODE_NAME: "" }, byDefault: "NODE_NAME is not set", changed: "a b c d e f" },
@@ -79,6 +79,7 @@ const table: VariableTable = {
   RECONCILE_INTERVAL: [
     { value: "5s", observe: seen.ticks, byDefault: 3, changed: 12 },
     { value: "20m", observe: seen.warnedOf, byDefault: [], changed: ["package-0", "package-1"] },
+    { value: "20m", observe: seen.warnedInterval, byDefault: undefined, changed: "20m" },
   ],
   METRICS_ADDR: { value: FREE, observe: seen.served, byDefault: false, changed: true },
   SIMULATE_ONLY: { ...limits, value: "true", changed: uncapped },
