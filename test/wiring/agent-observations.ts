@@ -119,7 +119,7 @@ export const ticks = async (variables: RawValues): Promise<number> =>
   });
 
 /** The interval that it warns of, as the operator would take its readings for stale in between. */
-export const warnedInterval = async (variables: Texts): Promise<unknown> =>
+export const warnedInterval = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => agent.logs.find(({ freshFor }) => freshFor !== undefined)?.["interval"]);
 
 /** The zones whose energy counter does not last for an interval. */
