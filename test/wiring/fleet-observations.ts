@@ -131,8 +131,8 @@ export const isFast = async (variables: RawValues): Promise<boolean> =>
     const args = Object.entries({ ...flags, ...variables }).map(
       ([name, text]) => `--${name.toLowerCase().replaceAll("_", "-")}=${text}`,
     );
-    const { stdout } = await runJoulie(["simulator", ...args], { KUBECONFIG: kubeconfig }, (output) =>
-      output.includes("all simulated nodes are in the cluster"),
+    const { stdout } = await runJoulie(["fleet", ...args], { KUBECONFIG: kubeconfig }, (output) =>
+      output.includes("all simulated nodes are registered"),
     );
     return Number(/"simulatedSeconds":(\d+)/.exec(stdout)?.[1]) > 300;
   });

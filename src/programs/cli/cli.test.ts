@@ -120,7 +120,7 @@ describe("starting a program", () => {
     expect(code).toBe(1);
     expect(out).toBe("");
     expect(err).toMatch(
-      /^joulie absent: this version does not have this program yet[^\n]*\(JOULIE_E_PROGRAM_ABSENT\)\n$/,
+      /^joulie absent: this program is not available in this version[^\n]*\(JOULIE_E_PROGRAM_ABSENT\)\n$/,
     );
   });
 

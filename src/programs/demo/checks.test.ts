@@ -106,7 +106,7 @@ describe("summaryText", () => {
     cores: 0.4,
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
     eventLoop: { medianMs: 1, worstMs: 80 },
-    notices: ["this machine does not hold speed 60; going on at 30"],
+    notices: ["this machine cannot keep up with speed 60; continuing at 30"],
     checks: evaluateChecks({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
   };
 
@@ -114,7 +114,7 @@ describe("summaryText", () => {
     const text = summaryText(summary);
     expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
     expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
-    expect(text).toContain("this machine does not hold speed 60; going on at 30");
+    expect(text).toContain("this machine cannot keep up with speed 60; continuing at 30");
     expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5,"examples":["a"]}');
     expect(text).toContain("ok     every node has a fresh twin\n");
   });

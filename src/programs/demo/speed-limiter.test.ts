@@ -28,14 +28,14 @@ describe("SpeedLimiter", () => {
   });
 
   it.each([
-    ["the event loop is late", { ...calm, delay: 80 }, "work waits for 80 ms"],
-    ["twins are refreshed late", { ...calm, lateness: 2 }, "twins are refreshed late, by 2.0 times their interval"],
-    ["jobs wait for the scheduler", { ...calm, unseen: 12 }, "jobs wait for 12 s until the scheduler looks at them"],
+    ["the event loop is late", { ...calm, delay: 80 }, "the median event-loop delay is 80 ms"],
+    ["twins are refreshed late", { ...calm, lateness: 2 }, "the oldest twin is 2.0 refresh intervals old"],
+    ["jobs wait for the scheduler", { ...calm, unseen: 12 }, "jobs wait 12 s for their first scheduling attempt"],
   ])("halves the speed and reports it when for three seconds %s", (_, strain, why) => {
     const { clock, said, pace } = paced(60);
     for (let second = 0; second < 3; second++) pace.observe(strain);
     expect([clock.speed, pace.asked]).toEqual([30, 60]);
-    expect(said).toEqual([`this machine does not hold speed 60: ${why}; going on at 30`]);
+    expect(said).toEqual([`this machine cannot keep up with speed 60: ${why}; continuing at 30`]);
     for (let second = 0; second < 10; second++) pace.observe(calm);
     expect(clock.speed).toBe(30);
   });
@@ -54,6 +54,6 @@ describe("SpeedLimiter", () => {
     for (let second = 0; second < 60; second++) pace.observe({ ...calm, delay: 900 });
     expect(clock.speed).toBe(0.25);
     expect(said).toHaveLength(3);
-    expect(said.at(-1)).toContain("try fewer --nodes");
+    expect(said.at(-1)).toContain("use fewer --nodes");
   });
 });

@@ -75,7 +75,7 @@ describe("nodes", () => {
     trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.start({});
-    await expect(trial.end()).rejects.toThrow("there is a Node sim-007 already that no simulator made");
+    await expect(trial.end()).rejects.toThrow("the Node sim-007 exists and is not simulated");
     expect((await trial.nodes()).map(({ metadata }) => metadata.name)).toEqual(["sim-007"]);
     trial = new FleetTestHarness();
   });

@@ -90,7 +90,7 @@ describe("a Node of another owner", () => {
     await trial.createPod("theirs", "sim-007");
     await trial.start({});
     await trial.pass(30);
-    await expect(trial.end()).rejects.toThrow("there is a Node sim-007 already that no simulator made");
+    await expect(trial.end()).rejects.toThrow("the Node sim-007 exists and is not simulated");
     expect((await trial.pod("theirs"))?.status?.phase).toBe("Pending");
     trial = new FleetTestHarness();
   });
@@ -111,7 +111,7 @@ describe("a Node of another owner", () => {
     let ended = false;
     void trial.running.catch(() => (ended = true));
     await trial.until(() => ended);
-    await expect(trial.end()).rejects.toThrow("there is a Node sim-004 already");
+    await expect(trial.end()).rejects.toThrow("the Node sim-004 exists");
     expect((await trial.nodes()).map(({ metadata }) => metadata.uid)).toEqual([made.metadata.uid]);
     expect((await lease("sim-004")).spec.renewTime).toBe(renewTime);
     trial = new FleetTestHarness();
@@ -162,7 +162,7 @@ describe("nodes", () => {
     trial.api.faults.add({ when: names("/leases", "POST"), fault: { kind: "status", code: 403 } });
     await trial.serve({});
     await trial.pass(30);
-    expect(trial.log.match(/the API server refuses/g)).toHaveLength(1);
+    expect(trial.log.match(/the API server rejects/g)).toHaveLength(1);
     expect(trial.log).toMatch(/"level":"warn"[^\n]*"written":"node"[^\n]*leases/);
   });
 

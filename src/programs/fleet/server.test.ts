@@ -98,7 +98,7 @@ describe("POST /control/{node}", () => {
     const machine = trial.simulator.datacenter.machine(node);
     expect(machine?.physics.operation.cpuSaturated).toBe(true);
     const drawn = Math.round(machine?.physics.operation.cpuWatts ?? 0);
-    expect(body["message"]).toContain(`cannot be kept now: at the slowest clock all packages draw ${drawn} W`);
+    expect(body["message"]).toContain(`the cap cannot be met: at the slowest clock all packages draw ${drawn} W`);
   });
 
   it("returns blocked with status 200 for unsupported commands", async () => {

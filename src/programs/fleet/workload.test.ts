@@ -147,7 +147,7 @@ describe("the workload in a cluster", () => {
     await trial.start({ WORKLOAD: "day", MAX_PODS: "10" });
     await trial.pass(30);
     expect(trial.simulator.jobs.submitted).toBe(0);
-    expect(trial.log.match(/the API server refuses/g)).toHaveLength(1);
+    expect(trial.log.match(/the API server rejects/g)).toHaveLength(1);
     trial.api.faults.clear();
     await trial.until(() => trial.simulator.jobs.submitted === 10);
   });

@@ -159,7 +159,7 @@ describe("joulie simulate in drop mode", () => {
     expect(await json(flags)).toMatchObject({ accepted: 1, dropped: 0, notSubmitted: 2, hours: 0.05 });
     const { out } = await run(flags);
     expect(out).toMatch(/^arm +seed +dropped +taken +too late/m);
-    expect(out).toContain("too late: jobs that came after the last step began");
+    expect(out).toContain("too late: jobs that arrived after the last step began");
     expect(await json({ ...flags, HOURS: "0.1" })).toMatchObject({ accepted: 3, notSubmitted: 0 });
   });
 
@@ -226,20 +226,20 @@ describe("joulie simulate in queue mode", () => {
 
 describe("validation of joulie simulate flags", () => {
   it.each<[RawValues, string]>([
-    [{ ARM: "best" }, '--arm="best" names no arm; allowed: ARM or ARM:POLICY'],
+    [{ ARM: "best" }, '--arm="best" is not an arm; allowed: ARM or ARM:POLICY'],
     [{ ARM: "least,most" }, "is not an arm"],
     [{ COMPARE: "least,,most" }, "contains an unknown arm, or one twice"],
     [{ COMPARE: "least,least:none" }, "contains an unknown arm, or one twice"],
-    [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" has not'],
+    [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" does not simulate'],
     [{ COMPARE: "most,least:static_partition", MODE: "drop" }, "needs nodes with caps and twins"],
-    [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is asked for beside --compare="most,least"'],
+    [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is set together with --compare="most,least"'],
     [{ COMPARE: "least" }, '--compare="least" names only one arm, so there is nothing to compare'],
-    [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is asked for beside --trace="x.csv", whose jobs are the same'],
-    [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is asked for where no arm takes it'],
-    [{ MODE: "drop", POLICY: "none" }, "is asked for where no arm takes it"],
-    [{ COMPARE: "least,joulie:none", POLICY: "static_partition" }, "is asked for where no arm takes it"],
-    [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are what they are"],
-    [{ CLUSTER: "mixed", MODE: "drop" }, 'is not known to --mode="drop"'],
+    [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is set together with --trace="x.csv", whose jobs are the same'],
+    [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is set, but no arm uses it'],
+    [{ MODE: "drop", POLICY: "none" }, "is set, but no arm uses it"],
+    [{ COMPARE: "least,joulie:none", POLICY: "static_partition" }, "is set, but no arm uses it"],
+    [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are fixed"],
+    [{ CLUSTER: "mixed", MODE: "drop" }, 'is not supported by --mode="drop"'],
     [{ SEEDS: "0" }, "--seeds"],
     [{ NODES: "0" }, "--nodes"],
   ])("refuses %j", (flags, problem) => {
