@@ -28,13 +28,13 @@ export type HostConfig = Pick<AgentConfig, "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | 
 const NO_FLOOR = 1;
 
 /** The files of the host this runs on. */
-export const hostRoots = (config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } => ({
-  sys: new HostDirectory(config.HOST_SYS_ROOT, {
-    knownAs: "/sys",
-    mountTable: () => mountTableIn(config.HOST_PROC_ROOT),
-  }),
-  proc: new HostDirectory(config.HOST_PROC_ROOT, { knownAs: "/proc" }),
-});
+export function hostRoots(config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } {
+  const { HOST_SYS_ROOT: sys, HOST_PROC_ROOT: proc } = config;
+  return {
+    sys: new HostDirectory(sys, { knownAs: "/sys", mountTable: () => mountTableIn(proc) }),
+    proc: new HostDirectory(proc, { knownAs: "/proc" }),
+  };
+}
 
 /** Read when a mount refuses a write, so that the message can name it. */
 function mountTableIn(proc: string): string | undefined {

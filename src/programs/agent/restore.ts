@@ -57,10 +57,10 @@ export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Pr
   const entries = [...journal.entries()];
   // Without a problem an empty journal means that nothing is in force; with one it means nothing.
   if (entries.length === 0 && journal.problem === undefined) {
-    out(`nothing to restore: no original limit is kept in ${config.STATE_DIR}\n`);
+    out(`nothing to restore: no original limit is kept in ${files.directory}\n`);
     return 0;
   }
-  const failed = entries.length === 0 ? 0 : await restoreEach(config, entries, journal, { clock, host, out });
+  const failed = entries.length === 0 ? 0 : await restoreEach(config, entries, journal, { files, clock, host, out });
   if (journal.problem !== undefined) {
     out(`error: ${journal.problem}\n`);
     out("limits in force now; compare them with what this machine should have:\n");
@@ -74,7 +74,7 @@ async function restoreEach(
   config: RestoreConfig,
   entries: readonly JournalEntry[],
   journal: Journal,
-  { clock, host, out }: Omit<RestoreWorld, "files">,
+  { files, clock, host, out }: RestoreWorld,
 ): Promise<number> {
   const http = new HttpClient({
     clock,
@@ -103,7 +103,7 @@ async function restoreEach(
   if (failed > 0)
     out(`${failed} of ${entries.length} are not restored; they stay in the journal, so that this can be tried again\n`);
   if (listed)
-    out(`the journal in ${config.STATE_DIR} could not be written and still lists what was restored: run it again\n`);
+    out(`the journal in ${files.directory} could not be written and still lists what was restored: run it again\n`);
   return failed + (listed ? 1 : 0);
 }
 

@@ -75,11 +75,12 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
 
 /** Seed by seed, so that paired runs follow each other. */
 function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly ExperimentRun[] {
+  const { SEED: first, SEEDS: seeds } = config;
   const contenders = contendersFrom(config) ?? [];
   const runs: ExperimentRun[] = [];
-  const all = contenders.length * config.SEEDS;
-  for (let index = 0; index < config.SEEDS; index++) {
-    const seed = config.SEED + index;
+  const all = contenders.length * seeds;
+  for (let index = 0; index < seeds; index++) {
+    const seed = first + index;
     const trace = experiment.traceOf(seed);
     for (const contender of contenders) {
       const what = `${contenderName(contender)}, seed ${seed}`;
