@@ -72,6 +72,13 @@ const forbidden = [
     to: { path: "^(test|bench|scripts)/" },
   },
   {
+    name: "testing-folders-are-for-tests",
+    comment: "only tests and other testing folders import from a testing folder",
+    severity: "error",
+    from: { path: "^src/", pathNot: [TEST, "/testing/"] },
+    to: { path: "^src/.*/testing/" },
+  },
+  {
     name: "no-development-dependency",
     comment: "the product uses no development dependency",
     severity: "error",

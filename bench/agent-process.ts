@@ -1,4 +1,4 @@
-// The agent of bench/agent.ts: from the bundle, as the image has it, in a process of its own.
+// The agent process of bench/agent.ts, run from the bundle as in the image.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { freePorts } from "../test/controlplane/ports.ts";
 
 const PATIENCE_MS = 120_000;
 
-/** The bundle in a folder with what it needs beside it. */
+/** Builds the bundle into a folder with its dependencies. */
 export async function bundled(): Promise<{ readonly program: string; readonly remove: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-agent-bundle-"));
   mkdirSync(join(folder, "dist"));
@@ -20,7 +20,7 @@ export async function bundled(): Promise<{ readonly program: string; readonly re
   return { program, remove: () => rmSync(folder, { recursive: true }) };
 }
 
-/** Ticks so far, and the seconds they took. */
+/** Number of ticks so far and their total seconds. */
 export interface Ticks {
   readonly count: number;
   readonly seconds: number;
@@ -37,7 +37,7 @@ export class AgentProcess {
     this.pid = child.pid ?? Number.NaN;
   }
 
-  /** Once it knows the cluster. */
+  /** Resolves when the agent has synced with the cluster. */
   static async start(program: string, variables: Readonly<Record<string, string>>): Promise<AgentProcess> {
     const [port = 0] = await freePorts(1);
     const own = { ...imageSettings, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "fatal", ...variables };

@@ -20,12 +20,15 @@ const MANY = 5000;
 const POOL = 2000;
 const DEAD = POOL / 20;
 const shape = { cpus: 128, packages: 2, gpus: 8 };
-/** A tick a second, so that half a minute has many; then as often as by default. What happens by the clock is the same in both. */
+/**
+ * One tick per second gives many samples in half a minute; then the default interval. Clock-driven work is the same
+ * in both.
+ */
 const SHORT = "1s";
 const USUAL = "20s";
 const MINUTE_MS = 60_000;
 const SHORT_MS = 30_000;
-/** As often as by default. */
+/** The default interval. */
 const POOL_INTERVAL_S = 20;
 const POOL_INTERVALS = 3;
 const AT_ONCE = 48;
@@ -92,7 +95,7 @@ function of(figure: string) {
 
 const load = (): Figure => ({ unit: "", value: loadavg()[0] ?? Number.NaN });
 
-/** Managed nodes with the targets that an operator would write. */
+/** Adds managed nodes with targets as the operator writes them. */
 async function add(plane: ControlPlane, names: readonly string[]): Promise<void> {
   await plane.createNodes(names, (name) => ({
     labels: { [labels.managed]: "true", ...(Number(name.slice(-5)) < POOL && inPool) },
@@ -114,7 +117,7 @@ async function add(plane: ControlPlane, names: readonly string[]): Promise<void>
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** One node's agent: idle with many ticks, and a minute as it is by default. */
+/** Measures a node agent: idle with many ticks, then a minute with the default interval. */
 async function daemonset(
   figures: Record<string, Figure>,
   what: string,
@@ -136,7 +139,7 @@ async function daemonset(
     try {
       const limit = () => readFileSync(join(folder, "sys", limitFile(1)), "utf8");
       await agent.until(async () => limit() === "240000000", "capping");
-      // Power is known from the second tick on, and what is known by then is told.
+      // Power is known from the second tick on; the third publishes it.
       await agent.until(async () => (await agent.ticks()).count >= 3, "ticking");
       await sleep(5000);
       const spent = await idle(agent, plane, identity, interval === SHORT ? SHORT_MS : MINUTE_MS);
@@ -176,7 +179,7 @@ async function idle(agent: AgentProcess, plane: ControlPlane, { user }: Identity
   return {
     ticks,
     processor,
-    // By the moment it is some MiB more or less: garbage comes and goes.
+    // The median, because garbage collection changes the value by some MiB.
     memory: quantile(memory, 0.5),
     tickMs: ((after.seconds - before.ticks.seconds) * 1000) / ticks,
     requests: asked()
@@ -219,7 +222,7 @@ async function controlPool(
     await agent.until(async () => capped() >= POOL - DEAD, "in control of all live nodes");
     figures["pool: from the start to all live nodes capped"] = { unit: "s", value: (performance.now() - begun) / 1000 };
     figures["pool: live nodes capped"] = { unit: "", value: capped() };
-    // All have told their first status, and the dead are known as such.
+    // By then all nodes have reported a first status, and dead nodes are known.
     await sleep(2 * POOL_INTERVAL_S * 1000);
     const before = { ticks: await agent.ticks(), processor: processorSeconds(agent.pid) };
     service.asked.length = 0;

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Summary } from "../src/programs/demo/summary.ts";
+import type { DemoSummary } from "../src/programs/demo/summary.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 2000;
 const SECONDS = 120;
-/** The jobs that are there at the start are placed by then. */
+/** Time until the initial jobs are placed. */
 const PLACED_MS = 90_000;
 const MIB = 2 ** 20;
 const joulie = join(import.meta.dirname, "../bin/joulie.mjs");
@@ -52,13 +52,13 @@ function started() {
   let [out, said] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const ended = new Promise<Summary>((resolve, reject) => {
+  const ended = new Promise<DemoSummary>((resolve, reject) => {
     child.on("close", () => {
       if (out === "") reject(new Error(`the demo has failed: ${said}`));
-      else resolve(JSON.parse(out) as Summary);
+      else resolve(JSON.parse(out) as DemoSummary);
     });
   });
-  /** Ticks that were not over when the next one was due, so far. */
+  /** Number of ticks that were still running when the next one was due. */
   const lateTicks = async (): Promise<number> => {
     const [, agent] = /^ {2}metrics +\S+ (\S+)/m.exec(said) ?? [];
     if (agent === undefined) throw new Error(`the demo has not said where its metrics are: ${said}`);

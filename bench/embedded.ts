@@ -9,7 +9,7 @@ import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
 const PODS = 20_000;
-/** Requests under way at once, as 64 agents would have them. */
+/** Concurrent requests, as from 64 agents. */
 const AT_ONCE = 64;
 
 const seconds = (start: number): Figure => ({ unit: "s", value: (performance.now() - start) / 1000 });
@@ -82,7 +82,7 @@ async function fill(transport: Transport): Promise<void> {
 
 const embedded = () => new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
 
-/** How long until every pod has a node. */
+/** Time until every pod has a node. */
 async function scheduleAll(transport: Transport): Promise<Figure> {
   const random = seededRandom(2);
   const log = createLogger({ level: "silent", program: "bench" });

@@ -1,5 +1,5 @@
-// The Kubernetes API of bench/extender.ts, a process of its own: its thousands of objects are no burden to the client's memory,
-// whose pauses would count as the extender's. Says where it is once all nodes are there; does as it is told by messages.
+// The Kubernetes API of bench/extender.ts in a separate process: its objects must not add garbage-collection pauses
+// to the client's measurements. Reports its address when all nodes exist; takes commands as messages.
 import { crdOf, kinds } from "../src/core/api/index.ts";
 import { milliseconds } from "../src/core/units/index.ts";
 import { systemClock } from "../src/platform/clock/index.ts";
@@ -8,8 +8,8 @@ import { KubeClient, resources } from "../src/platform/kube/index.ts";
 import { seededRandom } from "../src/platform/random/index.ts";
 import { nameOf, nodeOf, twinStatusOf } from "./extender-cluster.ts";
 
-/** `change`: a twin after the other gets new figures, until `rest`. */
-export type Wish = "change" | "rest";
+/** `change`: update one twin after another until `rest`. */
+export type ApiCommand = "change" | "rest";
 
 const size = Number(process.argv[2]);
 const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
@@ -30,7 +30,7 @@ for (let index = 0; index < size; index++) {
   await hand.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
   await publish(index, index);
 }
-process.on("message", (wish: Wish) => {
+process.on("message", (wish: ApiCommand) => {
   changes?.abort();
   if (wish === "rest") return;
   changes = new AbortController();
@@ -39,7 +39,7 @@ process.on("message", (wish: Wish) => {
 process.on("disconnect", () => process.exit());
 process.send?.(listening.kubeconfig());
 
-/** About a thousand twins a second: more than an operator writes. */
+/** About a thousand twins per second, more than an operator writes. */
 async function change(signal: AbortSignal): Promise<void> {
   for (let round = 1; !signal.aborted; round++) {
     await publish(round % size, round);

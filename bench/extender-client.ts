@@ -1,4 +1,4 @@
-// Asks an extender as kube-scheduler does: one connection kept open, one request after the other, bodies made beforehand.
+// Calls an extender as kube-scheduler does: one persistent connection, sequential requests, prepared bodies.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
@@ -10,7 +10,7 @@ export class ExtenderClient {
   #take: (chunk: Buffer) => void = () => undefined;
 
   private constructor(port: number) {
-    // One buffer for all that comes: memory that this process had to collect would show as the extender's time.
+    // One reused buffer: garbage collection in this process would count as the extender's time.
     const buffer = Buffer.alloc(READ_AT_ONCE);
     const callback = (length: number): boolean => {
       this.#take(buffer.subarray(0, length));
@@ -25,7 +25,7 @@ export class ExtenderClient {
     return client;
   }
 
-  /** Milliseconds from the first byte sent to the last one received, and how many those were. */
+  /** Milliseconds from the first byte sent to the last byte received, and the number of bytes. */
   async ask(
     path: string,
     body: Buffer,
@@ -38,7 +38,7 @@ export class ExtenderClient {
     this.#take = (chunk) => {
       let rest = chunk.length;
       if (expected < 0) {
-        // Only the head becomes text: the answer behind it is long.
+        // Only the header is decoded: the body is long.
         const end = chunk.indexOf(HEAD_END);
         head = Buffer.concat([head, end < 0 ? chunk : chunk.subarray(0, end)]);
         if (end < 0) return;
@@ -67,7 +67,7 @@ export class ExtenderClient {
   }
 }
 
-/** The value below which that share of them lies. */
+/** The value below which that share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

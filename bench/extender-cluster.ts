@@ -1,22 +1,22 @@
-// The nodes of bench/extender.ts and bench/scheduling.ts: as kubelets report them, with twins whose figures all differ.
+// The nodes of bench/extender.ts and bench/scheduling.ts: as kubelets report them, with twins that all differ.
 import type { NodeTwinStatus } from "../src/core/api/index.ts";
 import { bigNode } from "./kube-objects.ts";
 
-/** Every figure differs from node to node, but not from run to run. */
+/** Differs between nodes but not between runs. */
 const spread = (index: number, most: number) => (index * 7919) % most;
 
-/** With fewer images than kube-objects.ts has, 5,000 of them are the 30 MB that a cluster of this size really sends. */
+/** Fewer images than in kube-objects.ts, so that 5,000 nodes are the 30 MB that a real cluster of this size sends. */
 export function nodeOf(index: number) {
   const { metadata, spec, status } = bigNode(index, FIRST_VERSION + index);
   return { metadata, spec, status: { ...status, images: status.images.slice(0, IMAGES) } };
 }
 const IMAGES = 2;
-/** All versions have as many digits, so that one can take the place of another. */
+/** All versions have the same number of digits, so that one can replace another in place. */
 const FIRST_VERSION = 10_000_000;
 
 export const nameOf = (index: number): string => nodeOf(index).metadata.name;
 
-/** A quarter each eco and draining, so that a performance pod has something to be kept from. */
+/** A quarter each eco and draining, so that performance pods are rejected by some nodes. */
 export function twinStatusOf(index: number, lastUpdated: string): NodeTwinStatus {
   const budget = 6000;
   return {
@@ -54,7 +54,7 @@ export function bodyOf(mode: Mode, nodes: number, workloadClass: string): Buffer
   return Buffer.from(JSON.stringify({ Pod: pod(workloadClass), ...sent }));
 }
 
-/** A request in which Nodes get new versions from one time to the next, as those do whose kubelets report. */
+/** A request in which some Nodes get new versions each time, as with reporting kubelets. */
 export class ChangingBody {
   readonly bytes: Buffer;
   readonly #places: number[] = [];

@@ -1,4 +1,4 @@
-// The extender written the plain way, in a process of its own: JSON.parse, the literal formula on objects, JSON.stringify.
+// A plain extender in a separate process, for comparison: JSON.parse, the literal formula on objects, JSON.stringify.
 import { createServer } from "node:http";
 import type { Node as ApiNode } from "../src/core/api/index.ts";
 import { demandOf, workloadClassOf } from "../src/core/demand/index.ts";

@@ -1,4 +1,4 @@
-// Extenders of the benches, each in a process of its own.
+// Extender processes of the benches.
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,8 +8,8 @@ import { freePorts } from "../test/controlplane/ports.ts";
 const PATIENCE_MS = 60_000;
 
 /**
- * A small nursery: bodies of 30 MB pass through it, and by its own choice Node lets it grow to several times what lives. And one
- * heap of the C library's for all threads, where each would keep what it once needed. As docs/guides/scheduler.md says.
+ * A small semi-space: 30 MB bodies pass through it, and by default Node lets it grow to several times the live data.
+ * A single malloc arena, because each thread's arena keeps its peak. See docs/guides/scheduler.md.
  */
 export const nodeOptions = ["--max-semi-space-size=1"];
 export const environment = { MALLOC_ARENA_MAX: "1" };
@@ -29,7 +29,7 @@ export class ExtenderProcess {
     return this.#child.pid ?? Number.NaN;
   }
 
-  /** Ours, from the bundle as the image has it, once it knows the cluster. */
+  /** Our extender from the bundle, as in the image; resolves when it has synced. */
   static async ours(kubeconfig: string): Promise<ExtenderProcess> {
     const [port = 0, metrics = 0] = await freePorts(2);
     const main = join(import.meta.dirname, "../dist/joulie.mjs");
@@ -40,7 +40,7 @@ export class ExtenderProcess {
       EXTENDER_ADDR: `127.0.0.1:${port}`,
       METRICS_ADDR: `127.0.0.1:${metrics}`,
       LOG_LEVEL: "warn",
-      // Twins are written once: they must not grow old while a bench runs.
+      // Twins are written once and must not become stale during a bench.
       TWIN_STALENESS_THRESHOLD: "2h",
     });
     const extender = new ExtenderProcess(child, port, metrics);
@@ -48,7 +48,7 @@ export class ExtenderProcess {
     return extender;
   }
 
-  /** A file of this folder that listens on PORT. */
+  /** Runs a file of this folder that listens on PORT. */
   static async other(file: string, args: readonly string[] = []): Promise<ExtenderProcess> {
     const [port = 0] = await freePorts(1);
     const extender = new ExtenderProcess(

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Wish } from "./extender-api.ts";
+import type { ApiCommand } from "./extender-api.ts";
 import { ExtenderClient, quantile } from "./extender-client.ts";
 import { bodyOf, ChangingBody, type Mode } from "./extender-cluster.ts";
 import { ExtenderProcess, environment, nodeOptions } from "./extender-process.ts";
@@ -13,7 +13,7 @@ import type { Figure, Scenario } from "./scenario.ts";
 const SIZES = [500, 2500, 5000] as const;
 const MODES: readonly Mode[] = ["names", "whole Nodes"];
 const VERBS = ["filter", "prioritize"] as const;
-/** Enough for a 99th percentile where requests are short, and an end where they are long. */
+/** Enough for a 99th percentile where requests are short, and bounded where they are long. */
 const REQUESTS = { names: 600, "whole Nodes": 40 } as const;
 const WARM_UP = { names: 200, "whole Nodes": 5 } as const;
 const LONGEST_MS = 15_000;
@@ -113,7 +113,7 @@ async function askAll(
       const times = await ask(client, verb, body, REQUESTS[mode]);
       const took = (performance.now() - begun) / 1000;
       figures[`${name}: p50`] = { unit: "ms", value: quantile(times, 0.5) };
-      // Of forty requests the 99th percentile would be the longest.
+      // With forty requests the 99th percentile would be the maximum.
       if (mode === "names") figures[`${name}: p99`] = { unit: "ms", value: quantile(times, 0.99) };
       else figures[`${name}: longest`] = { unit: "ms", value: Math.max(...times) };
       figures[`${name}: rate`] = { unit: "per s", value: times.length / took };
@@ -145,7 +145,7 @@ async function ask(
   return times;
 }
 
-/** Nodes that were seen before are only compared: what it costs where some of them, or all, are new to the extender. */
+/** Known Nodes are only compared. Measures the cost when some or all of them are new to the extender. */
 async function changing(figures: Record<string, Figure>, extender: ExtenderProcess): Promise<void> {
   const body = new ChangingBody(bodyOf("whole Nodes", LARGEST, "performance"));
   const client = await ExtenderClient.open(extender.port);
@@ -165,7 +165,7 @@ async function changing(figures: Record<string, Figure>, extender: ExtenderProce
   }
 }
 
-/** The same requests while something else wants the extender's one thread. */
+/** The same requests while other work competes for the extender's thread. */
 async function disturbed(figures: Record<string, Figure>, extender: ExtenderProcess, cluster: Cluster): Promise<void> {
   const body = bodyOf("names", LARGEST, "performance");
   const client = await ExtenderClient.open(extender.port);
@@ -189,7 +189,7 @@ async function disturbed(figures: Record<string, Figure>, extender: ExtenderProc
   }
 }
 
-/** Nodes and their twins behind a Kubernetes API in a process of its own. */
+/** Nodes and twins behind a Kubernetes API in a separate process. */
 class Cluster {
   readonly kubeconfig: string;
   readonly #folder: string;
@@ -210,7 +210,7 @@ class Cluster {
     return new Cluster(api, kubeconfig);
   }
 
-  tell(wish: Wish): void {
+  tell(wish: ApiCommand): void {
     this.#api.send(wish);
   }
 

@@ -1,5 +1,5 @@
-/** What a child of bench/kube.ts is asked for, as JSON in its first argument. */
-export interface Asked {
+/** Request to a child of bench/kube.ts, as JSON in its first argument. */
+export interface MeasurementRequest {
   readonly port: number;
   readonly what: "nodes" | "events" | "patches" | "memory";
   readonly events: number;
@@ -9,24 +9,24 @@ export interface Asked {
 
 interface Measured {
   readonly value: number;
-  /** Microseconds of the processor for each event: says the same on a busy machine. */
+  /** CPU microseconds per event: stable on a busy machine. */
   readonly cpu?: number;
   readonly close?: () => Promise<unknown>;
 }
 
-/** Runs in the child: measures, tells the value with the connections that took, and ends. */
-export async function measurement(measure: (asked: Asked) => Promise<Measured>): Promise<void> {
-  const asked = JSON.parse(process.argv[2] ?? "{}") as Asked;
+/** Runs in the child: measures, reports the value and the connections used, and exits. */
+export async function measurement(measure: (asked: MeasurementRequest) => Promise<Measured>): Promise<void> {
+  const asked = JSON.parse(process.argv[2] ?? "{}") as MeasurementRequest;
   const before = await connections(asked.port);
   const { value, cpu = 0, close } = await measure(asked);
-  // The two questions themselves take a connection each, at most.
+  // The two requests for the count use at most one connection each.
   const opened = (await connections(asked.port)) - before - 1;
   process.stdout.write(`${JSON.stringify({ value, cpu, connections: opened })}\n`);
   await close?.();
   process.exit(0);
 }
 
-/** Counts events; resolves after the last with the rate by the clock and the processor's time for each. */
+/** Counts events; resolves after the last one with the rate and the CPU time per event. */
 export function eventMeter(events: number) {
   const { promise, resolve } = Promise.withResolvers<{ value: number; cpu: number }>();
   let seen = 0;
@@ -50,7 +50,7 @@ async function connections(port: number): Promise<number> {
   return ((await response.json()) as { connections: number }).connections;
 }
 
-/** Resident memory in MiB once garbage is collected and its pages are given back. */
+/** Resident memory in MiB after garbage collection. */
 export async function settledMemory(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 8; round++) {

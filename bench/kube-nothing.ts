@@ -1,4 +1,4 @@
-// What a Node process weighs before it does anything, measured like the clients of bench/kube.ts.
+// Memory of an idle Node process, measured like the clients of bench/kube.ts.
 import { settledMemory } from "./kube-measurement.ts";
 
 process.stdout.write(`${JSON.stringify({ value: await settledMemory() })}\n`);

@@ -1,4 +1,4 @@
-/** A Node as a real kubelet reports it, with its labels, conditions and images: about 10 KB. */
+/** A Node as a real kubelet reports it, with labels, conditions and images: about 10 KB. */
 export function bigNode(index: number, version: number) {
   const { spec, status, metadata } = nodeWithout(index, version);
   const { labels, annotations } = metadata;
@@ -41,7 +41,7 @@ const nodeWithout = (index: number, version: number) => ({
   },
 });
 
-/** A Pod of a deployment that runs: about 6 KB, half of it `managedFields`. */
+/** A running Pod of a deployment: about 6 KB, half of it `managedFields`. */
 export function bigPod(index: number, version: number) {
   const { spec, status, metadata } = podWithout(index, version);
   const { labels, annotations, ownerReferences } = metadata;
@@ -105,7 +105,7 @@ const podWithout = (index: number, version: number) => ({
   },
 });
 
-/** What of a Pod Joulie's operator reads. */
+/** The fields of a Pod that Joulie's operator reads. */
 export interface SmallPod {
   readonly name: string;
   readonly namespace: string;
@@ -124,7 +124,7 @@ const labelsOf = (count: number, own: Record<string, string>) => ({
   ),
 });
 
-/** Who wrote which field, as the API server keeps it for every object. */
+/** `managedFields` as the API server stores them. */
 const managed = (manager: string, fields: object, subresource?: string) => ({
   manager,
   operation: "Update",
@@ -135,7 +135,7 @@ const managed = (manager: string, fields: object, subresource?: string) => ({
   ...(subresource !== undefined && { subresource }),
 });
 
-/** `{"f:spec":{"f:containers":{"k:{\"name\":\"c0\"}":{…}}}}`: one key for each field that is set. */
+/** `{"f:spec":{"f:containers":{"k:{\"name\":\"c0\"}":{…}}}}`: one key per field. */
 function fieldsOf(value: unknown): object {
   if (Array.isArray(value)) {
     const keyed = value.filter((item): item is Record<string, unknown> => typeof item === "object" && item !== null);

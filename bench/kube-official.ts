@@ -1,4 +1,4 @@
-// One measurement of bench/kube.ts with @kubernetes/client-node, in a process of its own.
+// One measurement of bench/kube.ts with @kubernetes/client-node, in a separate process.
 import {
   CoreV1Api,
   CustomObjectsApi,
@@ -13,7 +13,7 @@ import { eventMeter, measurement, settledMemory } from "./kube-measurement.ts";
 
 await measurement(async ({ port, what, events, patches, concurrency }) => {
   const config = new KubeConfig();
-  // It refuses plain HTTP otherwise.
+  // It rejects plain HTTP otherwise.
   config.loadFromClusterAndUser(
     { name: "c", server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
     { name: "u", token: "token" },

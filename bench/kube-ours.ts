@@ -1,4 +1,4 @@
-// One measurement of bench/kube.ts with Joulie's own client, in a process of its own.
+// One measurement of bench/kube.ts with Joulie's client, in a separate process.
 
 import { systemClock } from "../src/platform/clock/index.ts";
 import {

@@ -1,11 +1,12 @@
-// The server of bench/kube.ts, a process of its own: fixed replies over loopback, so that the client is what is measured.
+// The server of bench/kube.ts in a separate process: fixed replies over loopback, so that only the client is
+// measured.
 import { createServer, type Socket } from "node:net";
 import { bigNode, bigPod } from "./kube-objects.ts";
 
 const NODES = 5000;
 const PODS = 50_000;
 const EVENTS = 40_000;
-/** Events of a watch that are written in one go. */
+/** Watch events per write. */
 const WATCH_BLOCK = 64;
 
 const answer = (body: string | Buffer) => {
@@ -19,7 +20,7 @@ const listOf = (kind: string, items: readonly string[], next?: string) =>
     `{"kind":"${kind}List","apiVersion":"v1","metadata":{"resourceVersion":"1000000"${next === undefined ? "" : `,"continue":"${next}"`}},"items":[${items.join(",")}]}`,
   );
 
-/** Every page of a list by the path that asks for it: whole, and in pages of 500. */
+/** All list pages by request path: unpaged, and in pages of 500. */
 function pagesOf(path: string, kind: string, items: () => readonly string[]) {
   let made: Map<string, Buffer> | undefined;
   return (query: URLSearchParams): Buffer | undefined => {
@@ -117,7 +118,7 @@ function respond(socket: Socket, line: string, close: boolean): void {
   if (close) socket.end();
 }
 
-/** Writes as fast as the client reads; then stays open, as a watch does. */
+/** Writes as fast as the client reads, then stays open like a watch. */
 async function stream(socket: Socket, withEvents: boolean): Promise<void> {
   socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
   if (!withEvents) return;

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, fork } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Asked } from "./kube-measurement.ts";
+import type { MeasurementRequest } from "./kube-measurement.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const here = (file: string) => join(import.meta.dirname, file);
@@ -17,7 +17,7 @@ let served: Promise<Served> | undefined;
 
 type Client = "ours" | "official";
 
-const asked: readonly { what: Asked["what"]; figure: string; unit: string }[] = [
+const asked: readonly { what: MeasurementRequest["what"]; figure: string; unit: string }[] = [
   { what: "nodes", figure: "5,000 Nodes list to store", unit: "ms" },
   { what: "events", figure: "watch events", unit: "per s" },
   { what: "patches", figure: "apply patches", unit: "per s" },
@@ -32,7 +32,7 @@ export const scenario: Scenario = {
     served ??= serve();
     const { port, events } = await served;
     const figures: Record<string, Figure> = {};
-    // One client right after the other for each figure: a busy moment of the machine meets both.
+    // Alternates the clients for each figure, so that load on the machine affects both.
     for (const { what, figure, unit } of asked) {
       for (const client of ["ours", "official"] as const) {
         const patches = PATCHES[client];
@@ -75,14 +75,17 @@ async function serve(): Promise<Served> {
     child.once("message", (message) => resolve(message as { port: number; events: number }));
     child.once("error", reject);
   });
-  // Everything is made before the first client asks.
+  // Prepares all replies before the first client connects.
   await fetch(`http://127.0.0.1:${told.port}/prepare`);
   return { child, ...told };
 }
 
-async function run(client: Client, asked: Asked): Promise<{ value: number; cpu: number; connections: number }>;
+async function run(
+  client: Client,
+  asked: MeasurementRequest,
+): Promise<{ value: number; cpu: number; connections: number }>;
 async function run(client: "nothing"): Promise<{ value: number }>;
-async function run(client: Client | "nothing", asked?: Asked): Promise<unknown> {
+async function run(client: Client | "nothing", asked?: MeasurementRequest): Promise<unknown> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--expose-gc", here(`kube-${client}.ts`), JSON.stringify(asked ?? {})],

@@ -16,7 +16,7 @@ const definitions = Array.from({ length: SERIES }, (_, index) =>
     labels: ["node", "profile"],
   }),
 );
-/** Watts with two decimals, another at every scrape: nothing that a cache could have kept. */
+/** Watts with two decimals that differ at every scrape, so that caching does not help. */
 const valueAt = (node: number, series: number, scrape: number) =>
   ((node * 7919 + series * 104_729 + scrape * 31) % 500_000) / 100;
 
@@ -42,7 +42,7 @@ function measureNodes(): void {
   }
 }
 
-/** As bytes, for that is what a scrape sends. */
+/** As bytes, because a scrape sends bytes. */
 async function byPromClient(): Promise<number> {
   return Buffer.from(await registry.metrics()).length;
 }
@@ -56,7 +56,7 @@ async function byNodeTable(): Promise<number> {
 interface Scrape {
   readonly took: number;
   readonly cpu: number;
-  /** The longest time in which nobody else had a turn. */
+  /** Longest time the event loop was blocked, in milliseconds. */
   readonly block: number;
 }
 
@@ -71,7 +71,7 @@ async function scraped(work: () => Promise<number>): Promise<Scrape> {
   return { took, cpu: (user + system) / 1000, block: await longestBlock(work) };
 }
 
-/** In a scrape of its own: somebody who asks for a turn all the time costs time. */
+/** In a separate scrape, because probing the event loop costs time. */
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let turn = performance.now();
@@ -89,7 +89,7 @@ async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** The middle of some scrapes: other programs of the machine take turns as well, and theirs are not ours to count. */
+/** The median of several scrapes, because other programs use the machine as well. */
 async function scrapes(work: () => Promise<number>): Promise<Record<keyof Scrape, Figure>> {
   const all: Scrape[] = [];
   for (let turn = 0; turn < SCRAPES; turn++) {
@@ -104,7 +104,7 @@ async function scrapes(work: () => Promise<number>): Promise<Record<keyof Scrape
 }
 
 export const scenario: Scenario = {
-  about: `A scrape of ${NODES} nodes with ${SERIES} series each, to bytes; every value is new. A block is time without a turn for anybody else`,
+  about: `A scrape of ${NODES} nodes with ${SERIES} series each, to bytes; every value is new. A block is the longest time the event loop is blocked`,
   repeats: 7,
   measure: async () => {
     const promClient = await scrapes(byPromClient);
@@ -120,7 +120,7 @@ export const scenario: Scenario = {
   },
   goals: [
     {
-      // Processor time, for the pauses of the one and the blocks of the other are as long as the machine's other programs make them.
+      // CPU time: pauses and blocks depend on the load of the machine.
       says: "prom-client / NodeTable, CPU of a scrape",
       of: ({ "prom-client, CPU": theirs = Number.NaN, "NodeTable, CPU": ours = Number.NaN }) => theirs / ours,
       atLeast: 5,

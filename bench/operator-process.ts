@@ -1,41 +1,41 @@
-// Processes of bench/operator.ts as the kernel sees them: what they cost, whoever wrote them.
+// Processes of bench/operator.ts as the kernel sees them: CPU time and memory.
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePorts } from "../test/controlplane/ports.ts";
 
-/** Linux counts processor time in hundredths of a second. */
+/** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 const main = join(import.meta.dirname, "../src/main.ts");
 
 /**
- * A small heap, as docs/guides/operator.md asks for: by its own choice on a machine with much memory Node lets garbage pile up
- * to several times the living objects before it tidies up.
+ * A small heap, as docs/guides/operator.md recommends: by default on a large machine Node lets garbage grow to
+ * several times the live objects.
  */
 export const nodeOptions = ["--max-semi-space-size=8", "--max-old-space-size=256"];
 
-/** Processor seconds of a process so far, its own and the kernel's for it. */
+/** CPU seconds of a process, user and system. */
 export function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name before it is in brackets and may hold anything.
+  // The process name before it is in parentheses and may contain anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Resident memory in MiB, now or at its highest. */
+/** Resident memory in MiB, current or peak. */
 export function memoryOf(pid: number, which: "VmRSS" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${which}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? Number.NaN) / 1024;
 }
 
-/** What the operator says of itself. */
-export interface Told {
+/** Values from the operator's metrics. */
+export interface OperatorMessage {
   readonly passes: number;
   /** Writes so far, by kind. */
   readonly writes: Readonly<Record<string, number>>;
 }
 
-/** The operator from source, in a process of its own. */
+/** The operator, run from source in a separate process. */
 export class OperatorProcess {
   readonly pid: number;
   readonly #child: ChildProcess;
@@ -57,8 +57,8 @@ export class OperatorProcess {
     return new OperatorProcess(child, `http://127.0.0.1:${port}`);
   }
 
-  /** Undefined as long as it does not serve. */
-  async told(): Promise<Told | undefined> {
+  /** Undefined until it serves metrics. */
+  async told(): Promise<OperatorMessage | undefined> {
     if (this.#child.exitCode !== null) throw new Error(`the operator ended with ${this.#child.exitCode}`);
     const text = await fetch(`${this.#url}/metrics`).then(
       async (answer) => answer.text(),

@@ -4,7 +4,7 @@ import { apiVersion, labels } from "../src/core/api/index.ts";
 import { operatorPermissions } from "../src/programs/operator/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import { numbered } from "../test/controlplane/objects.ts";
-import { memoryOf, nodeOptions, OperatorProcess, processorSeconds, type Told } from "./operator-process.ts";
+import { memoryOf, nodeOptions, type OperatorMessage, OperatorProcess, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
@@ -14,7 +14,7 @@ const CHANGED = NODES / 100;
 const INTERVAL_MS = 5000;
 const PASSES = 6;
 const PATIENCE_MS = 600_000;
-/** Its page of metrics is long: to look more often would be measured too. */
+/** The metrics page is long: more frequent scrapes would affect the measurement. */
 const LOOK_AGAIN_MS = 2000;
 const twins = `/apis/${apiVersion}/nodetwins`;
 const density = "joulie.io/hw.cpu-cores";
@@ -22,7 +22,7 @@ const density = "joulie.io/hw.cpu-cores";
 let plane: ControlPlane | undefined;
 let operator: OperatorProcess | undefined;
 
-/** What a stretch of time took. */
+/** Resources used over a period. */
 interface Spent {
   readonly passes: number;
   readonly writes: number;
@@ -64,7 +64,8 @@ export const scenario: Scenario = {
       });
     per(figures, "nothing changed", await intervals(), 0);
     figures["memory, steady"] = { unit: "MiB", value: memoryOf(own.pid, "VmRSS") };
-    // Two cores more than the others: little power, but the first in order. As many come down as go up; it takes several passes, with changes that do not wait for the interval.
+    // Two more cores than the others: little power, but first in the order. As many nodes are demoted as promoted,
+    // over several passes that do not wait for the interval.
     const moved = await spend(own, control, async () => {
       await Promise.all(
         nodes.slice(-CHANGED / 2).map(async (node) => {
@@ -75,7 +76,7 @@ export const scenario: Scenario = {
       await untilQuiet(own);
     });
     per(figures, "1 % with another profile", moved, CHANGED);
-    // Last, because a node's trend goes on changing for five minutes: it would be counted for whatever comes next.
+    // Last, because node trends keep changing for five minutes and would count in the next measurement.
     const before = await versions(control);
     const powered = await intervals(async (round) =>
       control.createPods(numbered(`more-${round}`, CHANGED), (_, index) => ({
@@ -99,7 +100,8 @@ export const scenario: Scenario = {
     { says: "cold start, s", of: of("cold start to all twins published"), atMost: 60 },
     { says: "API reads per steady pass", of: of("nothing changed: API reads per pass"), atMost: 0 },
     { says: "writes per steady pass", of: of("nothing changed: writes per pass"), atMost: 0 },
-    // The step itself, and in the half minute that is looked at one more for its trend: it is published when it moved by 5 W/min.
+    // The step itself, and one more write within the half minute for the trend, which is published when it changes by
+    // 5 W/min.
     {
       says: "writes per node with another power, its trend included",
       of: of("1 % with another power: writes per changed node"),
@@ -110,7 +112,8 @@ export const scenario: Scenario = {
       of: of("1 % with another power: twins written per changed node"),
       atMost: 1,
     },
-    // Up: spec, status, labels. Down: status, labels, spec; then, in a later pass, status and spec for the eco caps.
+    // Promotion: spec, status, labels. Demotion: status, labels, spec; in a later pass status and spec for the eco
+    // caps.
     {
       says: "writes per node with another profile",
       of: of("1 % with another profile: writes per changed node"),
@@ -125,7 +128,7 @@ export const scenario: Scenario = {
   },
 };
 
-/** The versions of all twins, by node. */
+/** Resource versions of all twins, by node. */
 async function versions(control: ControlPlane): Promise<ReadonlyMap<string, string>> {
   const { items } = await control.api.get<{ items: { metadata: { name: string; resourceVersion: string } }[] }>(twins);
   return new Map(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
@@ -135,7 +138,7 @@ function of(figure: string) {
   return (figures: Readonly<Record<string, number>>): number => figures[figure] ?? Number.NaN;
 }
 
-/** From nothing to every node shown, and on to the last eco cap. */
+/** From an empty cluster to all twins published, and on to the last eco cap. */
 async function runCold(figures: Record<string, Figure>, control: ControlPlane, kubeconfig: string) {
   const begun = performance.now();
   const apiserver = control.apiserver.pid ?? Number.NaN;
@@ -143,7 +146,7 @@ async function runCold(figures: Record<string, Figure>, control: ControlPlane, k
   const own = await OperatorProcess.start({
     KUBECONFIG: kubeconfig,
     RECONCILE_INTERVAL: `${INTERVAL_MS / 1000}s`,
-    // None falls due while this runs: heartbeats are counted apart, and here they are none.
+    // No heartbeat is due during the run; heartbeats are measured separately.
     TWIN_HEARTBEAT: "1h",
     TWIN_STALENESS_THRESHOLD: "2h",
   });
@@ -165,7 +168,7 @@ async function runCold(figures: Record<string, Figure>, control: ControlPlane, k
   }
 }
 
-/** What the operator lists and gets by itself; the harness only writes these. Leases are asked for by the server too. */
+/** Resources that only the operator reads; the bench only writes them. The server reads leases as well. */
 const READ = new Set(["nodes", "pods", "nodetwins", "nodehardwares", "nodepowerprofiles"]);
 
 async function spend(own: OperatorProcess, control: ControlPlane, work: () => Promise<void>): Promise<Spent> {
@@ -204,7 +207,7 @@ function per(figures: Record<string, Figure>, name: string, spent: Spent, change
   figures[`${name}: processor of the API server per pass`] = { unit: "s", value: spent.apiserver / passes };
 }
 
-/** Two passes that found nothing to write. */
+/** Waits for two passes without writes. */
 async function untilQuiet(own: OperatorProcess): Promise<void> {
   let last = "";
   let quietSince = 0;
@@ -215,7 +218,7 @@ async function untilQuiet(own: OperatorProcess): Promise<void> {
   });
 }
 
-async function until(own: OperatorProcess, reached: (told: Told) => boolean): Promise<void> {
+async function until(own: OperatorProcess, reached: (told: OperatorMessage) => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const now = await own.told();
@@ -225,7 +228,7 @@ async function until(own: OperatorProcess, reached: (told: Told) => boolean): Pr
   }
 }
 
-async function told(own: OperatorProcess): Promise<Told> {
+async function told(own: OperatorProcess): Promise<OperatorMessage> {
   const now = await own.told();
   if (now === undefined) throw new Error("the operator does not serve");
   return now;

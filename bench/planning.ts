@@ -6,11 +6,11 @@ import {
   capIntents,
   type GuardOptions,
   guard,
+  observedStateOf,
   type PolicySettings,
   type ProfileCaps,
   planProfiles,
-  published,
-  seenOn,
+  publishedStateOf,
   targetOf,
 } from "../src/core/policy/index.ts";
 import { instant, milliseconds, percent, watts } from "../src/core/units/index.ts";
@@ -93,7 +93,7 @@ const pods = Array.from(
       ...(index % 8 === 0 && { annotations: { "joulie.io/workload-class": "performance" } }),
     },
     spec: {
-      // One in fifty still waits.
+      // One in fifty is pending.
       ...(index % 50 !== 0 && { nodeName: nameOf((index * 7919) % NODES) }),
       ...podSpecs[index % podSpecs.length]?.spec,
       containers: [{ resources: { requests: { cpu: "500m", memory: "1Gi" }, limits: { memory: "2Gi" } } }],
@@ -102,7 +102,7 @@ const pods = Array.from(
   }),
 );
 
-/** What follows from a node's own objects alone. */
+/** Data derived from a node's objects alone. */
 interface Shape {
   readonly view: HardwareView;
   readonly density: Density;
@@ -114,13 +114,13 @@ function shapeOf(node: Node): Shape {
   return { view, density: densityOf(view), caps: intentsOf(view) };
 }
 
-// What an operator keeps from pass to pass, because it changes with its object only.
+// The operator caches this between passes, because it changes only with its object.
 const shapes = new Map<string, Shape>(nodes.map((node) => [node.metadata.name, shapeOf(node)]));
 const summaries = pods.map((pod) => podSummaryOf(pod));
 const tenth = pods.slice(0, PODS / 10);
 let twins = new Map<string, Pick<NodeTwin, "spec" | "status">>();
 
-/** From cached summaries and shapes to every node's target: demand, plan, what is seen, guard and target. */
+/** From cached summaries to every node's target: demand, plan, guard and target. */
 function plan(): typeof twins {
   const demand = demandViewOf(summaries);
   const planned = planProfiles(
@@ -136,10 +136,14 @@ function plan(): typeof twins {
   for (const node of nodes) {
     const { name } = node.metadata;
     const { caps } = shapes.get(name) as Shape;
-    const seen = seenOn(node, twins.get(name), { caps, pin: undefined, powerProfileLabel: labels.powerProfile });
+    const seen = observedStateOf(node, twins.get(name), {
+      caps,
+      pin: undefined,
+      powerProfileLabel: labels.powerProfile,
+    });
     const performancePods = demand.performancePodsByNode.get(name) ?? 0;
     const decision = guard(seen, { planned: profiles.get(name) ?? "performance", performancePods }, guardOptions);
-    const face = published(decision.next);
+    const face = publishedStateOf(decision.next);
     next.set(name, {
       spec: { nodeName: name, ...targetOf(face, undefined, caps, settings.type) },
       status: { schedulableClass: face.schedulableClass },
@@ -148,7 +152,7 @@ function plan(): typeof twins {
   return next;
 }
 
-/** Of the thread's CPU time: on a machine that others use as well, the wall clock would measure them. */
+/** CPU time of the thread: wall time would include other programs. */
 function timed(work: () => void): Figure {
   const start = process.threadCpuUsage();
   work();

@@ -1,4 +1,4 @@
-import { nodeTwinKind, read } from "../src/core/api/index.ts";
+import { nodeTwinKind, readObject } from "../src/core/api/index.ts";
 import type { Scenario } from "./scenario.ts";
 
 const NODES = 5000;
@@ -55,7 +55,7 @@ export const scenario: Scenario = {
       for (const text of texts) JSON.parse(text);
     }),
     "read, all good": perObject(() => {
-      for (const object of twins) if (!read(nodeTwinKind, object).ok) throw new Error("a good twin was refused");
+      for (const object of twins) if (!readObject(nodeTwinKind, object).ok) throw new Error("a good twin was refused");
     }),
   }),
   goals: [

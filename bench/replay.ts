@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../src/platform/random/index.ts";
-import { exp04Cluster } from "../src/programs/simulate/drop/cluster.ts";
-import { referenceReplay } from "../src/programs/simulate/drop/reference.ts";
-import { type Replay, type ReplayOptions, replay } from "../src/programs/simulate/drop/replay.ts";
 import { dropArms } from "../src/programs/simulate/placement/arms.ts";
+import { exp04Cluster } from "../src/programs/simulate/published/cluster.ts";
+import { referenceReplay } from "../src/programs/simulate/published/reference.ts";
+import { type Replay, type ReplayOptions, replay } from "../src/programs/simulate/published/replay.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/open.ts";
@@ -15,10 +15,10 @@ import type { Figure, Scenario } from "./scenario.ts";
 const HOURS = 8;
 const STEPS = HOURS * 60;
 const SEED = 42;
-/** What the experiment's own program took for the published trace, on one core of another machine. */
+/** Time of the experiment's own program for the published trace, on one core of another machine. */
 const publishedSeconds = { most: 7, shipped: 11, legacy: 15 };
 
-/** The published trace where JOULIE_TRACES_DIR has it, else one of the same mix: 147,069 jobs, or about as many. */
+/** The published trace if JOULIE_TRACES_DIR has it, otherwise a generated one of the same mix: about 147,069 jobs. */
 const file = join(process.env["JOULIE_TRACES_DIR"] ?? "", "exp04-seed42-8h.csv.gz");
 const published = existsSync(file);
 const trace = published
@@ -31,7 +31,7 @@ async function readPublished(): Promise<Trace> {
   return opened.value;
 }
 
-/** Of the thread's CPU time: on a machine that others use as well, the wall clock would measure them. */
+/** CPU time of the thread: wall time would include other programs. */
 function timed(work: () => Replay): Figure & { readonly result: Replay } {
   const start = process.threadCpuUsage();
   const result = work();

@@ -1,10 +1,10 @@
-/** One measured number: what it is measured in, and its value in this repeat. */
+/** One measured value with its unit. */
 export interface Figure {
   readonly unit: string;
   readonly value: number;
 }
 
-/** A figure that the scenario is there to reach: a ratio of two figures of one run, or a size. Never a test: machines differ. */
+/** A target for a figure: a ratio of two figures of one run, or a size. Not a test, because machines differ. */
 export interface Goal {
   readonly says: string;
   readonly of: (figures: Readonly<Record<string, number>>) => number;
@@ -16,7 +16,7 @@ export interface Goal {
 export interface Scenario {
   readonly about: string;
   readonly repeats: number;
-  /** Measures every figure once, in one go, so that all see the same moods of the machine. */
+  /** Measures every figure once, in one pass, so that all see the same machine load. */
   readonly measure: () => Promise<Record<string, Figure>> | Record<string, Figure>;
   readonly goals: readonly Goal[];
   readonly close?: () => Promise<void> | void;

@@ -1,11 +1,11 @@
-// An extender that answers without thinking, in a process of its own: with names it passes and scores all alike; with whole Nodes
-// (`echo`) it sends the bytes of the request's own list back, which is the least that can be done with them.
+// A trivial extender in a separate process: with names it accepts all nodes with equal scores; with whole Nodes
+// (`echo`) it returns the bytes of the request's list, the minimum possible work.
 import { createServer } from "node:http";
 
 const [kind = "names"] = process.argv.slice(2);
 const failed = '"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}';
 
-/** kube-scheduler writes `{"Pod":…,"Nodes":…,"NodeNames":null}`, so the list is the last but one. */
+/** kube-scheduler writes `{"Pod":…,"Nodes":…,"NodeNames":null}`, so the list is the second to last field. */
 function echo(url: string | undefined, body: Buffer): readonly Buffer[] {
   if (url !== "/filter") return [Buffer.from("[]")];
   const list = body.subarray(body.indexOf(',"Nodes":') + 9, body.lastIndexOf(',"NodeNames":'));

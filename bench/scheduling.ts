@@ -20,12 +20,12 @@ const LONGEST_MS = 45_000;
 const MOST_RUNS = 5;
 const twins = `/apis/${apiVersion}/nodetwins`;
 
-/** Runs of one cell; the slower they are, the fewer. With whole Nodes each takes its 45 s and is run once. */
+/** Number of runs per cell, fewer for slow cells. With whole Nodes each takes 45 s and runs once. */
 interface Cell {
   readonly name: string;
   readonly extender: "none" | "stub" | "ours" | "echo" | "plain";
   readonly nodeCacheCapable?: boolean;
-  /** 0: kube-scheduler's own choice, which at this size looks at some of the nodes only. */
+  /** 0: kube-scheduler's default, which at this size scores only some of the nodes. */
   readonly percentageOfNodesToScore: number;
   readonly runs: number;
 }
@@ -60,7 +60,7 @@ export const scenario: Scenario = {
     extenders.set("stub", await ExtenderProcess.other("scheduling-stub.ts", ["names"]));
     extenders.set("echo", await ExtenderProcess.other("scheduling-stub.ts", ["echo"]));
     extenders.set("plain", await ExtenderProcess.other("extender-plain.ts", [String(NODES)]));
-    // In turns, so that all cells see the same moods of the machine.
+    // Round-robin, so that all cells see the same machine load.
     const rates = new Map<string, number[]>(cells.map(({ name }) => [name, []]));
     for (let round = 0; round < MOST_RUNS; round++) {
       for (const cell of cells) if (round < cell.runs) rates.get(cell.name)?.push(await run(plane, cell, round));
@@ -112,7 +112,7 @@ async function populate({ api }: ControlPlane): Promise<void> {
   await Promise.all(Array.from({ length: 32 }, worker));
 }
 
-/** Pods a second, from the first one bound to the last. */
+/** Pods per second, from the first to the last binding. */
 async function run(control: ControlPlane, cell: Cell, round: number): Promise<number> {
   await control.schedule(false);
   const namespace = `${cell.name
@@ -150,7 +150,7 @@ async function run(control: ControlPlane, cell: Cell, round: number): Promise<nu
   }
 }
 
-/** Counts pods as they get a node. */
+/** Counts pods as they are bound. */
 class BoundPods {
   readonly #transport;
   readonly #reflector: Reflector<true>;

@@ -15,7 +15,7 @@ import { type Figure, nanosecondsPerCall, type Scenario } from "./scenario.ts";
 const NODES = 5000;
 const now = instant(Date.UTC(2026, 2, 1, 12));
 
-/** Every figure differs from node to node, but not from run to run. */
+/** Differs between nodes but not between runs. */
 const spread = (index: number, most: number) => (index * 7919) % most;
 
 const kinds: readonly Omit<Node, "metadata">[] = [
@@ -48,7 +48,7 @@ for (let index = 0; index < NODES; index++) {
   kernel.upsertTwin(node.metadata.name, twin);
   kernel.upsertHardware(node.metadata.name, hardware);
   kernel.upsertLabels(node.metadata.name, node.metadata.labels);
-  // The oracle gets its twins read already: what is compared is the scoring, not the parsing of dates.
+  // The reference gets parsed twins: the bench compares scoring, not date parsing.
   states.push({ twin: readTwin(twin), hardware, labels: node.metadata.labels });
 }
 

@@ -18,12 +18,12 @@ const sample = (plain: number, ours: number) => ({
 });
 
 describe("benchmark reports", () => {
-  it("takes the median of odd and even counts", () => {
+  it("compute the median of odd and even counts", () => {
     expect(spread([3, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
     expect(spread([4, 1, 2, 3])).toEqual({ median: 2.5, min: 1, max: 4 });
   });
 
-  it("works a goal out in each repeat and says whether it is met", () => {
+  it("evaluate a goal in each repeat and report whether it is met", () => {
     const report = summarise("demo", scenario, [sample(10, 2), sample(100, 10), sample(12, 3)], machine);
     expect(report.figures["plain"]).toEqual({ unit: "ms", median: 12, min: 10, max: 100 });
     expect(report.goals.map(({ median, met }) => [median, met])).toEqual([
@@ -32,7 +32,7 @@ describe("benchmark reports", () => {
     ]);
   });
 
-  it("names machine, Node version and spread", () => {
+  it("name machine, Node version and spread", () => {
     const text = renderReport("about", summarise("demo", scenario, [sample(10, 2)], machine));
     expect(text).toContain("a CPU, 2 cores, 24 GiB, Node v24.0.0, 1 repeats");
     expect(text).toMatch(/met {4}plain \/ ours: 5\.00 \(5\.00 – 5\.00\), asked at least 4/);

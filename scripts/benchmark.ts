@@ -13,7 +13,7 @@ interface Spread {
   readonly max: number;
 }
 
-export interface Report {
+export interface BenchmarkReport {
   readonly scenario: string;
   readonly machine: Machine;
   readonly repeats: number;
@@ -21,13 +21,16 @@ export interface Report {
   readonly goals: (Spread & { says: string; target: string; met: boolean })[];
 }
 
-/** Medians with their spread; a goal is worked out in each repeat first, so that its ratio compares like with like. */
+/**
+ * Medians with their spread. A goal is evaluated per repeat first, so that its ratio compares values of the same
+ * repeat.
+ */
 export function summarise(
   name: string,
   scenario: Scenario,
   samples: Record<string, Figure>[],
   machine: Machine,
-): Report {
+): BenchmarkReport {
   const first = samples[0] ?? {};
   const figures = Object.fromEntries(
     Object.entries(first).map(([figure, { unit }]) => [
@@ -59,7 +62,7 @@ export function spread(values: number[]): Spread {
   return { median: (lower + upper) / 2, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
 }
 
-export function renderReport(about: string, report: Report): string {
+export function renderReport(about: string, report: BenchmarkReport): string {
   const { machine } = report;
   const rows = [["figure", "median", "min – max", "unit"]];
   for (const [name, { median, min, max, unit }] of Object.entries(report.figures)) {

@@ -1,4 +1,4 @@
-// npm run build: dist/joulie.mjs and its parts, which need Node 24 and nothing else.
+// npm run build: dist/joulie.mjs and its parts, which need only Node 24.
 import { join } from "node:path";
 import { bundle } from "./bundle.ts";
 

@@ -9,7 +9,7 @@ import { bundle } from "./bundle.ts";
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "..");
 
-/** What the agent does with its GPUs, without the rest of it. */
+/** The agent's GPU access in isolation. */
 const entry = `
   import { systemClock } from ${JSON.stringify(join(root, "src/platform/clock/index.ts"))};
   import { findGpuBackend, HostDirectory } from ${JSON.stringify(join(root, "src/platform/hardware/index.ts"))};
@@ -24,7 +24,7 @@ const entry = `
 
 let folder: string;
 beforeAll(async () => {
-  // Outside the checkout, so that no node_modules is above it.
+  // Outside the checkout, so that no parent folder has node_modules.
   folder = mkdtempSync(join(tmpdir(), "joulie-bundle-"));
   mkdirSync(join(folder, "bin"));
   writeFileSync(join(folder, "entry.ts"), entry);
@@ -38,7 +38,7 @@ const look = async (): Promise<string> => {
 };
 
 describe("the bundle and koffi", () => {
-  it("X-65 without koffi it starts, says so, and nvidia-smi stands in for NVML", async () => {
+  it("X-65 starts without koffi, reports it, and uses nvidia-smi instead of NVML", async () => {
     expect(await look()).toMatch(/^none .*npm install koffi.*nvidia-smi is not installed/);
     const tool = join(folder, "bin/nvidia-smi");
     writeFileSync(
@@ -50,7 +50,7 @@ describe("the bundle and koffi", () => {
     rmSync(tool);
   });
 
-  it("with koffi beside it, it gets as far as the library", async () => {
+  it("with koffi installed, loads the library", async () => {
     mkdirSync(join(folder, "node_modules"));
     for (const name of ["koffi", "@koromix"]) {
       symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
@@ -59,7 +59,7 @@ describe("the bundle and koffi", () => {
   });
 });
 
-describe("what every program of the bundle loads", () => {
+describe("modules that every program of the bundle loads", () => {
   const rooms = ["core/api", "platform/kube", "platform/telemetry", "platform/metrics", "platform/serve"];
   let parts: string;
   beforeAll(async () => {
@@ -74,14 +74,14 @@ describe("what every program of the bundle loads", () => {
     await bundle(join(parts, "rooms.mjs"), join(folder, "rooms.ts"));
   });
 
-  it("is not Node's own fetch, which an import of node:http would bring along", async () => {
+  it("excludes Node's fetch, which importing node:http would load", async () => {
     const { stdout } = await run(process.execPath, [join(parts, "rooms.mjs")]);
     expect(stdout).toMatch(/^NativeModule http$/m);
     expect(stdout).not.toContain("internal/deps/undici");
     expect(stdout).not.toContain("sqlite");
   });
 
-  it("is of undici, prom-client and zod what we use: no fetch, no second parser, no push gateway, no languages", () => {
+  it("includes only the used parts of undici, prom-client and zod: no fetch, second parser, push gateway or locales", () => {
     const text = loadedFrom(join(parts, "rooms.mjs"));
     const used = ["ConnectTimeoutError", "Histogram", "ZodString"];
     const unused = [
@@ -92,12 +92,12 @@ describe("what every program of the bundle loads", () => {
       "Pushgateway",
       "Ungültige Eingabe",
     ];
-    // Not the text itself: a failure would print it.
+    // Not the text itself, because a failure would print it.
     expect([...used, ...unused].filter((word) => text.includes(word))).toEqual(used);
   });
 });
 
-/** The text of a file and of all that it imports at once; what it may load later is not in it. */
+/** The text of a file and its static imports, without dynamic imports. */
 function loadedFrom(file: string, seen = new Set<string>()): string {
   if (seen.has(file)) return "";
   seen.add(file);

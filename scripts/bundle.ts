@@ -2,16 +2,17 @@ import { rmSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { build } from "esbuild";
 
-/** Where the parts lie beside the file that loads them. */
+/** Folder of the chunks, beside the entry file. */
 const PARTS = "parts";
 
 /**
- * Bundles the whole program with its packages and returns the bytes of all files. It is one file to start and a folder of parts
- * that it loads as they are needed: one file for all would have every agent hold the operator's and the simulator's code.
+ * Bundles the program with its packages and returns the total size in bytes. The output is an entry file and a folder
+ * of chunks loaded on demand: with a single file every agent would hold the code of the operator and the fleet in
+ * memory.
  */
 export async function bundle(outfile: string, entry = join(import.meta.dirname, "../src/main.ts")): Promise<number> {
   const outdir = dirname(outfile);
-  // Parts have names by their content: those of an earlier build would stay for ever.
+  // Chunk names contain a content hash: files of an earlier build would remain.
   rmSync(join(outdir, PARTS), { recursive: true, force: true });
   const extension = extname(outfile);
   const { metafile } = await build({
@@ -25,17 +26,17 @@ export async function bundle(outfile: string, entry = join(import.meta.dirname, 
     platform: "node",
     format: "esm",
     target: "node24",
-    // Names stay, so that a stack trace says something. Short ones that keep the long ones beside them (`keepNames`) would have every
-    // function told its name whenever it is made: also in each tick and each request.
+    // Keeps function names for stack traces. Minified names with `keepNames` would set the name of every function
+    // each time it is created, also in each tick and request.
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "linked",
-    // Native code does not fit into a bundle: koffi is installed beside it, and where it is not NVML alone is missing.
+    // Native code cannot be bundled: koffi is installed beside the bundle. Without it only NVML is missing.
     external: ["koffi"],
-    // undici's own word for "bundled": it then leaves out the second of its HTTP parsers, which is an experiment.
+    // undici's switch for bundled code: it omits its experimental second HTTP parser.
     define: { esbuildDetection: "1" },
     logLevel: "warning",
-    // Some packages are CommonJS and ask for `require`, which an ES module does not have.
+    // Some packages are CommonJS and call `require`, which ES modules do not have.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },

@@ -1,4 +1,4 @@
-// npm run check: everything that can be said about the code without running it, side by side.
+// npm run check: runs all static checks in parallel.
 import { runChecks } from "./rules/checks.ts";
 
 const { failed } = await runChecks();

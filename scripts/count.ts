@@ -1,20 +1,22 @@
-/** How many tests of one suite, or of all, came to what. */
-export interface Count {
+/** Test results of one suite or of all. */
+export interface TestCount {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** The part of vitest's JSON report that is counted. */
-export interface Report {
+/** The fields of vitest's JSON report that are read. */
+export interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
 }
 
-/** A runner that ended badly without a failed test (a file that does not load, coverage too low, a crash) is one failure. */
-export function countOf(report: Report | undefined, exitCode: number | null): Count {
+/**
+ * A runner that fails without a failed test (a file that does not load, low coverage, a crash) counts as one failure.
+ */
+export function countTests(report: VitestReport | undefined, exitCode: number | null): TestCount {
   const failed = report?.numFailedTests ?? 0;
   return {
     passed: report?.numPassedTests ?? 0,
@@ -23,17 +25,17 @@ export function countOf(report: Report | undefined, exitCode: number | null): Co
   };
 }
 
-export const sum = (counts: readonly Count[]): Count => ({
+export const sumCounts = (counts: readonly TestCount[]): TestCount => ({
   passed: counts.reduce((total, { passed }) => total + passed, 0),
   failed: counts.reduce((total, { failed }) => total + failed, 0),
   skipped: counts.reduce((total, { skipped }) => total + skipped, 0),
 });
 
-/** What a run ends with. Its last line is always `N passed, N failed`, which others read. */
-export const closingLines = ({ passed, failed, skipped }: Count): string[] => [
+/** The last lines of a run. The final line is always `N passed, N failed`, which other tools read. */
+export const closingLines = ({ passed, failed, skipped }: TestCount): string[] => [
   ...(skipped > 0 ? [`${skipped} skipped`] : []),
   `${passed} passed, ${failed} failed`,
 ];
 
-/** A run in which nothing was tested has proven nothing. */
-export const isGood = ({ passed, failed }: Count): boolean => failed === 0 && passed > 0;
+/** A run without tests does not pass. */
+export const allPassed = ({ passed, failed }: TestCount): boolean => failed === 0 && passed > 0;

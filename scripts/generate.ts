@@ -1,4 +1,4 @@
-// npm run generate: writes every file that is derived from the code. scripts/generated.test.ts fails when one has drifted.
+// npm run generate: writes all files derived from the code. scripts/generated.test.ts fails if one is outdated.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { generatedFiles } from "./generated.ts";

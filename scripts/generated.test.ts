@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "..");
 const files = await generatedFiles();
 
 describe("generated files", () => {
-  it.each([...files.keys()])("X-01 %s is what the code says; if not: npm run generate", (path) => {
+  it.each([...files.keys()])("X-01 %s matches the code; otherwise run: npm run generate", (path) => {
     expect(readFileSync(join(root, path), "utf8")).toBe(files.get(path));
   });
 

@@ -4,7 +4,7 @@ import { configurationReference } from "../src/platform/config/index.ts";
 import { metricsReference } from "../src/platform/metrics/index.ts";
 import { type Program, programs } from "../src/programs/index.ts";
 
-/** Every file that is derived from the code, by its path in the repository. */
+/** Contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const documented = await Promise.all(
     programs.flatMap(withActions).map(async (program) => ({
@@ -22,7 +22,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   ]);
 }
 
-/** `joulie agent probe` is told after `joulie agent`. */
+/** `joulie agent probe` follows `joulie agent`. */
 const withActions = (program: Program): readonly Program[] => [
   program,
   ...(program.actions ?? []).map((action) => ({ ...action, name: `${program.name} ${action.name}` })),

@@ -1,4 +1,4 @@
-// npm run mutation [-- FOLDER…]: changes src/core on purpose, line by line, and counts the changes that no test notices.
+// npm run mutation [-- FOLDER…]: mutates src/core and counts the mutants that no test detects.
 // npm run mutation -- wiring [PROGRAM…]: hard-codes each read of each variable instead (scripts/mutation/wiring.ts).
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

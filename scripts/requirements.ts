@@ -1,8 +1,9 @@
-// npm run requirements [-- ID|SECTION…]: ids of docs/requirements.md that no test names; fails if a test names an unknown one.
+// npm run requirements [-- ID|SECTION…]: lists ids of docs/requirements.md that no test names; fails if a test names
+// an unknown id.
 import { join } from "node:path";
-import { survey } from "./rules/ledger.ts";
+import { surveyRequirements } from "./rules/ledger.ts";
 
-const { required, tested, unknown } = survey(join(import.meta.dirname, ".."));
+const { required, tested, unknown } = surveyRequirements(join(import.meta.dirname, ".."));
 const sections = new Set([...required.keys()].map((id) => id.split("-")[0] ?? ""));
 
 const wanted = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// `node scripts/setup.mjs NAME.ts [ARGUMENT…]` makes a fresh clone ready, then runs scripts/NAME.ts on Node 24.
-// Plain JavaScript with no dependency: it runs before `npm install`, on whatever Node the machine has (18 or newer).
+// `node scripts/setup.mjs NAME.ts [ARGUMENT…]` prepares a fresh clone, then runs scripts/NAME.ts on Node 24. Plain
+// JavaScript without dependencies: it runs before `npm install`, on any Node from version 18.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,13 +8,14 @@ import { findNode, noNodeMessage } from "../bin/node24.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const lock = join(root, "package-lock.json");
-// npm writes this file last, so it is there only if the whole install went through.
+// npm writes this file last, so it exists only after a complete install.
 const installed = join(root, "node_modules", ".package-lock.json");
 
 if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
   console.error("joulie: installing dependencies (about 30 s the first time) …");
-  // Not `npm ci`: it refuses a lock file made where some platform's optional binaries could not be had. `--no-save` leaves the
-  // lock as it is, and its versions and checksums count. npm runs on the machine's own Node, whose age it would warn about.
+  // Not `npm ci`: it rejects a lock file created where optional binaries of some platform were unavailable.
+  // `--no-save` keeps the lock file, whose versions and checksums apply. npm runs on the machine's Node and would
+  // warn about its age.
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   const install = spawnSync("npm", args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (install.error !== undefined) fail(`could not run npm (${install.error.message}); install npm, then run again`);
@@ -38,7 +39,8 @@ const run = spawn(node, [join(root, "scripts", script), ...rest], {
   stdio: "inherit",
   env: { ...process.env, PATH: path },
 });
-// As bin/joulie.mjs does: a terminal tells the whole group, and only one who is told by name alone has to pass it on.
+// As in bin/joulie.mjs: a terminal signals the whole group, so only a signal sent to this process alone must be
+// forwarded.
 for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {});
 process.on("SIGTERM", () => run.kill("SIGTERM"));
 run.on("error", (error) => fail(`could not start ${node}: ${error.message}`));

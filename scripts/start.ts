@@ -1,3 +1,3 @@
-// npm start [-- FLAG…]: the demo, straight from the sources.
+// npm start [-- FLAG…]: runs the demo from source.
 process.argv.splice(2, 0, "demo");
 await import("../src/main.ts");

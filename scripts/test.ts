@@ -1,17 +1,17 @@
-// npm test: every suite in turn; the last line of the whole run is `N passed, N failed` over all of them.
-// `npm run test:unit [-- FILE…]` runs one suite, and of it the files named.
+// npm test: runs all suites; the last line is `N passed, N failed` over all of them. `npm run test:unit [-- FILE…]`
+// runs one suite, optionally only some files.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locateControlPlane } from "../test/controlplane/build.ts";
-import { type Count, closingLines, countOf, isGood, type Report, sum } from "./count.ts";
+import { allPassed, closingLines, countTests, sumCounts, type TestCount, type VitestReport } from "./count.ts";
 import { runChecks } from "./rules/checks.ts";
 
 const clusterConfig = "vitest.cluster.config.ts";
-const suites: Record<string, (args: string[]) => Promise<Count>> = {
+const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   check: async () => ({ ...(await runChecks()), skipped: 0 }),
-  // Coverage is judged over all tests: of some of them it says nothing.
+  // Coverage is checked only when all tests run.
   unit: async (args) => vitest("vitest.config.ts", args.length === 0 ? ["--coverage"] : args),
   cluster: async (args) => {
     const binary = await locateControlPlane();
@@ -25,17 +25,17 @@ if (only !== undefined && !Object.hasOwn(suites, only)) {
   process.exit(2);
 }
 
-const counts: Count[] = [];
+const counts: TestCount[] = [];
 for (const [name, run] of Object.entries(suites)) {
   if (only !== undefined && name !== only) continue;
   console.log(`\n── ${name} ──`);
   counts.push(await run(args));
 }
-const total = sum(counts);
+const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);
-process.exit(isGood(total) ? 0 : 1);
+process.exit(allPassed(total) ? 0 : 1);
 
-async function vitest(config: string, extra: string[]): Promise<Count> {
+async function vitest(config: string, extra: string[]): Promise<TestCount> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-test-"));
   const report = join(folder, "report.json");
   try {
@@ -44,14 +44,16 @@ async function vitest(config: string, extra: string[]): Promise<Count> {
       ["run", "--config", config, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...extra],
       { stdio: ["ignore", "inherit", "inherit"] },
     );
-    return countOf(readReport(report), status);
+    return countTests(readReport(report), status);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** What cannot run here is said aloud and counted by file: skipped, or failed where everything has to run. */
-function withoutCluster(reason: string): Count {
+/**
+ * Reports tests that cannot run here and counts them by file: as skipped, or as failed where all tests are required.
+ */
+function withoutCluster(reason: string): TestCount {
   const list = ["list", "--filesOnly", "--config", clusterConfig];
   const files = spawnSync("vitest", list, { encoding: "utf8" }).stdout.trimEnd().split("\n");
   console.log(`SKIPPED, all tests on a real Kubernetes control plane: ${reason}`);
@@ -61,9 +63,9 @@ function withoutCluster(reason: string): Count {
   return { passed: 0, failed: mustRun ? files.length : 0, skipped: mustRun ? 0 : files.length };
 }
 
-function readReport(path: string): Report | undefined {
+function readReport(path: string): VitestReport | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Report;
+    return JSON.parse(readFileSync(path, "utf8")) as VitestReport;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { flagOf, variableNames } from "../src/platform/config/index.ts";
@@ -81,6 +81,14 @@ function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
   return [...unknown];
 }
 
+/** The paths below the folders of this repository that a text names, and the targets of its relative links. */
+function missingFiles(text: string, folder: string): string[] {
+  const paths = text.matchAll(/(?<![\w./-])(?:src|test|bench|scripts|charts|docs)\/[\w./-]*\w/g);
+  const links = text.matchAll(/\]\((?!\w+:|#)([\w./-]+)(?:#[\w-]*)?\)/g);
+  const named = [...Array.from(paths, ([path]) => path), ...Array.from(links, ([, link = ""]) => join(folder, link))];
+  return [...new Set(named)].filter((path) => !existsSync(join(root, path)));
+}
+
 interface Step {
   readonly command: string;
   readonly output: string;
@@ -126,6 +134,10 @@ describe("the pages", () => {
 
   it.each(pages)("X-67 %s names only flags the code reads", (page) => {
     expect(unknownFlags(readFileSync(join(root, page), "utf8"), knownFlags)).toEqual([]);
+  });
+
+  it.each(pages.filter((page) => page.endsWith(".md")))("%s names only files that exist", (page) => {
+    expect(missingFiles(readFileSync(join(root, page), "utf8"), dirname(page))).toEqual([]);
   });
 
   it("X-67 the reference names every variable the code reads, and what is a flag only as that", () => {
@@ -175,6 +187,21 @@ describe("X-67 the search for flags nobody reads", () => {
     ["comments, arrows and rules", "<!--static --> a -- b --> c\n| --- |\n-----BEGIN"],
   ])("leaves %s alone", (_, text) => {
     expect(unknownFlags(text, knownFlags)).toEqual([]);
+  });
+});
+
+describe("the search for missing files", () => {
+  it("finds paths and links without a file", () => {
+    expect(missingFiles("See `src/core/gone.ts` and [it](gone.md#part).", "docs")).toEqual([
+      "src/core/gone.ts",
+      "docs/gone.md",
+    ]);
+  });
+
+  it("leaves files, folders, patterns and other sites alone", () => {
+    const text =
+      "`src/core/units`, `test/docs.test.ts`, src/**/x.test.ts, [a](../README.md#top), [b](https://a.example/b)";
+    expect(missingFiles(text, "docs")).toEqual([]);
   });
 });
 

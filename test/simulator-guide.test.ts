@@ -6,9 +6,9 @@ import type { Figure, Source } from "../src/core/inventory/index.ts";
 import {
   CPU_CLASSES,
   type DeviceClass,
-  FACILITY_FIGURES,
+  FACILITY_DEFAULTS,
   GPU_CLASSES,
-  THERMAL_FIGURES,
+  THERMAL_DEFAULTS,
   WORK_KINDS,
 } from "../src/core/physics/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
@@ -16,9 +16,11 @@ import { parseConfig } from "../src/platform/config/index.ts";
 import { simulateConfig } from "../src/programs/simulate/config.ts";
 import { simulate } from "../src/programs/simulate/simulate.ts";
 
-const guide = readFileSync(join(import.meta.dirname, "../docs/guides/simulator.md"), "utf8");
+const readGuide = (name: string): string => readFileSync(join(import.meta.dirname, "../docs/guides", name), "utf8");
+const model = readGuide("model.md");
+const experiments = readGuide("experiments.md");
 
-const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_FIGURES, string>> = {
+const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_DEFAULTS, string>> = {
   riseAtFull: "Degrees above the air at full power",
   timeConstant: "Time constant, seconds",
   throttleAt: "Slows itself down at, °C",
@@ -26,7 +28,7 @@ const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_FIGURES, string>> = {
   hotClock: "Highest clock while hot",
 };
 
-const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_FIGURES, string>> = {
+const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_DEFAULTS, string>> = {
   outsideMean: "Outside air, mean of the day, °C",
   outsideSwing: "Swing around it, degrees",
   warmestAt: "Warmest, seconds after midnight",
@@ -38,7 +40,7 @@ const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_FIGURES, string>> = {
   coolingPerDegree: "More of it per warmer degree outside",
 };
 
-/** The guide's tables as the code has them, sources numbered as they come. */
+/** The tables of the model guide, built from the code; sources are numbered in order of appearance. */
 function tables(): string {
   const sources: Source[] = [];
   const told = ({ provenance, source }: Pick<Figure, "provenance" | "source">): string => {
@@ -58,8 +60,11 @@ function tables(): string {
   ];
   const clocks = ["Static share s", "Slowest clock", "Voltage floor", "Floor reached at", "Load curve"];
   const parts = [
+    "### CPUs",
     table(["CPUs", ...clocks], CPU_CLASSES.map(classRow)),
+    "### GPUs",
     table(["GPUs", ...clocks], GPU_CLASSES.map(classRow)),
+    "### Work",
     table(
       ["Work", "CPU load", "CPU share", "GPU load", "GPU share"],
       Object.values(WORK_KINDS).map((kind) => [
@@ -70,34 +75,36 @@ function tables(): string {
         cell(kind.gpuShare),
       ]),
     ),
+    "### Heat of a node",
     table(
       ["Heat", "Value"],
-      Object.entries(THERMAL_FIGURES).map(([name, figure]) => [
-        THERMAL_ROWS[name as keyof typeof THERMAL_FIGURES],
+      Object.entries(THERMAL_DEFAULTS).map(([name, figure]) => [
+        THERMAL_ROWS[name as keyof typeof THERMAL_DEFAULTS],
         cell(figure),
       ]),
     ),
+    "### Facility figures",
     table(
       ["Facility", "Value"],
-      Object.entries(FACILITY_FIGURES).map(([name, figure]) => [
-        FACILITY_ROWS[name as keyof typeof FACILITY_FIGURES],
+      Object.entries(FACILITY_DEFAULTS).map(([name, figure]) => [
+        FACILITY_ROWS[name as keyof typeof FACILITY_DEFAULTS],
         cell(figure),
       ]),
     ),
   ];
   const list = sources.map(({ title, where }, index) => `${index + 1}. ${title} (${where})`).join("\n");
-  return [...parts, list].join("\n\n");
+  return [...parts, "### Sources", list].join("\n\n");
 }
 
-describe("docs/guides/simulator.md", () => {
+describe("docs/guides/model.md", () => {
   it("shows the model's figures as the code has them", () => {
-    const [, shown] = /<!-- figures[^>]*-->\n\n([\s\S]*?)\n\n<!-- end of figures -->/.exec(guide) ?? [];
+    const [, shown] = /<!-- figures[^>]*-->\n\n([\s\S]*?)\n\n<!-- end of figures -->/.exec(model) ?? [];
     expect(shown).toBe(tables());
   });
 
   it("says of every figure how it is known", () => {
     expect(tables().match(/undefined|\[0\]/)).toBeNull();
-    for (const word of ["measured", "vendor", "assumed"]) expect(guide).toContain(`**${word}**`);
+    for (const word of ["measured", "vendor", "assumed"]) expect(model).toContain(`**${word}**`);
   });
 });
 
@@ -106,9 +113,9 @@ interface Result {
   readonly shown: string;
 }
 
-/** Each command of the guide that stands alone above a table. */
+/** Each command of the guide that stands alone in a block directly above a table. */
 const results: readonly Result[] = Array.from(
-  guide.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
+  experiments.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
   ([, command = "", shown = ""]) => ({ command, shown }),
 );
 
@@ -124,7 +131,7 @@ async function printedBy(command: string): Promise<string> {
   return printed;
 }
 
-/** The guide's choice of columns, as they were printed: its own header says which. */
+/** The columns of the output that the guide's table shows; the header of that table names them. */
 function chosenFrom(printed: string, header: string): string {
   const [, means = [], differences = []] = printed
     .split("\n\n")
@@ -144,9 +151,9 @@ function chosenFrom(printed: string, header: string): string {
   return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-describe("the results in docs/guides/simulator.md", () => {
+describe("the results in docs/guides/experiments.md", () => {
   const isSmall = ({ command }: Result): boolean => command.includes("--nodes");
-  // Some minutes for all of them: JOULIE_GUIDE_RESULTS=1 asks for that. A change that moves the small one moves the others.
+  // All of them take minutes, so they run only with JOULIE_GUIDE_RESULTS=1. A change of the code also changes the small one.
   const isWanted = (result: Result): boolean => isSmall(result) || process.env["JOULIE_GUIDE_RESULTS"] !== undefined;
 
   it.each(results.filter(isWanted))("are what $command prints", { timeout: 600_000 }, async ({ command, shown }) => {

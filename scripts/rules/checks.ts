@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { checkLayers, sourceFiles } from "./layers.ts";
-import { timeAndChance } from "./time.ts";
+import { findDirectTimeAndRandom } from "./time.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -20,7 +20,7 @@ const checks: Record<string, () => Promise<Outcome>> = {
   "dead code": async () => tool("knip", []),
 };
 
-/** Runs every check, prints a line for each and the whole output of those that fail. */
+/** Runs every check, prints one line each and the full output of failed checks. */
 export async function runChecks(): Promise<{ passed: number; failed: number }> {
   const outcomes = await Promise.all(
     Object.entries(checks).map(async ([name, run]) => {
@@ -54,7 +54,7 @@ async function layerRules(): Promise<Outcome> {
   const report = await checkLayers(root);
   const findings = [...report.violations];
   for (const file of sourceFiles(join(root, "src"))) {
-    findings.push(...timeAndChance(relative(root, file), readFileSync(file, "utf8")));
+    findings.push(...findDirectTimeAndRandom(relative(root, file), readFileSync(file, "utf8")));
   }
   if (report.modulesSeen !== report.files) {
     findings.push(`dependency-cruiser saw ${report.modulesSeen} of ${report.files} modules: its verdict means nothing`);

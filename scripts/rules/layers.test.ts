@@ -7,7 +7,7 @@ import { checkLayers } from "./layers.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** A tree with the given files, checked by the real rules. */
+/** Checks a tree of the given files with the real rules. */
 async function violationsOf(files: Record<string, string>): Promise<readonly string[]> {
   const tree = mkdtempSync(join(tmpdir(), "joulie-layers-"));
   try {
@@ -26,7 +26,7 @@ async function violationsOf(files: Record<string, string>): Promise<readonly str
 const leaf = "export const x = 1;\n";
 const importing = (path: string) => `import { x } from "${path}";\nexport const y = x;\n`;
 
-/** What breaks each rule, and the smallest tree that does. */
+/** A minimal tree that violates each rule. */
 const breakers: [rule: string, files: Record<string, string>][] = [
   ["core-stands-on-itself", { "src/core/units/a.ts": 'import "node:fs";\n' }],
   [
@@ -54,6 +54,10 @@ const breakers: [rule: string, files: Record<string, string>][] = [
     { "src/programs/cli/a.ts": importing("../../core/units/watts.ts"), "src/core/units/watts.ts": leaf },
   ],
   ["src-stands-alone", { "src/platform/clock/a.ts": importing("../../../test/x.ts"), "test/x.ts": leaf }],
+  [
+    "testing-folders-are-for-tests",
+    { "src/platform/clock/a.ts": importing("./testing/fake.ts"), "src/platform/clock/testing/fake.ts": leaf },
+  ],
   ["no-development-dependency", { "src/platform/clock/a.ts": 'import "vitest";\n' }],
   [
     "no-cycle",
@@ -73,13 +77,13 @@ const breakers: [rule: string, files: Record<string, string>][] = [
     ]),
 ];
 
-describe("the house rules bite", () => {
+describe("the layer rules detect violations", () => {
   it.each(breakers)("%s", async (rule, files) => {
     const violations = await violationsOf(files);
     expect(violations.map((line) => line.split(":")[0])).toContain(rule);
   });
 
-  it("rooms on one line do not use each other", async () => {
+  it("folders on the same layer do not import each other", async () => {
     const violations = await violationsOf({
       "src/core/policy/a.ts": importing("../twin/index.ts"),
       "src/core/twin/index.ts": leaf,
@@ -87,13 +91,13 @@ describe("the house rules bite", () => {
     expect(violations).toEqual(["core-policy-looks-down: src/core/policy/a.ts -> src/core/twin/index.ts"]);
   });
 
-  it("every rule has a breaker", () => {
+  it("every rule has a violation test", () => {
     const broken = new Set(breakers.map(([rule]) => rule));
     const rules = houseRules.forbidden.map(({ name }: { name?: string }) => name ?? "");
     expect(rules.filter((rule: string) => !broken.has(rule))).toEqual([]);
   });
 
-  it("a tree that keeps the rules passes", async () => {
+  it("a tree that follows the rules passes", async () => {
     const violations = await violationsOf({
       "src/core/units/index.ts": leaf,
       "src/core/api/a.ts": `${importing("../units/index.ts")}import "zod";\n`,
@@ -102,7 +106,16 @@ describe("the house rules bite", () => {
     expect(violations).toEqual([]);
   });
 
-  it("the checker sees every module of this repository, and finds them in order", async () => {
+  it("a test and another testing file may import from a testing folder", async () => {
+    const violations = await violationsOf({
+      "src/platform/clock/a.test.ts": importing("./testing/fake.ts"),
+      "src/platform/clock/testing/fake.ts": 'export { x } from "./other-fake.ts";\n',
+      "src/platform/clock/testing/other-fake.ts": leaf,
+    });
+    expect(violations).toEqual([]);
+  });
+
+  it("the checker sees every module of this repository and finds no violation", async () => {
     const report = await checkLayers(root);
     expect(report.violations).toEqual([]);
     expect(report.files).toBeGreaterThan(0);

@@ -5,20 +5,20 @@ import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config";
 import houseRules, { coreRooms } from "../../.dependency-cruiser.mjs";
 
 export interface LayerReport {
-  /** One sentence per broken rule. */
+  /** One sentence per violation. */
   readonly violations: readonly string[];
-  /** Modules under src/ that the checker read. A checker that saw none is green and worthless. */
+  /** Number of modules under src/ that the checker read. A checker that saw none would pass without proof. */
   readonly modulesSeen: number;
   /** TypeScript files under src/. */
   readonly files: number;
 }
 
-/** Every source file stands in a room, or at the door. Elsewhere it could carry arrows up unseen. */
+/** Every source file must be in a known folder. In other places its imports would not be checked. */
 const KNOWN_PLACE = new RegExp(
   `^src/(core/(${coreRooms.flat().join("|")})/.+|(platform|programs)/[^/]+/.+|programs/[^/]+|main)\\.ts$`,
 );
 
-/** Checks the tree below `root` (with a `src/` folder) against the house rules. */
+/** Checks the tree below `root` (with a `src/` folder) against the layer rules. */
 export async function checkLayers(root: string): Promise<LayerReport> {
   const options: ICruiseOptions = {
     ...houseRules.options,
@@ -42,7 +42,7 @@ export async function checkLayers(root: string): Promise<LayerReport> {
   };
 }
 
-/** Every TypeScript file below a folder. */
+/** Lists all TypeScript files below a folder. */
 export function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))

@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ledger, namedIds, survey } from "./ledger.ts";
+import { namedIds, parseRequirements, surveyRequirements } from "./ledger.ts";
 
 const idsOf = (source: string) => namedIds(source).map(({ id }) => id);
 
-describe("the requirement ledger", () => {
-  it("reads ids and their text", () => {
-    const entries = ledger("## SCH\n- SCH-07: a reason [003]\n- X-01: one source\nprose - X-02: no\n- C1: a note\n");
+describe("the requirements survey", () => {
+  it("parses ids and their text", () => {
+    const entries = parseRequirements(
+      "## SCH\n- SCH-07: a reason [003]\n- X-01: one source\nprose - X-02: no\n- C1: a note\n",
+    );
     expect([...entries]).toEqual([
       ["SCH-07", "a reason [003]"],
       ["X-01", "one source"],
@@ -57,21 +59,21 @@ describe("the requirement ledger", () => {
     expect(idsOf(source)).toEqual(ids);
   });
 
-  it("counts an id that a test proves beside a skipped one", () => {
+  it("counts an id with a running test beside a skipped one", () => {
     expect(idsOf('it.skip("X-01 a", f); it("X-01 b", f)')).toEqual(["X-01"]);
   });
 
-  it("refuses an id that stands twice", () => {
-    expect(() => ledger("- X-01: a\n- X-01: b\n")).toThrow("X-01 twice");
+  it("rejects a duplicate id", () => {
+    expect(() => parseRequirements("- X-01: a\n- X-01: b\n")).toThrow("X-01 twice");
   });
 
   it("no test of this repository names an unknown id", () => {
-    const { required, unknown } = survey(join(import.meta.dirname, "../.."));
+    const { required, unknown } = surveyRequirements(join(import.meta.dirname, "../.."));
     expect(required.size).toBeGreaterThan(250);
     expect(unknown).toEqual([]);
   });
 
-  it("says the line", () => {
+  it("reports the line", () => {
     expect(namedIds('\n\nit("X-01 a", f)')).toEqual([{ id: "X-01", line: 3 }]);
   });
 });

@@ -6,7 +6,7 @@ import { sourceFiles } from "./layers.ts";
 const ID = /^[A-Z]+-\d{2,}$/;
 
 /** The ids of docs/requirements.md with their text, in order. */
-export function ledger(markdown: string): Map<string, string> {
+export function parseRequirements(markdown: string): Map<string, string> {
   const entries = new Map<string, string>();
   for (const [, id = "", text = ""] of markdown.matchAll(/^- ([A-Z]+-\d{2,}): (.+)$/gm)) {
     if (entries.has(id)) throw new Error(`docs/requirements.md has ${id} twice`);
@@ -20,7 +20,10 @@ export interface NamedId {
   readonly line: number;
 }
 
-/** The ids that test titles of a file start with. A test that is skipped (even on some machines only), empty or meant to fail proves nothing and does not count. */
+/**
+ * The ids at the start of a file's test titles. A test that is skipped (even conditionally), empty or expected to
+ * fail does not count.
+ */
 export function namedIds(source: string): NamedId[] {
   const file = ts.createSourceFile("x.test.ts", source, ts.ScriptTarget.Latest, true);
   const found: NamedId[] = [];
@@ -41,13 +44,13 @@ export function namedIds(source: string): NamedId[] {
 export interface Survey {
   readonly required: ReadonlyMap<string, string>;
   readonly tested: ReadonlySet<string>;
-  /** Places whose test names an id that the ledger does not have. */
+  /** Locations of tests with an unknown id. */
   readonly unknown: readonly string[];
 }
 
-/** What the tests of the repository prove of its ledger. */
-export function survey(root: string): Survey {
-  const required = ledger(readFileSync(join(root, "docs/requirements.md"), "utf8"));
+/** Compares the ids named by tests with docs/requirements.md. */
+export function surveyRequirements(root: string): Survey {
+  const required = parseRequirements(readFileSync(join(root, "docs/requirements.md"), "utf8"));
   const tested = new Set<string>();
   const unknown: string[] = [];
   for (const file of ["src", "test", "scripts", "bench"].flatMap((folder) => sourceFiles(join(root, folder)))) {
@@ -60,11 +63,11 @@ export function survey(root: string): Survey {
   return { required, tested, unknown };
 }
 
-/** `skipIf` and `runIf` depend on the machine: a test that may not run proves nothing. */
+/** `skipIf` and `runIf` depend on the machine: such a test does not count. */
 const DEAD = new Set(["skip", "todo", "fails", "skipIf", "runIf"]);
 const SUITES = new Set(["it", "test", "describe", "suite"]);
 
-/** A test or a suite of them that never runs, may not run, or is meant to fail. */
+/** A test or suite that is skipped, possibly skipped, or expected to fail. */
 function isSkipped(call: ts.CallExpression): boolean {
   const modifiers = modifiersOf(call.expression);
   if (modifiers === undefined) return false;
@@ -73,7 +76,7 @@ function isSkipped(call: ts.CallExpression): boolean {
   );
 }
 
-/** The names after `it`, `test` or `describe` in `it.concurrent.each(…)`; undefined for any other call. */
+/** The names after `it`, `test` or `describe` in `it.concurrent.each(…)`; undefined for other calls. */
 function modifiersOf(callee: ts.Expression): string[] | undefined {
   if (ts.isIdentifier(callee)) return SUITES.has(callee.text) ? [] : undefined;
   if (ts.isCallExpression(callee)) return modifiersOf(callee.expression);
@@ -93,7 +96,7 @@ function optionsSkip(argument: ts.Expression): boolean {
   );
 }
 
-/** A body that calls `skip` of its own test context: `(context) => context.skip()` or `({ skip }) => skip()`. */
+/** A body that calls `skip` of its test context: `(context) => context.skip()` or `({ skip }) => skip()`. */
 function bodySkips(argument: ts.Expression): boolean {
   if (!ts.isArrowFunction(argument) && !ts.isFunctionExpression(argument)) return false;
   const context = argument.parameters[0]?.name;
@@ -106,7 +109,7 @@ function bodySkips(argument: ts.Expression): boolean {
   return calls(argument.body);
 }
 
-/** `it`, `test`, `it.each(…)`, `it.for(…)`, `test.concurrent`; no suite, whose title proves nothing by itself. */
+/** `it`, `test`, `it.each(…)`, `it.for(…)`, `test.concurrent`; not suites, whose titles do not count. */
 function isTest(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return callee.text === "it" || callee.text === "test";
   if (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) return isTest(callee.expression);
@@ -120,7 +123,7 @@ function titleOf(call: ts.CallExpression): string {
   return ts.isTemplateExpression(title) ? title.head.text : "";
 }
 
-/** Misspelt ones too (`SHC-07`, `x-01`), so that the survey can complain about them. */
+/** Includes misspelt ids (`SHC-07`, `x-01`), so that the survey can report them. */
 function leadingIds(title: string): string[] {
   const ids: string[] = [];
   for (const word of title.split(/[\s,;:/]+/)) {

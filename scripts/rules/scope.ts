@@ -1,6 +1,6 @@
 import ts from "typescript";
 
-/** True if the file itself declares the name in a scope around the node, so that it is not the global of that name. */
+/** True if the file declares the name in a scope around the node, so that it does not refer to the global. */
 export function isDeclaredAround(node: ts.Identifier): boolean {
   for (let scope: ts.Node = node.parent; scope !== undefined; scope = scope.parent) {
     if (namesDeclaredBy(scope).has(node.text)) return true;
@@ -19,7 +19,7 @@ function namesDeclaredBy(scope: ts.Node): ReadonlySet<string> {
   return names;
 }
 
-/** The names that a node makes known to everything inside it. */
+/** The names that a node declares for its contents. */
 function declarationsOf(scope: ts.Node): ts.BindingName[] {
   if (ts.isFunctionLike(scope)) return scope.parameters.map(({ name }) => name);
   if (ts.isCatchClause(scope)) return scope.variableDeclaration === undefined ? [] : [scope.variableDeclaration.name];

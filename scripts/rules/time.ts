@@ -1,14 +1,14 @@
 import ts from "typescript";
 import { isDeclaredAround } from "./scope.ts";
 
-/** Where time and chance come from: the only files that may touch them. */
+/** The only files that may access system time and randomness. */
 const TIME_SOURCE = /^src\/platform\/clock\//;
 const CHANCE_SOURCE = /^src\/platform\/random\//;
 
 const TIMERS = new Set(["setTimeout", "setInterval", "setImmediate", "performance"]);
 const TIMER_MODULES = /^(node:)?(timers|timers\/promises|perf_hooks)$/;
 const GLOBAL_OBJECTS = new Set(["globalThis", "global", "self", "window"]);
-/** Properties that tell the time or wait for it, of globals that are harmless otherwise. */
+/** Properties of otherwise harmless globals that read the time or wait. */
 const TIMED_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
   process: ["hrtime", "uptime"],
   AbortSignal: ["timeout"],
@@ -16,10 +16,10 @@ const TIMED_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
 const TIMELESS_DATE = ["parse", "UTC", "prototype"];
 
 /**
- * Finds what would make a decision depend on the moment or on luck: `Date.now`, `new Date()`, `performance`, timers and
- * `Math.random`, also when renamed, destructured or imported. Everything else gets time and chance as arguments.
+ * Finds direct access to time and randomness: `Date.now`, `new Date()`, `performance`, timers and `Math.random`, also
+ * when renamed, destructured or imported. All other code takes a clock and a random source as arguments.
  */
-export function timeAndChance(path: string, text: string): string[] {
+export function findDirectTimeAndRandom(path: string, text: string): string[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];
   const report = (node: ts.Node, what: string, chance = false) => {
@@ -38,7 +38,7 @@ export function timeAndChance(path: string, text: string): string[] {
     ts.forEachChild(node, visit);
   };
 
-  /** `use` is the expression that stands for the global called `name`: `Date`, `globalThis.Date`, `globalThis["Date"]`. */
+  /** `use` is the expression that refers to the global `name`: `Date`, `globalThis.Date`, `globalThis["Date"]`. */
   const judge = (use: ts.Expression, name: string, at: ts.Node): void => {
     const property = propertyOf(use);
     if (GLOBAL_OBJECTS.has(name)) {
@@ -59,7 +59,7 @@ export function timeAndChance(path: string, text: string): string[] {
   return found;
 }
 
-/** `vi.spyOn(globalThis, "BigInt")`: a test that watches a global which tells no time. */
+/** `vi.spyOn(globalThis, "BigInt")`: a test that spies on a harmless global. */
 function isSpiedOn(use: ts.Expression): boolean {
   const call = use.parent;
   if (!ts.isCallExpression(call) || !ts.isPropertyAccessExpression(call.expression)) return false;
@@ -68,7 +68,7 @@ function isSpiedOn(use: ts.Expression): boolean {
   return !TIMERS.has(name.text) && name.text !== "Date" && name.text !== "Math";
 }
 
-/** The module that an import declaration, an `import()` or a re-export names. */
+/** The module named by an import declaration, an `import()` or a re-export. */
 function importedModule(node: ts.Node): string | undefined {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
     return node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)
@@ -80,7 +80,7 @@ function importedModule(node: ts.Node): string | undefined {
   return specifier !== undefined && ts.isStringLiteralLike(specifier) ? specifier.text : undefined;
 }
 
-/** True where the name is looked up, not where it names a property: `clock.setTimeout`, `{ setTimeout: … }`. */
+/** True for a variable reference, false for a property name: `clock.setTimeout`, `{ setTimeout: … }`. */
 function isReference(node: ts.Identifier): boolean {
   const parent = node.parent;
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;
@@ -91,7 +91,7 @@ function isReference(node: ts.Identifier): boolean {
   return true;
 }
 
-/** The property read from an expression: `now` of `Date.now` and of `Date["now"]`; undefined when it is used as a whole. */
+/** The property read from an expression: `now` in `Date.now` and `Date["now"]`; undefined if none is read. */
 function propertyOf(use: ts.Expression): string | undefined {
   const parent = use.parent;
   if (ts.isPropertyAccessExpression(parent) && parent.expression === use) return parent.name.text;

@@ -1,12 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ConfigSchema, type Machine, parseConfig, type Texts, variableNames } from "../platform/config/index.ts";
+import {
+  type ConfigSchema,
+  type DefaultContext,
+  parseConfig,
+  type RawValues,
+  variableNames,
+} from "../platform/config/index.ts";
 import { agentConfig } from "./agent/config.ts";
 import { extenderConfig } from "./extender/config.ts";
 import { programs } from "./index.ts";
 import { operatorConfig } from "./operator/config.ts";
 
-const machine: Machine = { isTerminal: false, exists: () => false };
+const machine: DefaultContext = { isTerminal: false, exists: () => false };
 const MINUTE = 60_000;
 const unset = undefined;
 
@@ -154,7 +160,7 @@ const contract: Record<string, Record<string, unknown>> = {
     SEEDS: 1,
     JSON: false,
   },
-  simulator: {
+  fleet: {
     ...everywhere,
     SIMULATOR_ADDR: { host: "127.0.0.1", port: 9878 },
     METRICS_ADDR: { host: undefined, port: 9879 },
@@ -286,16 +292,16 @@ const badValues: Record<string, Record<string, string>> = {
   },
 };
 
-const parse = (config: ConfigSchema, env: Texts, on: Machine = machine) =>
+const parse = (config: ConfigSchema, env: RawValues, on: DefaultContext = machine) =>
   parseConfig(config, { env, flags: {}, machine: on });
 
 /** The messages, or an empty list where all is well. */
-function problems(config: ConfigSchema, env: Texts): string[] {
+function problems(config: ConfigSchema, env: RawValues): string[] {
   const parsed = parse(config, env);
   return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
 }
 
-function valuesOf<Config extends ConfigSchema>(config: Config, env: Texts, on: Machine = machine) {
+function valuesOf<Config extends ConfigSchema>(config: Config, env: RawValues, on: DefaultContext = machine) {
   const parsed = parseConfig(config, { env, flags: {}, machine: on });
   if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
   return parsed.value.values;
@@ -369,7 +375,7 @@ describe("what the operator's variables have to agree on", () => {
     expect(valuesOf(operatorConfig, { STATIC_HP_FRAC: "1.5" }).STATIC_HP_FRAC).toBe(1.5);
   });
 
-  it.each<[string, Texts]>([
+  it.each<[string, RawValues]>([
     ["http without an endpoint", { OPERATOR_NODE_POWER_SOURCE: "http" }],
     ["prometheus without an address", { OPERATOR_NODE_POWER_SOURCE: "prometheus" }],
     ["CPU caps the wrong way round", { CPU_ECO_CAP_PCT_OF_MAX: "90", CPU_PERFORMANCE_CAP_PCT_OF_MAX: "80" }],
@@ -401,7 +407,7 @@ describe("what the operator's variables have to agree on", () => {
 describe("what the agent's variables have to agree on", () => {
   const pool = { AGENT_MODE: "pool", POOL_SHARDS: "4" };
 
-  it.each<[string, Texts]>([
+  it.each<[string, RawValues]>([
     ["CPU source http without an endpoint", { TELEMETRY_CPU_SOURCE: "http" }],
     ["CPU control http without an endpoint", { TELEMETRY_CPU_CONTROL: "http" }],
     ["GPU source http without an endpoint", { TELEMETRY_GPU_SOURCE: "http" }],
@@ -441,7 +447,7 @@ describe("what the agent's variables have to agree on", () => {
   });
 
   it("looks for the host's sysfs at /host-sys first, and writes for people on a terminal", () => {
-    const inPod: Machine = { isTerminal: true, exists: (path) => path === "/host-sys" };
+    const inPod: DefaultContext = { isTerminal: true, exists: (path) => path === "/host-sys" };
     const values = valuesOf(agentConfig, {}, inPod);
     expect(values.HOST_SYS_ROOT).toBe("/host-sys");
     expect(values.LOG_FORMAT).toBe("pretty");
@@ -451,7 +457,7 @@ describe("what the agent's variables have to agree on", () => {
 describe("what the extender's variables have to agree on", () => {
   const pair = { EXTENDER_TLS_CERT_FILE: "/tls/tls.crt", EXTENDER_TLS_KEY_FILE: "/tls/tls.key" };
 
-  it.each<[string, Texts]>([
+  it.each<[string, RawValues]>([
     ["a certificate without its key", { EXTENDER_TLS_CERT_FILE: "/tls/tls.crt" }],
     ["a key without its certificate", { EXTENDER_TLS_KEY_FILE: "/tls/tls.key" }],
     ["client certificates over plain HTTP", { EXTENDER_TLS_CLIENT_CA_FILE: "/tls/ca.crt" }],
@@ -461,7 +467,7 @@ describe("what the extender's variables have to agree on", () => {
     expect(problems(extenderConfig, env)).toHaveLength(1);
   });
 
-  it.each<[string, Texts]>([
+  it.each<[string, RawValues]>([
     ["TLS", pair],
     ["TLS with client certificates", { ...pair, EXTENDER_TLS_CLIENT_CA_FILE: "/tls/ca.crt" }],
     ["any two free ports", { EXTENDER_ADDR: ":0", METRICS_ADDR: ":0" }],
@@ -472,7 +478,7 @@ describe("what the extender's variables have to agree on", () => {
 });
 
 describe("the endpoints that an agent may call", () => {
-  const allowed = (variables: Texts) => valuesOf(agentConfig, variables)["TELEMETRY_ALLOWED_ENDPOINTS"];
+  const allowed = (variables: RawValues) => valuesOf(agentConfig, variables)["TELEMETRY_ALLOWED_ENDPOINTS"];
 
   it("are by default the origins of its endpoint variables, and in pool mode this machine as well", () => {
     const variables = {

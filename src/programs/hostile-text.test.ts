@@ -4,17 +4,17 @@ import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
 import { instant, joules, milliseconds, percent, seconds, watts } from "../core/units/index.ts";
 import { systemClock, VirtualClock } from "../platform/clock/index.ts";
-import { type ConfigSchema, parseConfig, type Texts } from "../platform/config/index.ts";
+import { type ConfigSchema, parseConfig, type RawValues } from "../platform/config/index.ts";
 import { restoreConfig } from "./agent/config.ts";
 import type { HostMachine } from "./agent/host.ts";
 import { probeText } from "./agent/probe-text.ts";
 import { restoreAll } from "./agent/restore.ts";
 import { run } from "./cli/index.ts";
 import { demoConfig } from "./demo/config.ts";
-import { introduction } from "./demo/introduction.ts";
-import type { Plane } from "./demo/plane.ts";
+import type { DemoCluster } from "./demo/demo-cluster.ts";
 import { summaryText } from "./demo/summary.ts";
 import { renderFrame } from "./demo/view.ts";
+import { welcomeText } from "./demo/welcome-text.ts";
 import { programs } from "./index.ts";
 import { simulateConfig } from "./simulate/config.ts";
 import { simulate } from "./simulate/simulate.ts";
@@ -33,13 +33,13 @@ const harmIn = (text: string): readonly string[] => [
 ];
 
 const machine = { isTerminal: false, exists: () => false };
-function configured<Config extends ConfigSchema>(config: Config, flags: Texts) {
+function configured<Config extends ConfigSchema>(config: Config, flags: RawValues) {
   const parsed = parseConfig(config, { env: {}, flags, machine });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
   return parsed.value.values;
 }
 
-async function joulie(args: readonly string[], env: Texts = {}): Promise<string> {
+async function joulie(args: readonly string[], env: RawValues = {}): Promise<string> {
   let text = "";
   const write = (more: string) => (text += more);
   await run(args, programs, { env, machine, out: write, err: write });
@@ -95,9 +95,9 @@ describe("what others have written is shown to a person and not obeyed", () => {
   });
 
   it("in the demo's introduction and summary", () => {
-    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as Plane;
+    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
     const pages = { plan: "p", decisions: "d", scoring: "s", agent: "a", simulator: "s", metrics: [HOSTILE] };
-    expect(harmIn(introduction(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
+    expect(harmIn(welcomeText(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
     const summary = {
       ok: false,
       nodes: 1,

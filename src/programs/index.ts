@@ -5,6 +5,8 @@ import type { MetricDefinition } from "../platform/metrics/index.ts";
 /** One subcommand of `joulie`. */
 export interface Program<Config extends ConfigSchema = ConfigSchema> {
   readonly name: string;
+  /** Former names that still work. */
+  readonly aliases?: readonly string[];
   readonly summary: string;
   /** The variables it reads. Imported when it is asked for, as is everything in `start`: `--help` stays fast. */
   config(): Promise<Config>;
@@ -63,11 +65,12 @@ export const programs: readonly Program[] = [
     start: async (config) => (await import("./simulate/start.ts")).start(config),
   }),
   program({
-    name: "simulator",
-    summary: "Serves simulated nodes: their telemetry, control and facility metrics.",
-    config: async () => (await import("./simulator/config.ts")).simulatorConfig,
-    metrics: async () => (await import("./simulator/metrics.ts")).definitions,
-    start: async (config) => (await import("./simulator/start.ts")).start(config),
+    name: "fleet",
+    aliases: ["simulator"],
+    summary: "Puts simulated nodes into a cluster and serves their telemetry, control and facility metrics.",
+    config: async () => (await import("./fleet/config.ts")).fleetConfig,
+    metrics: async () => (await import("./fleet/metrics.ts")).definitions,
+    start: async (config) => (await import("./fleet/start.ts")).start(config),
   }),
   program({
     name: "demo",

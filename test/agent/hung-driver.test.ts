@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { crdOf, kinds, labels, type NodeTwin } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import { EmbeddedApi, type Listening } from "../../src/platform/embedded/index.ts";
+import { EmbeddedApi, type ListeningServer } from "../../src/platform/embedded/index.ts";
 import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
@@ -25,7 +25,7 @@ const scratch = mkdtempSync(join(tmpdir(), "joulie-hung-driver-"));
 const children = new Set<ChildProcess>();
 let stub: NvmlStub;
 let api: EmbeddedApi;
-let listening: Listening;
+let listening: ListeningServer;
 let client: KubeClient;
 
 beforeAll(async () => {

@@ -89,7 +89,7 @@ export class AgentScene {
     return machine;
   }
 
-  /** An agent with the rights of somebody; `interval` is short, so that a test is. */
+  /** An agent with the given identity; a short `interval` keeps the test short. */
   start(identity: Identity, variables: Readonly<Record<string, string>>) {
     const env = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", ...variables };
     const parsed = parseConfig(agentConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });

@@ -49,7 +49,7 @@ describe("the agent on a real control plane", () => {
       .filter(({ user: who, verb }) => who === user.user && !["get", "list", "watch"].includes(verb))
       .map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, "")}`);
 
-  it("AGT-05 AGT-23 X-08 X-17 X-63 a target is enforced, told in the twin and in the node's profile, and the operator's fields stay", async () => {
+  it("AGT-05 AGT-23 X-08 X-17 X-63 enforces a target, reports it in the twin and the node's profile, and keeps the operator's fields", async () => {
     const machine = scene.machine();
     await scene.node("flow-a.example.com");
     await scene.node("flow-b");
@@ -87,7 +87,7 @@ describe("the agent on a real control plane", () => {
     expect(await agent.page("/readyz")).toContain("[+] synced");
     expect(await agent.page("/metrics")).toContain('joulie_backend_mode{node="flow-a.example.com",mode="rapl"} 1');
 
-    // X-63: of nobody else's node.
+    // X-63: not of another node.
     const asked = plane
       .audited()
       .slice(before)
@@ -241,7 +241,7 @@ describe("the agent on a real control plane", () => {
     expect(writesOf(own).slice(before)).toEqual([]);
   });
 
-  it("X-41 X-91 `joulie agent` by its kubeconfig ends in good order when it is told to, and a killed one is put right by the next", async () => {
+  it("X-41 X-91 `joulie agent` with a kubeconfig shuts down gracefully on a signal, and a restart repairs what a killed agent left", async () => {
     const machine = scene.machine();
     await scene.node("process");
     await scene.target("process", capped);

@@ -72,7 +72,7 @@ describe("a real control plane", () => {
     });
   });
 
-  it("forbids a ServiceAccount what its rules do not name, and the audit log tells who asked", async () => {
+  it("forbids a ServiceAccount what its rules do not allow, and records the caller in the audit log", async () => {
     const reader = await plane.identity([
       { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
       { namespace: "rack-a", apiGroups: [""], resources: ["pods"], verbs: ["list"] },

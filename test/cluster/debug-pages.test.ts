@@ -49,7 +49,7 @@ describe("debug pages", () => {
     return (await fetch(`${url}${path}`, { headers: { "x-forwarded-for": "203.0.113.9", ...authorization } })).status;
   };
 
-  it("open to the token of a user whom RBAC lets get the path, and to nobody else", async () => {
+  it("open only to tokens of users whom RBAC allows to get the path", async () => {
     const rules = [{ nonResourceURLs: ["/debug/decisions"], verbs: ["get"] }];
     const reader = await plane.identity(rules, { name: "reader" });
     const stranger = await plane.identity([], { name: "stranger" });

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Summary } from "../../src/programs/demo/summary.ts";
+import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { runKubectl } from "../controlplane/kubectl.ts";
@@ -70,12 +70,12 @@ class Demo {
 }
 
 /** The one line on standard output. */
-function summaryOf({ stdout }: Ended): Summary {
+function summaryOf({ stdout }: Ended): DemoSummary {
   const lines = stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(1);
-  return JSON.parse(lines[0] ?? "") as Summary;
+  return JSON.parse(lines[0] ?? "") as DemoSummary;
 }
-const failed = ({ checks }: Summary) => checks.filter(({ ok }) => !ok);
+const failed = ({ checks }: DemoSummary) => checks.filter(({ ok }) => !ok);
 
 describe("the demo", () => {
   let demo: Demo | undefined;

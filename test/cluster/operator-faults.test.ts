@@ -1,4 +1,4 @@
-// The operator while the cluster fails around it. Beside it stands a witness: the rules hold at every version there ever was.
+// The operator under cluster faults. A witness records every object version and checks the safety rules on each.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -77,10 +77,10 @@ describe("the operator through faults of a real control plane", () => {
       plane.apiserver.thaw();
       await sleep(3000);
     });
-    expect(operator.logged("no longer leading").length).toBe(1);
+    expect(operator.logged("lost leadership").length).toBe(1);
     await scene.converges();
     expect((await scene.verdict()).broken).toEqual([]);
-    expect(operator.logged("leading").length).toBe(2);
+    expect(operator.logged("became leader").length).toBe(2);
     expect(scene.witness.gaps).toBe(0);
   });
 

@@ -240,7 +240,7 @@ describe("the operator on a real control plane", () => {
     }, soon);
   });
 
-  it("runs as `joulie operator` by its kubeconfig, serves its pages, and ends in good order when it is told to", async () => {
+  it("runs as `joulie operator` with a kubeconfig, serves its pages, and shuts down gracefully on a signal", async () => {
     await plane.createNodes(["cmd-a"], { labels: managed });
     const child = spawn(process.execPath, [main, "operator"], {
       env: { KUBECONFIG: identity.kubeconfig, METRICS_ADDR: "127.0.0.1:0", POD_NAME: "operator-1" },

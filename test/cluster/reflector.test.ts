@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(async () => plane?.stop());
 
-/** A way to the server whose watches can go deaf, as over a connection that is dead without knowing it. */
+/** A transport whose watches can go silent, like a connection that is dead without an error. */
 class Deafening implements Transport {
   readonly paths: string[] = [];
   readonly #below: Transport;
@@ -49,7 +49,7 @@ class Deafening implements Transport {
 }
 
 describe("Reflector on a server whose moment always moves", () => {
-  it("goes on from the same moment where nobody can tell, and finds a deaf watch without another list", async () => {
+  it("reopens a silent watch from the same resourceVersion when the probe is unsure, without another list", async () => {
     const transport = new Deafening(reach(plane.server, plane.admin.token, plane.admin.ca));
     const parts = { clock: systemClock, random: systemRandom };
     const client = new KubeClient({ transport, ...parts, fieldManager: "test" });

@@ -13,11 +13,11 @@ export interface Verdict {
 }
 
 export interface Circumstances {
-  /** What the operators under test sent. A lowering by nobody of them is judged as if all pods had been seen. */
+  /** Writes of the operators under test. A lowering by another writer is judged as if all pods had been seen. */
   readonly writes: readonly SpecWrite[];
-  /** Nodes whose labels and targets somebody else writes as well: there the order is not the operator's alone. */
+  /** Nodes whose labels and targets another writer also changes, so the operator does not control the order there. */
   readonly contested?: readonly string[];
-  /** Versions that somebody else wrote. */
+  /** Versions written by another client. */
   readonly foreign?: ReadonlySet<number>;
 }
 

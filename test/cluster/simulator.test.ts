@@ -4,9 +4,9 @@ import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
-import { simulatorConfig } from "../../src/programs/simulator/config.ts";
-import { simulatorPermissions } from "../../src/programs/simulator/permissions.ts";
-import { type RunningSimulator, runSimulator } from "../../src/programs/simulator/start.ts";
+import { fleetConfig } from "../../src/programs/fleet/config.ts";
+import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
+import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 
@@ -27,17 +27,17 @@ const soon = { timeout: 60_000, interval: 200 };
 
 describe("the simulator on a real control plane", () => {
   let plane: ControlPlane;
-  let simulator: RunningSimulator;
+  let simulator: RunningFleet;
   let done: Promise<void>;
   let log = "";
   const stop = new AbortController();
 
   beforeAll(async () => {
     plane = await startControlPlane({ scheduler: {}, controllerManager: true, audit: true });
-    const { server, token, ca } = await plane.identity(simulatorPermissions("default"));
+    const { server, token, ca } = await plane.identity(fleetPermissions("default"));
     const flags = { SIMULATOR_ADDR: "127.0.0.1:0", METRICS_ADDR: "127.0.0.1:0", NODES: "12", FINISHED_PODS_KEPT: "1s" };
     const machine = { isTerminal: false, exists: () => false };
-    const parsed = parseConfig(simulatorConfig, { flags, env: {}, machine });
+    const parsed = parseConfig(fleetConfig, { flags, env: {}, machine });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
     const clock = new ScaledClock(systemClock, 60);
     const write = (line: string) => {
@@ -50,8 +50,8 @@ describe("the simulator on a real control plane", () => {
       random: systemRandom,
       log: createLogger({ level: "warn", program: "simulator", destination: { write } }),
     };
-    const { promise: serving, resolve: onServing } = Promise.withResolvers<RunningSimulator>();
-    done = runSimulator(parsed.value.values, { ...world, onServing }, stop.signal);
+    const { promise: serving, resolve: onServing } = Promise.withResolvers<RunningFleet>();
+    done = runFleet(parsed.value.values, { ...world, onServing }, stop.signal);
     simulator = await serving;
     await simulator.registered;
   });

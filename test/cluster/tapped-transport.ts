@@ -1,4 +1,4 @@
-// What an operator had been told when it wrote: the two sides of its own wire, side by side.
+// Records the requests and responses of an operator in order: which state it had received when it wrote.
 import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube/index.ts";
 
 /** A write of a NodeTwin's spec. */
@@ -51,7 +51,7 @@ export class TappedTransport implements Transport {
     await this.#inner.close();
   }
 
-  /** Whoever asks for more has taken in what came before. */
+  /** A reader that requests the next chunk has processed the previous one. */
   async *#watch(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const decoder = new TextDecoder();
     let rest = "";

@@ -1,4 +1,4 @@
-// Somebody who stands beside the operator and writes down what the cluster showed, version by version.
+// A second client that records every version of the cluster's objects.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { apiVersion } from "../../src/core/api/index.ts";
@@ -167,5 +167,5 @@ export class Witness {
   }
 }
 
-/** The server, since it began anew, no longer knows the moment at which the watch ended. */
+/** After its restart the server no longer has the resourceVersion at which the watch ended. */
 class PlaceLost extends Error {}

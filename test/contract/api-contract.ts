@@ -9,7 +9,7 @@ import { refusalContract } from "./refusal-contract.ts";
 import { removalContract } from "./removal-contract.ts";
 import { watchContract } from "./watch-contract.ts";
 
-/** A control plane with Joulie's CRDs and garbage collection, reached as somebody who may do everything. */
+/** A control plane with Joulie's CRDs and garbage collection, reached as an administrator. */
 export interface Started {
   readonly transport: Transport;
   readonly stop: () => Promise<void>;

@@ -131,7 +131,7 @@ export function applyContract(hand: () => Hand): void {
     expect((await hand().apply(path, config({ theirs: "taken" }), "one")).status).toBe(409);
   });
 
-  it("tells in managedFields who owns what, where and through which door", async () => {
+  it("records in managedFields which manager owns which fields through which subresource", async () => {
     const name = hand().unique("managed");
     ok(await hand().apply(`${paths.twins}/${name}`, twin(name), "one"));
     ok(await hand().apply(`${paths.twins}/${name}/status`, twinStatus(name, { schedulableClass: "eco" }), "two"));

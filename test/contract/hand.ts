@@ -31,7 +31,7 @@ export class Hand {
     this.#transport = transport;
   }
 
-  /** A name nobody else uses in this run. */
+  /** A name that is unique in this run. */
   unique(stem: string): string {
     return `${stem}-${(++this.#count).toString(36)}`;
   }

@@ -101,7 +101,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect((await hand().send("POST", paths.pods, empty)).status).toBe(422);
   });
 
-  it("removes a pod nobody runs at once, and marks one that runs until it has ended", async () => {
+  it("removes an unbound pod immediately, and marks a running one as terminating", async () => {
     const [free, bound] = [hand().unique("pod"), hand().unique("pod")];
     await hand().create(paths.pods, pod(free));
     await hand().create(paths.pods, pod(bound, {}, { nodeName: "somewhere", terminationGracePeriodSeconds: 3600 }));

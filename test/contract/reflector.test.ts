@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { instant, milliseconds } from "../../src/core/units/index.ts";
 import { VirtualClock } from "../../src/platform/clock/index.ts";
-import { EmbeddedApi, type Fault } from "../../src/platform/embedded/index.ts";
+import { EmbeddedApi, type InjectedFault } from "../../src/platform/embedded/index.ts";
 import { KubeClient, Reflector, resources } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
@@ -38,7 +38,7 @@ async function torture(seed: number) {
   reflector.start();
   const hand = new Hand(api.transport());
   const pick = (count: number) => Math.floor(random.next() * count);
-  const faults: Fault[] = [
+  const faults: InjectedFault[] = [
     { kind: "status", code: 429, retryAfterSeconds: 1 },
     { kind: "status", code: 500 },
     { kind: "torn", afterBytes: 30 },

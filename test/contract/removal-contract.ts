@@ -28,7 +28,7 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().get(path)).status).toBe(404);
   });
 
-  it("lets nobody add a finalizer to an object that goes: 422", async () => {
+  it("rejects a new finalizer on a terminating object with 422", async () => {
     const name = hand().unique("finalizer");
     const path = `${paths.twins}/${name}`;
     await hand().create(paths.twins, twin(name, {}, { finalizers: ["example.org/a", "example.org/b"] }));
@@ -105,7 +105,7 @@ export function removalContract(hand: () => Hand): void {
     await gone(`${paths.twins}/${second}`);
   });
 
-  it("removes an object whose owner was gone before it came", async () => {
+  it("removes an object whose owner was deleted before it was created", async () => {
     const name = hand().unique("orphan");
     const { metadata } = await hand().create(paths.nodes, node(name));
     ok(await hand().send("DELETE", `${paths.nodes}/${name}`));

@@ -37,7 +37,7 @@ describe("the control plane's binary", () => {
     expect(result).toEqual({ available: false, reason: expect.stringContaining("no usable Go") });
   });
 
-  it("is built once for all who ask at the same time, outside the checkout, and said so", async () => {
+  it("is built once for concurrent callers, outside the checkout, with a message", async () => {
     fakeGo('sleep 0.2; echo binary > "$out"');
     const lines: string[] = [];
     const results = await Promise.all([1, 2, 3].map(async () => buildControlPlane((line) => void lines.push(line))));
@@ -85,7 +85,7 @@ describe("the control plane's binary", () => {
     expect(readdirSync(dirname(first.path)).toSorted()).toEqual(["controlplane", ...theirs].toSorted());
   });
 
-  it("is locked by whoever holds the lock now: one that was dead is removed as long as it is that one", () => {
+  it("removes the lock of a dead process only while the lock is still that one", () => {
     const lock = join(folder, "lock");
     removeLock(lock, "dead");
     writeFileSync(lock, "another's");

@@ -69,7 +69,7 @@ export async function buildControlPlane(
   return { ...binary, built: true };
 }
 
-/** go.mod says it once; the programs report it, and clients refuse to parse a version that nobody set. */
+/** go.mod says it once; the programs report it, and clients refuse to parse an unset version. */
 function kubernetesVersion(): string {
   const version = /k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/.exec(readFileSync(join(sources, "go.mod"), "utf8"))?.[1];
   if (version === undefined) throw new Error("test/controlplane/go.mod requires no k8s.io/kubernetes");
@@ -135,7 +135,7 @@ export function removeLock(lock: string, content: string): void {
     renameSync(lock, moved);
     if (contentOf(moved) !== content) linkSync(moved, lock);
   } catch (error) {
-    // Somebody else was faster: the lock is gone, or there is a new one.
+    // Another process was faster: the lock is gone or replaced.
     if (!["ENOENT", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   } finally {
     rmSync(moved, { force: true });

@@ -8,7 +8,7 @@ import { ownerMark } from "./owner.ts";
 const within = mkdtempSync(join(tmpdir(), "joulie-harness-"));
 afterEach(() => rmSync(within, { recursive: true, force: true }));
 
-it("removes the folders of processes that are gone, and of nobody else", () => {
+it("removes only the folders of processes that have ended", () => {
   const [dead, mine, theirs] = [ownerMark(2 ** 30), ownerMark(), `${2 ** 30}-elsewhere-0`].map(
     (mark) => `joulie-controlplane-${mark}-abc`,
   ) as [string, string, string];

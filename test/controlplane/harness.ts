@@ -51,7 +51,7 @@ export interface ControlPlane {
   createPods(names: readonly string[], options?: Parameters<typeof createPods>[2]): Promise<void>;
   /** The real kubectl, as admin unless told otherwise. */
   kubectl(args: readonly string[], options?: KubectlOptions & { as?: Identity }): Promise<KubectlResult>;
-  /** Requests that the API server answered during the work, whoever asked. */
+  /** Requests that the API server answered during the work, from any client. */
   requestsDuring(work: () => Promise<void>): Promise<RequestCount[]>;
   /** Requests so far, with who asked, but for the harness's own; only with `audit`. */
   audited(): AuditedRequest[];
@@ -73,7 +73,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     try {
       return await startOnce(binary.path, binary.version, options);
     } catch (error) {
-      // Somebody took a port between our look and the program's.
+      // Another process took a port after we found it free.
       if (attempt === 3 || !/address already in use/.test(String(error))) throw error;
     }
   }
@@ -181,5 +181,5 @@ export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = 
   }
 }
 
-/** When it was made or last added to; somebody else may remove it at any time. */
+/** When it was created or last changed; another process may remove it at any time. */
 const lastTouched = (folder: string): number => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -20,7 +20,7 @@ describe("the owner of a file", () => {
     expect(isGone(`${nobody}-elsewhere-0`)).toBeUndefined();
   });
 
-  it("is judged by its number alone where there is no more, and nobody where there is none", () => {
+  it("is judged by its pid alone when there is nothing else, and has no owner without a pid", () => {
     expect(isGone(String(process.pid))).toBe(false);
     expect(isGone(String(nobody))).toBe(true);
     for (const text of ["", "unfinished", "-1", "NaN-x"]) expect(isGone(text)).toBe(true);

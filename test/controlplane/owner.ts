@@ -23,7 +23,7 @@ const here = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 
-/** When a process started, in the kernel's ticks; "0" where nobody says. The name before it may hold anything, even ")". */
+/** When a process started, in the kernel's ticks; "0" when unknown. The name before it may hold anything, even ")". */
 function startOf(pid: number): string {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] || "0";

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 const lowest = 20_000;
 const highest = 32_000;
 
-/** Different loopback ports that nobody listens on. */
+/** Distinct free loopback ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
   for (let attempt = 0; found.size < count; attempt++) {

@@ -111,7 +111,7 @@ export class Program {
   }
 }
 
-/** On a busy machine a thread may run on for a while after the signal; where there is no /proc, nobody can tell. */
+/** On a busy machine a thread may run on for a while after the signal; without /proc this cannot be checked. */
 function isStopped(pid: number | undefined): boolean {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);

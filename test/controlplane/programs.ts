@@ -76,9 +76,9 @@ export function apiserver({ folder, ports, files }: Layout, audit: boolean, read
       "authorization-mode": "RBAC",
       "service-cluster-ip-range": "10.0.0.0/24",
       "allow-privileged": true,
-      // Nobody would ever take the not-ready taint off a new node, nor make the ServiceAccounts pods are checked for.
+      // No controller here removes the not-ready taint of a new node or creates the ServiceAccounts that pods require.
       "disable-admission-plugins": "ServiceAccount,TaintNodesByCondition",
-      // No API server but this one: without it, leaving would wait for a Service nobody uses.
+      // No API server but this one: without it, leaving would wait for an unused Service.
       "endpoint-reconciler-type": "none",
       // Otherwise it leaves only when the last watch does.
       "shutdown-watch-termination-grace-period": "1s",
@@ -141,7 +141,7 @@ export async function answersOk(url: string, timeout = 5000): Promise<boolean> {
       answer.resume();
       resolve(answer.statusCode === 200);
     });
-    // A timeout is only news: the socket stays until somebody ends it, which then is an error.
+    // The timeout event does not close the socket; destroying it raises an error.
     asked.on("timeout", () => asked.destroy()).on("error", () => resolve(false));
   });
 }

@@ -6,7 +6,7 @@ const line = (verb: string, code: string, dryRun: string, count: string) =>
 const entry = { group: "joulie.io", resource: "nodetwins", subresource: "status" };
 
 describe("counts of requests", () => {
-  it("are summed over labels nobody asks for, and other series are none of them", () => {
+  it("sums series over the labels that were not requested, and ignores other series", () => {
     const text = ["# HELP x", line("APPLY", "200", "", "3"), line("APPLY", "200", "All", "1e+01"), "up 1"].join("\n");
     expect(requestCounts(text)).toEqual([{ ...entry, verb: "APPLY", code: "200", count: 13 }]);
     expect(requestCounts("")).toEqual([]);

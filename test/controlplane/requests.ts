@@ -12,7 +12,7 @@ export interface RequestCount {
   readonly count: number;
 }
 
-/** Counts from the text of /metrics: the series of apiserver_request_total, summed over labels nobody asks for. */
+/** Counts from the text of /metrics: the series of apiserver_request_total, summed over the other labels. */
 export function requestCounts(metrics: string): RequestCount[] {
   const sums = new Map<string, RequestCount>();
   for (const [, text = "", value] of metrics.matchAll(/^apiserver_request_total\{(.*)\} (\S+)$/gm)) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { watts } from "../../src/core/units/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import { ControlService } from "../../src/programs/agent/control-service.ts";
 import { type Agent, Trial } from "../../src/programs/agent/trial.ts";
@@ -30,7 +30,7 @@ const CATALOGUE =
 
 /** Node a with two packages of 350 W, two GPUs of 700 W and a target of 60 %; a service that answers for any node. */
 async function onNode<Seen>(
-  variables: Texts,
+  variables: RawValues,
   look: (scene: Scene) => Promise<Seen>,
   before: (trial: Trial, service: ControlService) => Promise<void> | void = () => undefined,
 ): Promise<Seen> {
@@ -70,18 +70,18 @@ const limits = ({ machine }: Trial): string =>
   `CPU ${[...machine.rapl.limits.values()].join(" ")}, GPU ${[...machine.gpu.limits.values()].join(" ")}`;
 
 /** The limits in force. */
-export const enforced = async (variables: Texts): Promise<string> =>
+export const enforced = async (variables: RawValues): Promise<string> =>
   onNode(variables, async ({ trial }) => limits(trial));
 
 /** The limits that an agent leaves behind. */
-export const leftBehind = async (variables: Texts): Promise<string> =>
+export const leftBehind = async (variables: RawValues): Promise<string> =>
   onNode(variables, async ({ trial, agent }) => {
     await agent.stop();
     return limits(trial);
   });
 
 /** The limits when the API has not answered for five minutes. */
-export const withoutApi = async (variables: Texts): Promise<string> =>
+export const withoutApi = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
     async ({ trial }) => {
@@ -94,7 +94,7 @@ export const withoutApi = async (variables: Texts): Promise<string> =>
   );
 
 /** Which node's status it writes. */
-export const nodeReported = async (variables: Texts): Promise<string> =>
+export const nodeReported = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
     async ({ agent }) =>
@@ -106,7 +106,7 @@ export const nodeReported = async (variables: Texts): Promise<string> =>
   );
 
 /** How often power is measured in a minute. */
-export const ticks = async (variables: Texts): Promise<number> =>
+export const ticks = async (variables: RawValues): Promise<number> =>
   onNode(variables, async ({ trial }) => {
     let samples = 0;
     const sample = trial.machine.energy.sample.bind(trial.machine.energy);
@@ -119,18 +119,18 @@ export const ticks = async (variables: Texts): Promise<number> =>
   });
 
 /** The interval that it warns of, as the operator would take its readings for stale in between. */
-export const warnedInterval = async (variables: Texts): Promise<unknown> =>
+export const warnedInterval = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => agent.logs.find(({ freshFor }) => freshFor !== undefined)?.["interval"]);
 
 /** The zones whose energy counter does not last for an interval. */
-export const warnedOf = async (variables: Texts): Promise<unknown> =>
+export const warnedOf = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => agent.logs.flatMap(({ zone }) => zone ?? []));
 
-export const served = async (variables: Texts): Promise<boolean> =>
+export const served = async (variables: RawValues): Promise<boolean> =>
   onNode(variables, async ({ agent }) => agent.logs.some(({ url }) => url === `http://${FREE}`));
 
 /** Who its events say they come from. */
-export const eventInstance = async (variables: Texts): Promise<unknown> =>
+export const eventInstance = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
     async ({ trial }) => {
@@ -145,7 +145,7 @@ export const eventInstance = async (variables: Texts): Promise<unknown> =>
   );
 
 /** What each mode is like: what it says of itself, and what it does to the machine it runs on. */
-export const mode = async (variables: Texts): Promise<unknown> =>
+export const mode = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ trial, agent }) => {
     await trial.pass(45);
     const { nodes } = JSON.parse((await agent.page("/debug/node")).text) as { nodes?: string[] };
@@ -159,7 +159,7 @@ export const mode = async (variables: Texts): Promise<unknown> =>
   });
 
 /** The nodes a pool's agent controls, of six and one that is not managed; or why it does not start. */
-export const poolNodes = async (variables: Texts): Promise<string> =>
+export const poolNodes = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
     async ({ trial, agent }) => {
@@ -173,7 +173,7 @@ export const poolNodes = async (variables: Texts): Promise<string> =>
   ).catch((error: unknown) => String(error).replace(/.*?(NODE_NAME is not set|POOL_SHARD_ID is not set).*/s, "$1"));
 
 /** The throttle over four minutes in which power rises far above the cap of 200 W, to just above it, and falls below it. */
-export const throttling = async (variables: Texts): Promise<string> =>
+export const throttling = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
     async ({ trial }) => {
@@ -200,7 +200,7 @@ export const throttling = async (variables: Texts): Promise<string> =>
   );
 
 /** Power as published, and the commands that the service got. */
-export const routed = async (variables: Texts): Promise<unknown> =>
+export const routed = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
     async ({ trial, service }) => {
@@ -217,7 +217,7 @@ export const routed = async (variables: Texts): Promise<unknown> =>
   );
 
 /** How CPUs and GPUs are controlled, by /debug/node. */
-export const modes = async (variables: Texts): Promise<unknown> =>
+export const modes = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => {
     const { route } = JSON.parse((await agent.page("/debug/node")).text) as {
       route: Record<"cpuControl" | "gpuControl", { mode: string }>;
@@ -226,7 +226,7 @@ export const modes = async (variables: Texts): Promise<unknown> =>
   });
 
 /** Whether a service that never answers has been given up after ten seconds. */
-export const givenUp = async (variables: Texts): Promise<boolean> =>
+export const givenUp = async (variables: RawValues): Promise<boolean> =>
   onNode(
     variables,
     async ({ trial, service }) => {
@@ -238,21 +238,21 @@ export const givenUp = async (variables: Texts): Promise<boolean> =>
   );
 
 /** What the service is told of who asks. */
-export const authorization = async (variables: Texts): Promise<unknown> =>
+export const authorization = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ trial, service }) => {
     await trial.until(() => service.asked.length > 0);
     return [...service.authorizations];
   });
 
 /** How /debug/node answers a request from elsewhere. */
-export const debugPage = async (variables: Texts): Promise<number> =>
+export const debugPage = async (variables: RawValues): Promise<number> =>
   onNode(variables, async ({ agent }) => {
     const url = agent.logs.find(({ url: at }) => at !== undefined)?.["url"];
     return (await fetch(`${String(url)}/debug/node`, { headers: { "x-forwarded-for": "192.0.2.1" } })).status;
   });
 
 /** What comes of a TelemetryProfile that names the service. */
-export const named = async (variables: Texts): Promise<unknown> =>
+export const named = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
     async ({ trial }) => {
@@ -267,7 +267,7 @@ export const named = async (variables: Texts): Promise<unknown> =>
   );
 
 /** What a service elsewhere is told over http, with a token. */
-export const unencrypted = async (variables: Texts): Promise<string> =>
+export const unencrypted = async (variables: RawValues): Promise<string> =>
   onNode(
     {
       TELEMETRY_HTTP_TOKEN_FILE: `${FOLDER}/token`,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { labels, type NodeHardware, type NodeTwin } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import type { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import type { HostTree } from "../../src/platform/hardware/fake-host.ts";
 import { buildNvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
@@ -62,7 +62,7 @@ const CATALOGUE = `cpus:
 
 /** Two machines, one of them with another CPU, as far as the variables name their folders; `use` is given where they are. */
 export async function withMachines<Result>(
-  variables: Texts,
+  variables: RawValues,
   use: (here: string, there: string) => Promise<Result>,
 ): Promise<Result> {
   const machine = (place: string, cpuinfo: string, boot: string) => {
@@ -92,7 +92,7 @@ export async function withMachines<Result>(
 export const fileAt = (folder: string, path: string): number | undefined =>
   existsSync(join(folder, path)) ? Number(readFileSync(join(folder, path), "utf8")) : undefined;
 
-export const inPlace = (variables: Texts, here: string, there: string): Texts =>
+export const inPlace = (variables: RawValues, here: string, there: string): RawValues =>
   Object.fromEntries(
     Object.entries(variables).map(([name, text = ""]) => [name, text.replace(HERE, here).replace(THERE, there)]),
   );
@@ -101,7 +101,7 @@ export const inPlace = (variables: Texts, here: string, there: string): Texts =>
 export const hereOnly = { HOST_SYS_ROOT: `${HERE}/sys`, HOST_PROC_ROOT: `${HERE}/proc`, STATE_DIR: `${HERE}/state` };
 
 /** What an agent with a target of 60 % finds on its host, and where it leaves traces. */
-export const onHost = async (variables: Texts): Promise<unknown> =>
+export const onHost = async (variables: RawValues): Promise<unknown> =>
   withMachines(variables, async (here, there) =>
     withApi(async ({ api, kubeconfig }) => {
       const client = await clusterOf(api);
@@ -159,7 +159,7 @@ async function clusterOf(api: EmbeddedApi): Promise<KubeClient> {
 }
 
 /** `joulie agent probe`, as JSON unless the row says otherwise. */
-export const probed = async (variables: Texts): Promise<unknown> =>
+export const probed = async (variables: RawValues): Promise<unknown> =>
   withMachines(variables, async (here, there) => {
     let stdout = "";
     await probe(configured(probeConfig, inPlace({ JSON: "true", ...variables }, here, there)), (text) => {
@@ -173,7 +173,7 @@ export const probed = async (variables: Texts): Promise<unknown> =>
   });
 
 /** What `joulie agent probe` says of an NVML that ends every program it is started in. */
-export const probedWithBrokenBoard = async (variables: Texts): Promise<string> =>
+export const probedWithBrokenBoard = async (variables: RawValues): Promise<string> =>
   withMachines(variables, async (here, there) => {
     const stub = buildNvmlStub();
     try {

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { HostDirectory, RaplBackend } from "../../src/platform/hardware/index.ts";
 import { Journal, type JournalEntry, journalFiles } from "../../src/platform/journal/index.ts";
 import { lockFolder } from "../../src/platform/lock/index.ts";
@@ -21,7 +21,7 @@ const GPU = { backend: "gpu", board: "GPU-1", original: "700000" };
  * Both machines have a package that an agent has left at 210 W. The journal here knows of it, of the packages of node a
  * behind HTTPS and of node b behind HTTP, and of a GPU; there an agent runs.
  */
-export const restored = async (variables: Texts): Promise<unknown> =>
+export const restored = async (variables: RawValues): Promise<unknown> =>
   withMachines(variables, async (here, there) => {
     const service = await serveSecurely();
     const machines = [here, there].filter((folder) => fileAt(folder, LIMIT) !== undefined);
@@ -78,7 +78,7 @@ function outcomeOf(line: string): string {
   return words.map((word) => word.exec(line)?.[0]).find((word) => word !== undefined) ?? line;
 }
 
-const reached = (variables: Texts, url: string): Texts =>
+const reached = (variables: RawValues, url: string): RawValues =>
   Object.fromEntries(Object.entries(variables).map(([name, text = ""]) => [name, text.replace(SERVICE, url)]));
 
 async function keep(folder: string, entries: readonly Omit<JournalEntry, "at">[]): Promise<void> {

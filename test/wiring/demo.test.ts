@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ansis } from "ansis";
-import { flagOf, type Texts } from "../../src/platform/config/index.ts";
+import { flagOf, type RawValues } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
 import { runDemo } from "../../src/programs/demo/demo.ts";
-import type { Plane } from "../../src/programs/demo/plane.ts";
-import { agentSettings, operatorSettings, simulatorSettings } from "../../src/programs/demo/settings.ts";
-import type { Summary } from "../../src/programs/demo/summary.ts";
+import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
+import { agentSettings, fleetSettings, operatorSettings } from "../../src/programs/demo/settings.ts";
+import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { runJoulie } from "./started-program.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
 
@@ -16,7 +16,7 @@ import { configured, describeVariables, type VariableTable } from "./variable-ta
 const FOLDER = "/folder.test";
 
 /** A demo of three nodes and one second, as a process: what it says to people, and its summary. */
-async function played({ LOG_LEVEL, ...variables }: Texts): Promise<unknown> {
+async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
     const [name, server] = ["elsewhere", "http://cluster.invalid"];
@@ -27,7 +27,7 @@ async function played({ LOG_LEVEL, ...variables }: Texts): Promise<unknown> {
     const flags = { NODES: "3", DURATION: "1s", JSON: "true", ...variables };
     const args = Object.entries(flags).map(([flag, text]) => `${flagOf(flag)}=${text.replace(FOLDER, folder)}`);
     const { stdout, stderr } = await runJoulie(["demo", ...args], { TMPDIR: folder, LOG_LEVEL });
-    const json = stdout.startsWith("{") ? (JSON.parse(stdout) as Summary) : undefined;
+    const json = stdout.startsWith("{") ? (JSON.parse(stdout) as DemoSummary) : undefined;
     const people = flags.JSON === "true" ? stderr : stdout;
     return {
       json: json !== undefined,
@@ -44,7 +44,7 @@ async function played({ LOG_LEVEL, ...variables }: Texts): Promise<unknown> {
 }
 
 /** What the live view says of its end, and whether it comes by itself. */
-async function shown(variables: Texts): Promise<unknown> {
+async function shown(variables: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   const stop = new AbortController();
   let drawn = "";
@@ -69,11 +69,11 @@ async function shown(variables: Texts): Promise<unknown> {
 }
 
 /** What the demo tells its programs. */
-async function told(variables: Texts): Promise<unknown> {
+async function told(variables: RawValues): Promise<unknown> {
   const config = configured(demoConfig, variables);
-  const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as Plane;
+  const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;
   const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4 };
-  const { NODES, SEED } = simulatorSettings(config, plane);
+  const { NODES, SEED } = fleetSettings(config, plane);
   return {
     nodes: NODES,
     seed: SEED,

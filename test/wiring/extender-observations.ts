@@ -6,7 +6,7 @@ import { request as httpsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { calm, type Extender, type ExtenderOptions, Trial } from "../../src/programs/extender/trial.ts";
 
 export const certificates = join(import.meta.dirname, "../../src/platform/kube/testdata");
@@ -34,7 +34,7 @@ interface Scene {
 
 /** Three alike nodes: one calm, one that drains, and one whose twin is two minutes old. */
 async function asking<Seen>(
-  variables: Texts,
+  variables: RawValues,
   look: (scene: Scene) => Promise<Seen>,
   options: ExtenderOptions = {},
 ): Promise<Seen> {
@@ -75,7 +75,7 @@ const podOf = (workloadClass: string, requests: Readonly<Record<string, string>>
 const NODES = ["calm", "draining", "old"];
 
 /** The scores of each node for a pod of 64 cores, and of the calm one for pods of four GPUs. */
-export const scores = async (variables: Texts): Promise<unknown> =>
+export const scores = async (variables: RawValues): Promise<unknown> =>
   asking(variables, async ({ extender }) => {
     const gpus = { cpu: "1", "nvidia.com/gpu": "4" };
     return {
@@ -86,7 +86,7 @@ export const scores = async (variables: Texts): Promise<unknown> =>
   });
 
 /** Whether the API is asked again while all is quiet for a minute. */
-export const askedAgain = async (variables: Texts): Promise<boolean> =>
+export const askedAgain = async (variables: RawValues): Promise<boolean> =>
   asking(variables, async ({ trial, asked }) => {
     const before = asked();
     await trial.pass(60);
@@ -94,21 +94,21 @@ export const askedAgain = async (variables: Texts): Promise<boolean> =>
   });
 
 /** What a request of 4 KiB is answered with. */
-export const longRequest = async (variables: Texts): Promise<number> =>
+export const longRequest = async (variables: RawValues): Promise<number> =>
   asking(variables, async ({ extender }) => {
     const asked = { Pod: podOf("standard", { cpu: "1" }), Nodes: null, NodeNames: [...NODES, "x".repeat(4096)] };
     return (await extender.post("/prioritize", asked)).status;
   });
 
 /** How /debug/scoring answers a request from elsewhere. */
-export const debugPage = async (variables: Texts): Promise<number> =>
+export const debugPage = async (variables: RawValues): Promise<number> =>
   asking(variables, async ({ extender }) => {
     const headers = { "x-forwarded-for": "192.0.2.1" };
     return (await fetch(`${String(extender.url)}/debug/scoring`, { headers })).status;
   });
 
 /** Which nodes without a twin a performance pod may go to, by their labels. */
-export const byLabel = async (variables: Texts): Promise<readonly string[] | null> =>
+export const byLabel = async (variables: RawValues): Promise<readonly string[] | null> =>
   asking(variables, async ({ trial, extender }) => {
     const own: Readonly<Record<string, string>> = {
       "usual-eco": labels.powerProfile,
@@ -123,7 +123,7 @@ export const byLabel = async (variables: Texts): Promise<readonly string[] | nul
   });
 
 /** The score of a node of which only labels tell the GPUs. */
-export const labelled = async (variables: Texts): Promise<number | undefined> =>
+export const labelled = async (variables: RawValues): Promise<number | undefined> =>
   asking(variables, async ({ trial, extender }) => {
     const own = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
     await trial.createNode("labelled", own, { cpu: "64", "nvidia.com/gpu": "8" });
@@ -133,14 +133,14 @@ export const labelled = async (variables: Texts): Promise<number | undefined> =>
   });
 
 /** Which of the two addresses of the table are served. */
-export const served = async (variables: Texts): Promise<unknown> =>
+export const served = async (variables: RawValues): Promise<unknown> =>
   asking(variables, async ({ extender }) => ({
     asked: extender.url === `http://${FREE}`,
     metrics: extender.metricsUrl === `http://${FREE_METRICS}`,
   }));
 
 /** How a client without a certificate fares. */
-export const overTls = async (variables: Texts): Promise<string> =>
+export const overTls = async (variables: RawValues): Promise<string> =>
   asking(
     variables,
     async ({ extender }) => {

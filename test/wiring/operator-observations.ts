@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import { type Operator, performancePod, Trial } from "../../src/programs/operator/trial.ts";
 
@@ -28,7 +28,7 @@ const CATALOGUE =
 
 /** `before` fills the cluster, then the operator starts, plans and writes. */
 async function onCluster<Seen>(
-  variables: Texts,
+  variables: RawValues,
   before: (trial: Trial) => Promise<void>,
   look: (scene: Scene) => Promise<Seen>,
 ): Promise<Seen> {
@@ -59,7 +59,7 @@ const performancePods = async (trial: Trial, count: number): Promise<void> => {
 };
 
 /** The profiles of ten alike nodes while 12 performance pods wait, as `performance` and `eco` nodes. */
-export const classes = async (variables: Texts): Promise<string> =>
+export const classes = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
     async (trial) => {
@@ -76,7 +76,7 @@ export const classes = async (variables: Texts): Promise<string> =>
   );
 
 /** Which of these nodes is managed: one plain, one of team blue, one with another label of reservation. */
-export const managed = async (variables: Texts): Promise<string> =>
+export const managed = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
     async (trial) => {
@@ -95,7 +95,7 @@ export const managed = async (variables: Texts): Promise<string> =>
   );
 
 /** The labels of a node that drains: it is eco, and a performance pod still runs on it. */
-export const drainingLabels = async (variables: Texts): Promise<unknown> =>
+export const drainingLabels = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     { STATIC_HP_FRAC: "0", ...variables },
     async (trial) => {
@@ -109,7 +109,7 @@ export const drainingLabels = async (variables: Texts): Promise<unknown> =>
   );
 
 /** The CPU cap of a node that drains. */
-export const drainingCap = async (variables: Texts): Promise<unknown> =>
+export const drainingCap = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     { STATIC_HP_FRAC: "0", ...variables },
     async (trial) => {
@@ -120,7 +120,7 @@ export const drainingCap = async (variables: Texts): Promise<unknown> =>
   );
 
 /** The caps of a performance and an eco node, both with two CPUs of 360 W and eight H100. */
-export const caps = async (variables: Texts): Promise<unknown> =>
+export const caps = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     variables,
     async (trial) => {
@@ -144,7 +144,7 @@ export const caps = async (variables: Texts): Promise<unknown> =>
   );
 
 /** How often an unchanged twin is written in ten minutes. */
-export const refreshes = async (variables: Texts): Promise<number> =>
+export const refreshes = async (variables: RawValues): Promise<number> =>
   onCluster(
     variables,
     async (trial) => nodesOf(trial, "a"),
@@ -156,7 +156,7 @@ export const refreshes = async (variables: Texts): Promise<number> =>
   );
 
 /** The NodePowerProfiles that are there. */
-export const mirrored = async (variables: Texts): Promise<readonly string[]> =>
+export const mirrored = async (variables: RawValues): Promise<readonly string[]> =>
   onCluster(
     variables,
     async (trial) => nodesOf(trial, "ab"),
@@ -165,7 +165,7 @@ export const mirrored = async (variables: Texts): Promise<readonly string[]> =>
   );
 
 /** The Lease it leads by, and in whose name. */
-export const lease = async (variables: Texts): Promise<string> =>
+export const lease = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
     async (trial) => void (await trial.hand.create(resources.namespaces, { metadata: { name: "power" } })),
@@ -179,7 +179,7 @@ export const lease = async (variables: Texts): Promise<string> =>
   );
 
 /** How /debug/plan answers a request from elsewhere. */
-export const debugPage = async (variables: Texts): Promise<number> =>
+export const debugPage = async (variables: RawValues): Promise<number> =>
   onCluster(
     variables,
     async () => undefined,
@@ -190,7 +190,7 @@ export const debugPage = async (variables: Texts): Promise<number> =>
   );
 
 /** Whether it starts at all. */
-export const starts = async (variables: Texts): Promise<boolean> =>
+export const starts = async (variables: RawValues): Promise<boolean> =>
   onCluster(
     variables,
     async () => undefined,
@@ -198,7 +198,7 @@ export const starts = async (variables: Texts): Promise<boolean> =>
   ).catch(() => false);
 
 /** What becomes of a promoted node two minutes after nothing asks for it any more. */
-export const promoted = async (variables: Texts): Promise<string> =>
+export const promoted = async (variables: RawValues): Promise<string> =>
   onCluster(
     { POLICY_TYPE: "queue_aware_v1", QUEUE_HP_BASE_FRAC: "0.5", QUEUE_PERF_PER_HP_NODE: "1", ...variables },
     async (trial) => nodesOf(trial, "ab"),
@@ -214,7 +214,7 @@ export const promoted = async (variables: Texts): Promise<string> =>
   );
 
 /** Who its events say they come from. */
-export const eventInstance = async (variables: Texts): Promise<unknown> =>
+export const eventInstance = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     variables,
     async (trial) => nodesOf(trial, "ab"),
@@ -226,7 +226,7 @@ export const eventInstance = async (variables: Texts): Promise<unknown> =>
   );
 
 /** Whether metrics are served at the address asked for. */
-export const served = async (variables: Texts): Promise<boolean> =>
+export const served = async (variables: RawValues): Promise<boolean> =>
   onCluster(
     variables,
     async () => undefined,
@@ -245,7 +245,7 @@ const counted = <Value extends object>(value: Value, onList: () => void): Value 
   });
 
 /** How often metrics.k8s.io is asked in two minutes. */
-export const usageAsked = async (variables: Texts): Promise<number> => {
+export const usageAsked = async (variables: RawValues): Promise<number> => {
   let asked = 0;
   return onCluster(
     variables,
@@ -262,7 +262,7 @@ export const usageAsked = async (variables: Texts): Promise<number> => {
 };
 
 /** Which of two nodes rule_swap_v1 has eco, every ten seconds of two minutes. */
-export const swaps = async (variables: Texts): Promise<string> =>
+export const swaps = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
     async (trial) => nodesOf(trial, "ab"),

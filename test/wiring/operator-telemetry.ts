@@ -1,7 +1,7 @@
 // What an operator reads from meters and publishes of it, as the table of its variables looks at it.
 import { labels } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { type Operator, Trial } from "../../src/programs/operator/trial.ts";
 import { servePrometheus } from "./fake-prometheus.ts";
 
@@ -34,7 +34,7 @@ interface Scene {
 }
 
 /** Node a in zone north and rack r1, and beside it node b, which no meter knows. */
-async function withMeters<Seen>(variables: Texts, look: (scene: Scene) => Promise<Seen>): Promise<Seen> {
+async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Promise<Seen>): Promise<Seen> {
   const trial = await Trial.begin();
   const asked: string[] = [];
   let silent = false;
@@ -74,7 +74,7 @@ async function withMeters<Seen>(variables: Texts, look: (scene: Scene) => Promis
 }
 
 /** What the twin of node a says of its surroundings. */
-export const surroundings = async (variables: Texts): Promise<string> =>
+export const surroundings = async (variables: RawValues): Promise<string> =>
   withMeters(variables, async ({ trial, pass }) => {
     await pass(10);
     const { estimatedPUE, predictedCoolingStressScore, predictedPsuStressScore } = (await trial.twin("a")).status ?? {};
@@ -83,7 +83,7 @@ export const surroundings = async (variables: Texts): Promise<string> =>
   });
 
 /** Whether the facility is asked again within two minutes. */
-export const polledAgain = async (variables: Texts): Promise<boolean> =>
+export const polledAgain = async (variables: RawValues): Promise<boolean> =>
   withMeters(variables, async ({ asked, pass }) => {
     const before = asked.length;
     await pass(110);
@@ -91,14 +91,14 @@ export const polledAgain = async (variables: Texts): Promise<boolean> =>
   });
 
 /** Where the power of node a comes from. */
-export const power = async (variables: Texts): Promise<string> =>
+export const power = async (variables: RawValues): Promise<string> =>
   withMeters(variables, async ({ trial }) => {
     const { source, measuredNodePowerW } = (await trial.twin("a")).status?.powerMeasurement ?? {};
     return `${source} ${measuredNodePowerW?.toFixed(0)} W`;
   });
 
 /** What is left of the power of node a eleven minutes after its meter fell silent. */
-export const powerLater = async (variables: Texts): Promise<number | undefined> =>
+export const powerLater = async (variables: RawValues): Promise<number | undefined> =>
   withMeters(variables, async ({ trial, pass, silence }) => {
     silence();
     await pass(660, 5);
@@ -106,7 +106,7 @@ export const powerLater = async (variables: Texts): Promise<number | undefined> 
   });
 
 /** The sources whose samples were dropped, or which have trouble, by the names they are told by. */
-export const sourcesTold = async (variables: Texts): Promise<unknown> =>
+export const sourcesTold = async (variables: RawValues): Promise<unknown> =>
   withMeters(variables, async ({ operator }) => {
     const series = await operator.series("power_samples_dropped_total");
     const dropped = new Set(series.map((line) => /source="(\w+)"/.exec(line)?.[1]));

@@ -1,7 +1,7 @@
 // A node behind HTTPS, with a certificate that nobody trusts unless told.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { selfSigned } from "../../src/platform/embedded/certificate.ts";
+import { selfSigned } from "../../src/platform/embedded/api/certificate.ts";
 
 /** Takes every command, and remembers who gave it. */
 export async function serveSecurely() {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { simulateConfig } from "../../src/programs/simulate/config.ts";
 import { simulate } from "../../src/programs/simulate/simulate.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
@@ -15,14 +15,14 @@ const JOBS = `submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec
 `;
 
 /** What is printed of a small cluster, without what differs from run to run. */
-async function printed(variables: Texts): Promise<unknown> {
+async function printed(variables: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
     await writeFile(join(folder, "jobs.csv"), JOBS);
     const texts = { NODES: "5", HOURS: "0.5", JSON: "true", ...variables };
     const own = Object.entries(texts).map(([name, text]) => [name, text.replace(FOLDER, folder)]);
     let out = "";
-    const config = configured(simulateConfig, Object.fromEntries(own) as Texts);
+    const config = configured(simulateConfig, Object.fromEntries(own) as RawValues);
     await simulate(config, {
       clock: systemClock,
       out: (text) => void (out += text),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import type { Texts } from "../../src/platform/config/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
 import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import type { Row } from "./variable-table.ts";
@@ -27,7 +27,7 @@ export interface Ended {
 /** Runs `joulie ARGS` until it ends or `until` holds, which ends it by SIGTERM. */
 export async function runJoulie(
   args: readonly string[],
-  variables: Texts = {},
+  variables: RawValues = {},
   until: (output: string) => boolean = () => false,
 ): Promise<Ended> {
   const env = { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), ...variables };
@@ -90,18 +90,18 @@ export async function withApi<Result>(use: (plane: Plane) => Promise<Result>): P
 type LogLine = Readonly<Record<string, unknown>>;
 
 /** The rows of the variables that every program has: all obey them alike. */
-export function everyProgramRows(program: string, variables: Texts = {}) {
+export function everyProgramRows(program: string, variables: RawValues = {}) {
   const loopback = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: "127.0.0.1:0", SIMULATOR_ADDR: "127.0.0.1:0" };
   const env = { ...loopback, ...variables };
   const known = new Map<string, Promise<string>>();
   /** What it logs until it turns to the API. */
-  const firstWords = async (more: Texts): Promise<string> => {
+  const firstWords = async (more: RawValues): Promise<string> => {
     const key = JSON.stringify(more);
     const run = known.get(key) ?? withApi(async (plane) => (await untilAsked(plane, { ...env, ...more })).stdout);
     known.set(key, run);
     return (await run).trim().split("\n")[0] ?? "";
   };
-  const untilAsked = async ({ api, kubeconfig, folder }: Plane, own: Texts): Promise<Ended & { asked: boolean }> => {
+  const untilAsked = async ({ api, kubeconfig, folder }: Plane, own: RawValues): Promise<Ended & { asked: boolean }> => {
     let asked = false;
     api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
     return {
@@ -109,13 +109,13 @@ export function everyProgramRows(program: string, variables: Texts = {}) {
       asked,
     };
   };
-  const isJson = async (more: Texts): Promise<boolean> => (await firstWords(more)).startsWith("{");
-  const isSaid = async (more: Texts): Promise<boolean> => (await firstWords(more)) !== "";
-  const pod = async (more: Texts): Promise<unknown> => (JSON.parse(await firstWords(more)) as LogLine)["pod"];
-  const reached = async ({ KUBECONFIG }: Texts): Promise<boolean> =>
+  const isJson = async (more: RawValues): Promise<boolean> => (await firstWords(more)).startsWith("{");
+  const isSaid = async (more: RawValues): Promise<boolean> => (await firstWords(more)) !== "";
+  const pod = async (more: RawValues): Promise<unknown> => (JSON.parse(await firstWords(more)) as LogLine)["pod"];
+  const reached = async ({ KUBECONFIG }: RawValues): Promise<boolean> =>
     withApi(async (plane) => (await untilAsked(plane, KUBECONFIG === undefined ? { ...env, KUBECONFIG } : env)).asked);
   /** How a kubeconfig fares whose token would go to a server of another machine over http. */
-  const insecure = async (more: Texts): Promise<string> =>
+  const insecure = async (more: RawValues): Promise<string> =>
     withApi(async ({ folder }) => {
       const [name, server] = ["elsewhere", "http://cluster.invalid"];
       const clusters = [{ name, cluster: { server } }];

@@ -1,15 +1,15 @@
 // The tables of test/wiring: for every variable of a program, a value that is not its default and what changes because of it.
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
-import { type ConfigSchema, parseConfig, type Texts, variableNames } from "../../src/platform/config/index.ts";
+import { type ConfigSchema, parseConfig, type RawValues, variableNames } from "../../src/platform/config/index.ts";
 
 /** Starts the program with these variables, and gives what it then does, in few words. */
-type Observation = (variables: Texts) => Promise<unknown>;
+type Observation = (variables: RawValues) => Promise<unknown>;
 
 export interface Row {
   readonly value: string;
   /** Variables that are set in both runs, without which this one has nothing to act on. */
-  readonly beside?: Texts;
+  readonly beside?: RawValues;
   readonly observe: Observation;
   /** What is observed with the default, and what with the value. */
   readonly byDefault: unknown;
@@ -26,7 +26,7 @@ export type VariableTable = Readonly<Record<string, Row | readonly Row[]>>;
 export function describeVariables(program: string, config: ConfigSchema, table: VariableTable): void {
   const runs = new Map<Observation, Map<string, Promise<unknown>>>();
   // Rows that look at the same thing share the run with the defaults.
-  const observed = async (observe: Observation, variables: Texts): Promise<unknown> => {
+  const observed = async (observe: Observation, variables: RawValues): Promise<unknown> => {
     const known = runs.get(observe) ?? new Map<string, Promise<unknown>>();
     runs.set(observe, known);
     const key = JSON.stringify(variables);
@@ -63,18 +63,18 @@ function expected(value: unknown): unknown {
 }
 
 /** Whatever is given by the environment or as a flag. */
-function parsedTexts<Config extends ConfigSchema>(config: Config, texts: Texts) {
+function parsedTexts<Config extends ConfigSchema>(config: Config, texts: RawValues) {
   const flags = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
   return parseConfig(config, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
 }
 
-export function configured<Config extends ConfigSchema>(config: Config, texts: Texts): z.output<Config> {
+export function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
   const parsed = parsedTexts(config, texts);
   if (parsed.ok) return parsed.value.values;
   throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
 }
 
-function valueOf(config: ConfigSchema, name: string, texts: Texts): unknown {
+function valueOf(config: ConfigSchema, name: string, texts: RawValues): unknown {
   const parsed = parsedTexts(config, texts);
   // A value that is refused beside others has an effect, too.
   return parsed.ok ? parsed.value.values[name] : parsed.error.problems.map(({ message }) => message).join("; ");

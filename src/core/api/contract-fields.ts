@@ -1,6 +1,6 @@
 /**
- * The fields of every kind, for tests alone: written by hand from docs/reference/contract.md, section 1. The schemas follow
- * this file, never the other way round, or nothing would hold them to the contract. `!` marks a required field.
+ * The fields of every kind, for tests only. Written by hand from docs/reference/contract.md, section 1. The schemas follow
+ * this file and not the reverse, so that the tests hold them to the contract. `!` marks a required field.
  */
 const watts = "number >= 0";
 const count = "integer >= 0";

@@ -3,11 +3,11 @@ import { nodeHardware, nodePowerProfile, nodeTwin, telemetryProfile } from "./co
 import { crdOf, type StructuralSchema } from "./crd.ts";
 import { type AnyKind, kinds } from "./kinds.ts";
 import * as names from "./names.ts";
-import { read } from "./read.ts";
+import { readObject } from "./read.ts";
 import { rootSchemaOf } from "./sample.ts";
 
 // The public surface, written by hand from docs/reference/contract.md, sections 1 and 2. A test that fails here says that
-// somebody's cluster, manifest or script would break: change the contract first, then this file, then the code.
+// a user's cluster, manifest or script would break: change the contract first, then this file, then the code.
 
 interface Surface {
   readonly plural: string;
@@ -156,7 +156,7 @@ describe("the custom resources of the contract", () => {
   it("reads the agreed alias of a field", () => {
     const gpu = { capRange: { minWatts: 100, maxWatts: 700 } };
     const [hardware] = kinds;
-    const reading = read(hardware, { metadata: { name: "a" }, spec: { nodeName: "a" }, status: { gpu } });
+    const reading = readObject(hardware, { metadata: { name: "a" }, spec: { nodeName: "a" }, status: { gpu } });
     expect(reading.ok && reading.value.object.status?.gpu?.capRangePerGpu).toEqual(gpu.capRange);
   });
 });

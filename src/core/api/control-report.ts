@@ -6,27 +6,27 @@ export type ControlResult = (typeof controlResults)[number];
 
 const outcome = () => ({
   backend: text(63, "Backend that acted, for example rapl, dvfs, nvml or http.").optional(),
-  result: choice(controlResults, "What became of the last control action.").optional(),
-  message: text(4096, "What was done, or why it was not.").optional(),
-  updatedAt: timestamp("When this was reported.").optional(),
+  result: choice(controlResults, "Result of the last control action.").optional(),
+  message: text(4096, "What the agent did, or why it did not act.").optional(),
+  updatedAt: timestamp("When the agent reported this result.").optional(),
 });
 
-/** How a NodeTwin tells what the agent did to one device. */
+/** The control report of one device in NodeTwin.status. */
 export const twinControlReport = (device: string) =>
   block(`What the agent last did to the ${device}.`, {
     ...outcome(),
-    observedPowerWatts: power(`Power all ${device} devices of the node drew together, in watts.`).optional(),
+    observedPowerWatts: power(`Total power of all ${device} devices of the node, in watts.`).optional(),
   });
 export type TwinControlReport = z.infer<ReturnType<typeof twinControlReport>>;
 
-/** How a TelemetryProfile tells what the agent did to one device. */
+/** The control report of one device in TelemetryProfile.status. */
 export const profileControlReport = (device: string) =>
   block(`What the agent last did to the ${device} through this profile.`, {
     ...outcome(),
-    observed: block("What the agent saw when it acted.", {
-      powerWatts: power(`Power all ${device} devices of the node drew together, in watts.`).optional(),
+    observed: block("What the agent measured when it acted.", {
+      powerWatts: power(`Total power of all ${device} devices of the node, in watts.`).optional(),
       capWatts: power("Cap the device reported after the action, in watts.").optional(),
-      throttlePct: percentage("Share of the CPUs that is throttled, in percent.").optional(),
+      throttlePct: percentage("Share of the CPUs that are throttled, in percent.").optional(),
     }).optional(),
   });
 export type ProfileControlReport = z.infer<ReturnType<typeof profileControlReport>>;

@@ -3,11 +3,11 @@ import * as z from "zod";
 import { crdOf, type StructuralSchema, structuralSchemaOf } from "./crd.ts";
 import { power } from "./fields.ts";
 import { kinds, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
-import { read } from "./read.ts";
+import { readObject } from "./read.ts";
 import { crdReference } from "./reference.ts";
 import { needsOneOf, rulesOf, withRules } from "./rules.ts";
 import { leavesOf, rootSchemaOf, sampleOf } from "./sample.ts";
-import { checked } from "./write.ts";
+import { validateForWrite } from "./write.ts";
 
 /** Every schema in the tree with its path, root included. */
 function everySchema(schema: StructuralSchema, path = ""): [string, StructuralSchema][] {
@@ -114,7 +114,7 @@ describe.each(kinds.map((kind) => [kind.kind, kind] as const))("the CRD of %s", 
 });
 
 describe("crdOf", () => {
-  it("gives Kubernetes the rules the process checks", () => {
+  it("contains the rules that the process checks", () => {
     const rules = kinds.map((kind) => rootSchemaOf(kind)["x-kubernetes-validations"]?.map(({ rule }) => rule) ?? []);
     expect(rules).toEqual([
       ["self.metadata.name == self.spec.nodeName"],
@@ -145,7 +145,7 @@ describe("crdOf", () => {
     });
   });
 
-  it("refuses a schema that has no structural form", () => {
+  it("rejects a schema without a structural form", () => {
     expect(() => structuralSchemaOf(z.union([z.string(), z.number()]))).toThrow("anyOf");
   });
 });
@@ -175,8 +175,8 @@ describe("one schema source", () => {
     expect(crdReference([nodeTwinKind])).not.toContain("rackBudgetW");
 
     const sample = sampleOf(nodeTwinKind);
-    expect(() => checked(changed, sample)).toThrow("spec.rackBudgetW is missing, expected a number >= 0");
-    const reading = read(changed, { ...sample, spec: { ...sample.spec, rackBudgetW: -1 } });
+    expect(() => validateForWrite(changed, sample)).toThrow("spec.rackBudgetW is missing, expected a number >= 0");
+    const reading = readObject(changed, { ...sample, spec: { ...sample.spec, rackBudgetW: -1 } });
     expect(reading.ok ? reading.value.dropped : [reading.error]).toContainEqual({
       path: "spec.rackBudgetW",
       text: "-1",

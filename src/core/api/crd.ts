@@ -25,7 +25,7 @@ export interface StructuralSchema {
   readonly "x-kubernetes-validations"?: readonly { readonly rule: string; readonly message: string }[];
 }
 
-/** The order in which a person wants to read them; anything else has no place in a structural schema. */
+/** The keys of a structural schema, in the order in which they are printed. Other keys are not allowed. */
 const keywords = [
   "description",
   "type",
@@ -48,7 +48,7 @@ const keywords = [
 
 function structural(json: PlainObject): StructuralSchema {
   const { additionalProperties: _, ...given }: Record<string, unknown> = json;
-  // Kubernetes checks the format itself, and 2^53 is JavaScript's bound of a whole number, not ours.
+  // Kubernetes checks the format itself. zod adds 2^53 as JavaScript's integer limit; the contract has no such limit.
   if (given.format === "date-time") delete given.pattern;
   if (given.maximum === Number.MAX_SAFE_INTEGER) delete given.maximum;
   if (isPlainObject(given.items)) given.items = structural(given.items);
@@ -59,7 +59,7 @@ function structural(json: PlainObject): StructuralSchema {
     given.properties = Object.fromEntries(fields.map(([name, field]) => [name, structural(field)]));
   }
   const misfit = Object.keys(given).find((key) => !(keywords as readonly string[]).includes(key));
-  if (misfit !== undefined) throw new TypeError(`a structural schema has no ${misfit}: ${JSON.stringify(json)}`);
+  if (misfit !== undefined) throw new TypeError(`structural schemas do not allow ${misfit}: ${JSON.stringify(json)}`);
   const ordered = keywords.filter((key) => given[key] !== undefined).map((key) => [key, given[key]]);
   return Object.fromEntries(ordered) as StructuralSchema;
 }
@@ -78,7 +78,7 @@ export function structuralSchemaOf(schema: z.ZodType): StructuralSchema {
   return structural(json);
 }
 
-/** The kind's CustomResourceDefinition, ready to be printed as YAML. */
+/** The CustomResourceDefinition of the kind, ready to print as YAML. */
 export function crdOf(kind: AnyKind) {
   const { spec, status } = kind.schema.shape as { spec: z.ZodType; status?: z.ZodType };
   const openAPIV3Schema: StructuralSchema = {
@@ -87,7 +87,7 @@ export function crdOf(kind: AnyKind) {
     ...validationsOf(kind.schema),
     required: ["spec"],
     properties: {
-      apiVersion: { description: "Group and version of this object's schema.", type: "string" },
+      apiVersion: { description: "API group and version of this object.", type: "string" },
       kind: { description: "Kind of this object.", type: "string" },
       metadata: { type: "object" },
       spec: structuralSchemaOf(spec),

@@ -1,6 +1,6 @@
 /**
- * Every error with a code, once: what causes it and what to do. `docs/reference/errors.md` is generated from this
- * table. The message of a `JoulieError` says what happened and where; the table says what is always true of its code.
+ * The registry of error codes, each with its cause and remedy. `docs/reference/errors.md` is generated from this table.
+ * The message of a `JoulieError` describes the single failure; the registry describes what all failures of a code share.
  */
 interface ErrorEntry {
   readonly cause: string;
@@ -9,28 +9,28 @@ interface ErrorEntry {
 
 export const errorRegistry = {
   JOULIE_E_CONFIG_VALUE: {
-    cause: "A variable or flag has a value outside what it allows, or two values contradict each other.",
+    cause: "A variable or flag has a value that is not allowed, or two values contradict each other.",
     remedy:
-      "Correct the value; the message names what is allowed. `--print-config` shows every effective value and its source.",
+      "Correct the value; the message lists the allowed values. `--print-config` shows every effective value and its source.",
   },
   JOULIE_E_PROGRAM_ABSENT: {
     cause: "The command names a program that this version of Joulie does not contain yet.",
-    remedy: "Install a version that has it; the README lists the state of each part.",
+    remedy: "Install a version that contains the program. The README lists the state of each part.",
   },
   JOULIE_E_UNWRITABLE: {
-    cause: "Joulie computed an object that its own schema forbids, for example a figure that is not a number.",
+    cause: "Joulie computed an object that violates its own schema, for example a field that is NaN.",
     remedy:
-      "Nothing was written and the next pass tries again. This is a fault in Joulie: report it with the message, which names the object, the field and the value.",
+      "Nothing was written, and the next pass tries again. This is a bug in Joulie: report it with the message, which names the object, the field and the value.",
   },
   JOULIE_E_KUBECONFIG: {
     cause:
-      "A kubeconfig file is missing, is not valid, names something it does not contain, or asks for what Joulie does not support.",
+      "A kubeconfig file is missing or invalid, refers to an entry that it does not contain, or uses a feature that Joulie does not support.",
     remedy:
-      "Correct the file or the context; the message names both. `kubectl config view` shows what KUBECONFIG adds up to, and `kubectl get nodes` whether it works.",
+      "Correct the file or the context; the message names both. `kubectl config view` shows the merged KUBECONFIG, and `kubectl get nodes` shows whether it works.",
   },
   JOULIE_E_KUBE_IDENTITY: {
     cause:
-      "Joulie found no way to prove to a cluster who it is: no service account, no kubeconfig, a file that cannot be read, or a plugin that failed.",
+      "Joulie found no credentials for the cluster: no service account, no kubeconfig, an unreadable file, or a failed credential plugin.",
     remedy:
       "In a pod, leave automountServiceAccountToken on; elsewhere set KUBECONFIG. The message names the file or the plugin.",
   },

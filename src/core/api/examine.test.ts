@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { examine, Findings } from "./examine.ts";
+import { examine, ProblemCollector } from "./examine.ts";
 import { kinds } from "./kinds.ts";
 import { leavesOf, sampleOf, withValueAt } from "./sample.ts";
 
 describe("examine", () => {
-  it("finds no problem exactly where the schema accepts", () => {
+  it("finds no problem exactly if the schema accepts the value", () => {
     const everyLeaf = kinds.flatMap((kind) => {
       const sample = sampleOf<unknown>(kind);
       return leavesOf(kind).map(({ path }) => ({ kind, path, sample }));
@@ -22,7 +22,7 @@ describe("examine", () => {
     fc.assert(
       fc.property(anywhere, odd, ({ kind, path, sample }, value) => {
         const object = withValueAt(sample, path, value);
-        const findings = new Findings(true);
+        const findings = new ProblemCollector(true);
         examine(kind.schema, object, "", findings);
         expect(findings.problems.length === 0).toBe(kind.schema.safeParse(object).success);
       }),

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { abridged } from "../units/index.ts";
 import { expectationOf } from "./expectation.ts";
-import { listBounds, readFallbacks, texts } from "./fields.ts";
+import { listBounds, readFallbacks, stringMap } from "./fields.ts";
 import { objectMetadata } from "./metadata.ts";
 import { isPlainObject, type PlainObject } from "./plain-object.ts";
 import { rulesOf } from "./rules.ts";
 
-/** One thing that is wrong with an object: where, what stands there, and what should. */
+/** One problem of an object: the path of the field, a description of its value, and what the schema expects. */
 export interface Problem {
   readonly path: string;
   readonly text: string;
@@ -16,8 +16,8 @@ export interface Problem {
 export const describeProblem = ({ path, text, expected }: Problem): string =>
   `${path === "" ? "the object" : path} is ${text}, expected ${expected}`;
 
-/** A short text for any value. Objects are named, not printed: one that came over the wire may nest without end. */
-export function textOf(value: unknown): string {
+/** A short description of any value. Objects are not printed, because input may be nested to any depth. */
+export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(abridged(value));
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (isPlainObject(value)) return "an object";
@@ -27,9 +27,9 @@ export function textOf(value: unknown): string {
 
 const mostProblems = 50;
 
-/** What an examination found; it keeps the first problems and counts the rest, so that no input can flood a log. */
-export class Findings {
-  /** Whether null values and unknown fields are problems too. */
+/** Collects the problems of an object. It retains the first ones and counts the rest, so that no input can flood a log. */
+export class ProblemCollector {
+  /** Whether null values and unknown fields count as problems too. */
   readonly strict: boolean;
   readonly #kept: Problem[] = [];
   #further = 0;
@@ -44,7 +44,7 @@ export class Findings {
       return;
     }
     const expectation = typeof expected === "string" ? expected : expectationOf(expected);
-    this.#kept.push({ path, text: textOf(value), expected: expectation });
+    this.#kept.push({ path, text: describeValue(value), expected: expectation });
   }
 
   get full(): boolean {
@@ -58,16 +58,17 @@ export class Findings {
 }
 
 /**
- * Walks a value along its schema, never deeper than the schema, and returns what of it can be used: a part that breaks its
- * type, bound or enum is left out, a required part falls back or takes its parent with it, and unknown fields stay.
+ * Validates a value against its schema and returns the usable part. It never descends deeper than the schema. A part that
+ * violates its type, bound or enum is left out. A required part is replaced by its fallback, or its parent is left out too.
+ * Unknown fields are retained.
  */
-export function examine(schema: z.ZodType, value: unknown, path: string, findings: Findings): unknown {
+export function examine(schema: z.ZodType, value: unknown, path: string, findings: ProblemCollector): unknown {
   if (schema instanceof z.ZodOptional) return examine(schema.unwrap() as z.ZodType, value, path, findings);
   if (schema instanceof z.ZodObject) {
     if (isPlainObject(value)) return examineObject(schema, value, path, findings);
   } else if (schema instanceof z.ZodArray) {
     if (Array.isArray(value)) return examineList(schema, value, path, findings);
-  } else if (schema === texts) {
+  } else if (schema === stringMap) {
     if (isPlainObject(value)) return examineTexts(value, path, findings);
   } else if (schema.safeParse(value).success) {
     return value;
@@ -76,7 +77,7 @@ export function examine(schema: z.ZodType, value: unknown, path: string, finding
   return undefined;
 }
 
-function examineObject(schema: z.ZodObject, value: PlainObject, path: string, findings: Findings) {
+function examineObject(schema: z.ZodObject, value: PlainObject, path: string, findings: ProblemCollector) {
   const usable: Record<string, unknown> = { ...value };
   let complete = true;
   for (const [key, child] of Object.entries(schema.shape) as [string, z.ZodType][]) {
@@ -99,7 +100,7 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(schema.shape, key) || value[key] === undefined) continue;
       const childPath = path === "" ? key : `${path}.${key}`;
-      // Metadata is Kubernetes' own: it has fields we do not list.
+      // Kubernetes defines the metadata; it has fields that Joulie does not list.
       if (schema === objectMetadata) examineJson(value[key], childPath, findings);
       else findings.add(childPath, value[key], "no such field");
     }
@@ -113,11 +114,11 @@ function examineObject(schema: z.ZodObject, value: PlainObject, path: string, fi
   return usable;
 }
 
-/** Deeper than the managedFields of any object; a cycle ends there too. */
+/** Deeper than the managedFields of any object. The limit also ends cycles. */
 const deepestJson = 32;
 
-/** Finds what JSON would falsify without a word: it turns NaN and a hole in a list into null and leaves out a function. */
-function examineJson(value: unknown, path: string, findings: Findings, depth = 0): void {
+/** Finds values that JSON.stringify would change silently: it turns NaN and holes in lists into null and drops functions. */
+function examineJson(value: unknown, path: string, findings: ProblemCollector, depth = 0): void {
   if (findings.full) return;
   if (depth > deepestJson) return findings.add(path, value, `at most ${deepestJson} levels`);
   if (Array.isArray(value)) {
@@ -131,14 +132,14 @@ function examineJson(value: unknown, path: string, findings: Findings, depth = 0
   }
 }
 
-/** Keeps the items that can be used, of each key the first, and no more than fit. */
-function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: Findings) {
+/** Retains the usable items: the first of each key, and at most as many as the list may hold. */
+function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: ProblemCollector) {
   const element = schema.element as z.ZodType;
   const { longest = Number.POSITIVE_INFINITY, distinct } = listBounds.get(schema) ?? {};
   if (value.length > longest) findings.add(path, value, schema);
   const usable: unknown[] = [];
   const keys = new Set<unknown>();
-  // Past its bound a list is looked at no further than it takes to fill a report: its length is the sender's choice.
+  // The sender chooses the length of the list, so items beyond the bound are checked only until the report is full.
   let looks = longest + mostProblems;
   for (const [index, item] of value.entries()) {
     if (usable.length === longest || looks === 0) break;
@@ -157,11 +158,11 @@ function examineList(schema: z.ZodArray, value: readonly unknown[], path: string
   return usable;
 }
 
-/** Thousands of labels may be bad, so none of them costs more than a glance. */
-function examineTexts(value: PlainObject, path: string, findings: Findings) {
+/** Input may contain thousands of bad labels, so the check of each one has to be cheap. */
+function examineTexts(value: PlainObject, path: string, findings: ProblemCollector) {
   const usable = Object.entries(value).filter(([key, item]) => {
     if (typeof item === "string") return true;
-    findings.add(`${path}[${textOf(key)}]`, item, "text");
+    findings.add(`${path}[${describeValue(key)}]`, item, "text");
     return false;
   });
   return Object.fromEntries(usable);

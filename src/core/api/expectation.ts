@@ -11,7 +11,7 @@ function numberText({ type, minimum, exclusiveMinimum, maximum }: z.core.JSONSch
   return bounds.length === 0 ? name : `${name} ${bounds.join(" and ")}`;
 }
 
-/** What a value has to be, for people: `a number > 0 and <= 100`, `one of performance, eco`. */
+/** Describes the allowed values for messages: `a number > 0 and <= 100`, `one of performance, eco`. */
 export function expectationOf(schema: z.core.$ZodType): string {
   const own = expectations.get(schema)?.text;
   if (own !== undefined) return own;

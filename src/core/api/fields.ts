@@ -4,20 +4,20 @@ import { dnsSubdomain, longestObjectName, objectNamePattern } from "./object-nam
 import { isPlainObject } from "./plain-object.ts";
 
 /**
- * The kinds of value a field can have. Each takes the sentence `kubectl explain` and the reference page show for it, so a
- * field without a description cannot be written.
+ * Constructors for the field types of the schemas. Each one takes the description that `kubectl explain` and the reference
+ * page show, so a field cannot be declared without a description.
  */
 
-/** What a reader puts in place of a required value that is missing or unreadable. */
+/** The value that a reader substitutes for a required value that is missing or invalid. */
 export const readFallbacks = z.registry<{ value: unknown }>();
 
-/** How to tell a person what a patterned text has to look like. */
+/** The description of a text pattern, for messages. */
 export const expectations = z.registry<{ text: string }>();
 
 const branded = <Quantity extends number>(schema: z.ZodNumber) => schema as unknown as z.ZodType<Quantity, number>;
 
 export const power = (description: string) => branded<Watts>(z.number().min(0).describe(description));
-/** A cap below one watt is a slip of the unit, never an intent. */
+/** A cap below one watt is always a unit error. */
 export const powerCap = (description: string) => branded<Watts>(z.number().min(1).describe(description));
 export const powerTrend = (description: string) => branded<WattsPerMinute>(z.number().describe(description));
 /** 0 % of the maximum would stop the device, so it is excluded. */
@@ -28,7 +28,7 @@ export const decimal = (least: number, most: number | undefined, description: st
   const bounded = z.number().min(least);
   return (most === undefined ? bounded : bounded.max(most)).describe(description);
 };
-export const whole = (least: number, most: number | undefined, description: string) => {
+export const integerField = (least: number, most: number | undefined, description: string) => {
   const bounded = z.int().min(least);
   return (most === undefined ? bounded : bounded.max(most)).describe(description);
 };
@@ -71,28 +71,28 @@ export const choice = <const Values extends readonly [string, ...string[]]>(valu
 export const block = <const Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);
 
-/** Declares what a reader uses when this required value cannot be read. */
-export function orElse<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
+/** Declares the value that a reader uses when this required value is invalid. */
+export function withReadFallback<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
   readFallbacks.add(schema, { value });
   return schema;
 }
 
 /**
- * Labels and annotations. Not a z.record: that one describes every bad entry, and a hundred thousand of them would hold up
- * the whole program.
+ * Labels and annotations. This is no z.record, because zod reports every bad entry: an object with a hundred thousand of
+ * them would block the program.
  */
-export const texts = z.custom<Record<string, string>>(
+export const stringMap = z.custom<Record<string, string>>(
   (value) => isPlainObject(value) && Object.values(value).every((item) => typeof item === "string"),
 );
-expectations.add(texts, { text: "an object" });
+expectations.add(stringMap, { text: "an object" });
 
 interface ListBounds {
   readonly longest: number;
-  /** What tells two items apart, and how to say so; absent where items may repeat. */
+  /** The key that identifies an item, and its description for messages. Absent where items may repeat. */
   readonly distinct?: { readonly keyOf: (item: unknown) => unknown; readonly wanted: string };
 }
 
-/** What a list as a whole has to keep to. A reader keeps the part of the list that does. */
+/** The bounds of a list as a whole. A reader retains the items within the bounds. */
 export const listBounds = z.registry<ListBounds>();
 
 function list<Item extends z.ZodType>(item: Item, bounds: ListBounds, meta: Readonly<Record<string, unknown>>) {
@@ -109,7 +109,7 @@ function list<Item extends z.ZodType>(item: Item, bounds: ListBounds, meta: Read
   return schema;
 }
 
-/** A list that is replaced as a whole. */
+/** A list that server-side apply replaces as a whole. */
 export const atomicList = <Item extends z.ZodType>(item: Item, longest: number, description: string) =>
   list(item, { longest }, { description, "x-kubernetes-list-type": "atomic" });
 
@@ -121,7 +121,7 @@ export const setList = <Item extends z.ZodType>(item: Item, longest: number, des
     { description, "x-kubernetes-list-type": "set" },
   );
 
-/** A list of objects told apart by one of their fields: each writer owns its own entries. */
+/** A list of objects identified by one of their fields. Each field manager owns its own entries. */
 export const mapList = <const Key extends string, Item extends z.ZodObject<Record<Key, z.ZodType<string>>>>(
   key: Key,
   item: Item,

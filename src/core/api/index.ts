@@ -16,8 +16,8 @@ export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profil
 export * from "./node-twin.ts";
 export { isObjectName } from "./object-name.ts";
 export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
-export { type Reading, read } from "./read.ts";
+export { type ReadObject, readObject } from "./read.ts";
 export { crdReference, errorReference } from "./reference.ts";
 export * from "./selector.ts";
 export * from "./telemetry-profile.ts";
-export { checked, type Writable } from "./write.ts";
+export { validateForWrite, type Writable } from "./write.ts";

@@ -8,19 +8,19 @@ interface PrinterColumn {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   readonly jsonPath: string;
-  /** Above 0 a column shows only in `kubectl get -o wide`. */
+  /** Columns with a priority above 0 are shown only by `kubectl get -o wide`. */
   readonly priority?: number;
 }
 
-/** An older or shorter name under which a field is read too. */
+/** An older or shorter name that readers accept for a field. */
 interface FieldAlias {
   readonly parent: readonly string[];
   readonly alias: string;
   readonly field: string;
 }
 
-/** Everything Kubernetes and a reader of the reference page have to know about one kind. All kinds are cluster-scoped. */
-export interface Kind<Object> {
+/** Describes one custom resource for the CRD and the reference page. All kinds are cluster-scoped. */
+export interface ResourceKind<Object> {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
@@ -28,7 +28,7 @@ export interface Kind<Object> {
   readonly purpose: string;
   readonly writtenBy: string;
   readonly schema: z.ZodObject & z.ZodType<Object>;
-  /** Whether the object belongs to one node and carries its name. */
+  /** Whether the object describes one node and has the node's name. */
   readonly perNode: boolean;
   readonly statusSubresource: boolean;
   readonly columns: readonly PrinterColumn[];
@@ -47,13 +47,13 @@ const target = [
   column("GPU-Cap-W", "number", ".spec.gpu.powerCap.capWattsPerGpu", 1),
 ];
 
-export const nodeHardwareKind: Kind<NodeHardware> = {
+export const nodeHardwareKind: ResourceKind<NodeHardware> = {
   kind: "NodeHardware",
   plural: "nodehardwares",
   singular: "nodehardware",
   shortNames: ["nhw"],
-  purpose: "What a node is made of, what of it can be capped and within which range, as its agent found it.",
-  writtenBy: "The agent writes it, whole. Do not write it by hand: declare hardware with node labels instead.",
+  purpose: "The hardware of a node as its agent discovered it: models, controllable devices and their cap ranges.",
+  writtenBy: "The agent writes the whole object. Do not edit it; declare hardware with node labels instead.",
   schema: nodeHardwareSchema,
   perNode: true,
   statusSubresource: true,
@@ -70,14 +70,14 @@ export const nodeHardwareKind: Kind<NodeHardware> = {
   aliases: [{ parent: ["status", "gpu"], alias: "capRange", field: "capRangePerGpu" }],
 };
 
-export const nodeTwinKind: Kind<NodeTwin> = {
+export const nodeTwinKind: ResourceKind<NodeTwin> = {
   kind: "NodeTwin",
   plural: "nodetwins",
   singular: "nodetwin",
   shortNames: ["nt"],
-  purpose: "The power target of a node (spec) and what its digital twin predicts and measures (status).",
+  purpose: "The power target of a node (spec), and the predictions and measurements of its digital twin (status).",
   writtenBy:
-    "The operator writes spec and status, the agent only status.controlStatus; with server-side apply neither erases the other's fields.",
+    "The operator writes spec and status. The agent writes only status.controlStatus. Server-side apply keeps their fields apart.",
   schema: nodeTwinSchema,
   perNode: true,
   statusSubresource: true,
@@ -97,14 +97,14 @@ export const nodeTwinKind: Kind<NodeTwin> = {
   aliases: [],
 };
 
-export const nodePowerProfileKind: Kind<NodePowerProfile> = {
+export const nodePowerProfileKind: ResourceKind<NodePowerProfile> = {
   kind: "NodePowerProfile",
   plural: "nodepowerprofiles",
   singular: "nodepowerprofile",
   shortNames: ["npp"],
-  purpose: "A pin: the power target a person sets for one node, which the operator plans around.",
+  purpose: "A pin: the power target that a user sets for one node. The operator plans the other nodes around it.",
   writtenBy:
-    "A person writes it, and the operator never alters or deletes it. With WRITE_NODE_POWER_PROFILES=true the operator also mirrors its own targets here, labelled joulie.io/managed-by=operator.",
+    "A user writes it, and the operator never changes or deletes it. With WRITE_NODE_POWER_PROFILES=true the operator also mirrors its own targets here, labelled joulie.io/managed-by=operator.",
   schema: nodePowerProfileSchema,
   perNode: true,
   statusSubresource: false,
@@ -113,13 +113,13 @@ export const nodePowerProfileKind: Kind<NodePowerProfile> = {
   aliases: [],
 };
 
-export const telemetryProfileKind: Kind<TelemetryProfile> = {
+export const telemetryProfileKind: ResourceKind<TelemetryProfile> = {
   kind: "TelemetryProfile",
   plural: "telemetryprofiles",
   singular: "telemetryprofile",
   shortNames: ["tp"],
-  purpose: "Where agents read power and how they control it, for one node or for the cluster; never what hardware is.",
-  writtenBy: "A person writes spec; the agent of the node writes status where the scope is node.",
+  purpose: "Where agents read power and how they set caps, for one node or for the whole cluster.",
+  writtenBy: "A user writes spec. The agent of the node writes status if the scope is node.",
   schema: telemetryProfileSchema,
   perNode: false,
   statusSubresource: true,
@@ -138,5 +138,5 @@ export const telemetryProfileKind: Kind<TelemetryProfile> = {
 };
 
 export const kinds = [nodeHardwareKind, nodeTwinKind, nodePowerProfileKind, telemetryProfileKind] as const;
-/** A kind where the type of its objects does not matter. */
-export type AnyKind = Kind<unknown>;
+/** A kind whose object type does not matter. */
+export type AnyKind = ResourceKind<unknown>;

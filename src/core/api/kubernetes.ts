@@ -1,8 +1,8 @@
-// The parts of Kubernetes' own objects that decisions read. Structural on purpose: a full Node or Pod fits, and so does
-// a projection that keeps only these fields.
+// The fields of Kubernetes objects that the planning code reads. The types are structural on purpose: a full Node or Pod
+// satisfies them, and so does a projection that contains only these fields.
 
 export type Labels = Readonly<Record<string, string>>;
-/** Resource name to quantity; servers send text, people's YAML may hold numbers. */
+/** Quantity by resource name. The API server sends text; hand-written YAML may contain numbers. */
 export type ResourceList = Readonly<Record<string, string | number>>;
 
 export interface ObjectMeta {
@@ -37,13 +37,13 @@ interface Resources {
 
 export interface Container {
   readonly resources?: Resources;
-  /** `Always` makes an init container a sidecar that runs beside the others. */
+  /** `Always` makes an init container a sidecar that keeps running beside the main containers. */
   readonly restartPolicy?: string;
 }
 
 export interface NodeSelectorRequirement {
   readonly key: string;
-  /** In, NotIn, Exists, DoesNotExist, Gt or Lt; whatever else a newer server may know matches nothing. */
+  /** In, NotIn, Exists, DoesNotExist, Gt or Lt. Any other operator of a newer API server matches nothing. */
   readonly operator: string;
   readonly values?: readonly string[];
 }
@@ -55,7 +55,7 @@ export interface NodeSelectorTerm {
 
 export interface PodSpec {
   readonly nodeName?: string;
-  /** The scheduler passes the pod over until the last one is removed. */
+  /** kube-scheduler skips the pod until the last gate is removed. */
   readonly schedulingGates?: readonly { readonly name: string }[];
   readonly nodeSelector?: Labels;
   readonly affinity?: {

@@ -5,12 +5,12 @@ import {
   choice,
   conditionReason,
   conditionType,
+  integerField,
   mapList,
   objectName,
+  stringMap,
   text,
-  texts,
   timestamp,
-  whole,
 } from "./fields.ts";
 import { apiVersion } from "./names.ts";
 
@@ -23,35 +23,35 @@ const ownerReference = z.object({
   blockOwnerDeletion: z.boolean().optional(),
 });
 
-/** The part of Kubernetes' object metadata Joulie reads or writes; everything else in it is kept as it came. */
+/** The fields of ObjectMeta that Joulie reads or writes. Other fields are passed through unchanged. */
 export const objectMetadata = z.object({
   name: objectName("Name of the object."),
   uid: z.string().optional(),
   resourceVersion: z.string().optional(),
   generation: z.number().optional(),
   creationTimestamp: timestamp("When the object was created.").optional(),
-  deletionTimestamp: timestamp("When deletion was asked for.").optional(),
-  labels: texts.optional(),
-  annotations: texts.optional(),
-  ownerReferences: atomicList(ownerReference, 64, "Objects with which this one is deleted.").optional(),
+  deletionTimestamp: timestamp("When deletion was requested.").optional(),
+  labels: stringMap.optional(),
+  annotations: stringMap.optional(),
+  ownerReferences: atomicList(ownerReference, 64, "Owners of this object; it is deleted when they are.").optional(),
 });
 export type ObjectMetadata = z.infer<typeof objectMetadata>;
 export type OwnerReference = z.infer<typeof ownerReference>;
 
-/** The fields every object of this group has besides spec and status. */
+/** The fields that every object of this API group has besides spec and status. */
 export const header = <const KindName extends string>(kind: KindName) => ({
   apiVersion: z.literal(apiVersion).optional(),
   kind: z.literal(kind).optional(),
   metadata: objectMetadata,
 });
 
-const condition = block("One aspect of the object's state, as all of Kubernetes reports it.", {
-  type: conditionType("Which aspect this is, in CamelCase."),
+const condition = block("One aspect of the object's state, in the format of Kubernetes conditions.", {
+  type: conditionType("Name of the condition, in CamelCase."),
   status: choice(["True", "False", "Unknown"], "Whether the condition holds."),
-  observedGeneration: whole(0, undefined, "Generation of the object the condition was computed from.").optional(),
+  observedGeneration: integerField(0, undefined, "Generation of the object that the condition describes.").optional(),
   lastTransitionTime: timestamp("When status last changed."),
-  reason: conditionReason("Why, as one CamelCase word for programs."),
-  message: text(32_768, "Why, as a sentence for people."),
+  reason: conditionReason("Machine-readable reason, one CamelCase word."),
+  message: text(32_768, "Human-readable reason, one sentence."),
 });
 export type Condition = z.infer<typeof condition>;
 

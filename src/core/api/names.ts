@@ -1,37 +1,37 @@
 /**
- * Every name Joulie shares with the cluster, once: the group and its version, field managers, labels, annotations and
+ * Every name that Joulie shares with the cluster: the API group and version, field managers, labels, annotations and
  * resources.
  *
- * There are no finalizer names because Joulie uses no finalizers: a dead agent or operator must never block the deletion
- * of a Node, a pod or one of our own objects.
+ * Joulie uses no finalizers: a dead agent or operator must never block the deletion of a Node, a pod or one of Joulie's
+ * own objects.
  */
 export const apiGroup = "joulie.io";
 export const apiVersionName = "v1alpha1";
 export const apiVersion = `${apiGroup}/${apiVersionName}` as const;
 
-/** Who owns which fields under server-side apply. */
+/** The field managers of server-side apply. */
 export const fieldManagers = { operator: "joulie-operator", agent: "joulie-agent" } as const;
 
 export const labels = {
-  /** Node, `true`: in Joulie's scope. */
+  /** Node, `true`: Joulie manages the node. */
   managed: "joulie.io/managed",
-  /** Node, `true`: in scope but left alone. */
+  /** Node, `true`: selected, but Joulie does not plan it. */
   reserved: "joulie.io/reserved",
-  /** Node: the profile the scheduler may rely on. */
+  /** Node: the profile that the scheduler may rely on. */
   powerProfile: "joulie.io/power-profile",
-  /** Node: on its way to eco while performance pods still run. */
+  /** Node: changing to eco while performance pods still run on it. */
   draining: "joulie.io/draining",
-  /** NodePowerProfile: `operator` marks a mirror, anything else a person's pin. */
+  /** NodePowerProfile: `operator` marks a mirror of the operator's target; any other value is a user's pin. */
   managedBy: "joulie.io/managed-by",
-  /** Node topology: whose power supply it shares. */
+  /** Node topology: the rack, whose nodes share a power supply. */
   rack: "joulie.io/rack",
-  /** Node topology: whose air it shares. */
+  /** Node topology: the cooling zone, whose nodes share their air. */
   coolingZone: "joulie.io/cooling-zone",
 } as const;
 
-/** The value of `joulie.io/managed-by` on what the operator mirrors. */
+/** The value of `joulie.io/managed-by` on the operator's mirrors. */
 export const managedByOperator = "operator";
-/** `policy.name` of a NodeTwin that copies a person's NodePowerProfile. */
+/** `policy.name` of a NodeTwin whose target comes from a user's NodePowerProfile. */
 export const pinnedPolicyName = "pinned";
 
 export const annotations = {
@@ -39,7 +39,7 @@ export const annotations = {
   workloadClass: "joulie.io/workload-class",
 } as const;
 
-/** Hardware identity a person declares on a Node. */
+/** Node labels with which a user declares the hardware. */
 export const declaredHardwareLabels = {
   cpuModel: "joulie.io/hw.cpu-model",
   cpuSockets: "joulie.io/hw.cpu-sockets",
@@ -56,7 +56,7 @@ export const gpuProductLabels = [
   "amd.com/gpu.family",
 ] as const;
 
-/** What Node Feature Discovery says about the CPU. */
+/** CPU labels of Node Feature Discovery. */
 export const nfdCpuLabels = {
   vendor: "feature.node.kubernetes.io/cpu-vendor",
   vendorId: "feature.node.kubernetes.io/cpu-model.vendor_id",
@@ -64,7 +64,7 @@ export const nfdCpuLabels = {
   sockets: "feature.node.kubernetes.io/cpu-sockets",
 } as const;
 
-/** The kubelet's own label for the instruction set: amd64, arm64. */
+/** The kubelet's label for the instruction set: amd64, arm64. */
 export const archLabel = "kubernetes.io/arch";
 
 export const gpuVendors = ["nvidia", "amd", "intel"] as const;
@@ -77,14 +77,14 @@ const pciClassPrefixes = ["", "0300_", "0302_"] as const;
 const pciLabelsOf = (vendor: GpuVendor): readonly string[] =>
   pciClassPrefixes.map((prefix) => `feature.node.kubernetes.io/pci-${prefix}${pciVendorIds[vendor]}.present`);
 
-/** NFD labels that say a vendor's PCI device is present. */
+/** NFD labels that report a PCI device of the vendor. */
 export const nfdGpuLabels: Readonly<Record<GpuVendor, readonly string[]>> = {
   nvidia: pciLabelsOf("nvidia"),
   amd: pciLabelsOf("amd"),
   intel: pciLabelsOf("intel"),
 };
 
-/** Extended resources that count whole GPUs in a Node's `status.allocatable`. */
+/** Extended resources that count whole GPUs in `status.allocatable` of a Node. */
 export const gpuResources: Readonly<Record<GpuVendor, string>> = {
   nvidia: "nvidia.com/gpu",
   amd: "amd.com/gpu",

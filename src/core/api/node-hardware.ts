@@ -5,12 +5,12 @@ import {
   choice,
   decimal,
   flag,
+  integerField,
   objectName,
   power,
   setList,
   text,
   timestamp,
-  whole,
 } from "./fields.ts";
 import { header } from "./metadata.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
@@ -20,14 +20,14 @@ export type Exactness = (typeof exactnesses)[number];
 export const hardwareQualities = ["exact", "heuristic", "unavailable"] as const;
 export type HardwareQuality = (typeof hardwareQualities)[number];
 
-const warnings = () => atomicList(text(1024, "One warning."), 64, "What discovery could not settle.");
+const warnings = () => atomicList(text(1024, "One warning."), 64, "Open questions of hardware discovery.");
 const quality = (of: string) => choice(hardwareQualities, `How well ${of} is known.`);
 const frequency = (description: string) => decimal(0, undefined, description);
 
-/** Identity and availability, which CPU and GPU report alike. */
+/** Identity and availability fields, the same for CPU and GPU. */
 const device = (name: string) => ({
-  rawModel: text(253, `${name} model as the system spells it.`).optional(),
-  model: text(253, `${name} model in the catalogue's spelling.`).optional(),
+  rawModel: text(253, `${name} model as the operating system reports it.`).optional(),
+  model: text(253, `${name} model as the catalogue spells it.`).optional(),
   vendor: text(63, `${name} vendor, in lower case.`).optional(),
   controlAvailable: flag(`Whether the agent can cap the ${name}.`).optional(),
   telemetryAvailable: flag(`Whether the agent can read the ${name}'s power.`).optional(),
@@ -37,19 +37,19 @@ const device = (name: string) => ({
 
 const cpu = block("The node's CPUs.", {
   ...device("CPU"),
-  sockets: whole(0, undefined, "Number of CPU packages.").optional(),
-  coresPerSocket: whole(0, undefined, "Physical cores of one package.").optional(),
-  totalCores: whole(0, undefined, "Physical cores of all packages.").optional(),
+  sockets: integerField(0, undefined, "Number of CPU packages.").optional(),
+  coresPerSocket: integerField(0, undefined, "Physical cores per package.").optional(),
+  totalCores: integerField(0, undefined, "Physical cores of all packages.").optional(),
   driverFamily: text(
     63,
     "Kernel driver that controls power or frequency, for example intel_rapl or amd_pstate.",
   ).optional(),
-  capRange: block("The caps the CPU accepts.", {
-    type: text(63, "What the range is about, for example package.").optional(),
+  capRange: block("The range of caps that the CPU accepts.", {
+    type: text(63, "Scope of the range, for example package.").optional(),
     minWattsPerSocket: power("Lowest cap of one package, in watts.").optional(),
     maxWattsPerSocket: power("Highest cap of one package, in watts.").optional(),
   }).optional(),
-  landmarks: block("Frequencies that matter for power.", {
+  landmarks: block("Reference frequencies of the CPU.", {
     minFreqMHz: frequency("Lowest frequency, in megahertz.").optional(),
     nominalFreqMHz: frequency("Base frequency, in megahertz.").optional(),
     maxBoostMHz: frequency("Highest boost frequency, in megahertz.").optional(),
@@ -62,53 +62,53 @@ const cpu = block("The node's CPUs.", {
 const gpu = block("The node's GPUs.", {
   ...device("GPU"),
   present: flag("Whether the node has any GPU.").optional(),
-  count: whole(0, undefined, "Number of physical GPUs.").optional(),
-  capRangePerGpu: block("The caps one GPU accepts.", {
+  count: integerField(0, undefined, "Number of physical GPUs.").optional(),
+  capRangePerGpu: block("The range of caps that one GPU accepts.", {
     minWatts: power("Lowest cap, in watts.").optional(),
     maxWatts: power("Highest cap, in watts.").optional(),
-    defaultWatts: power("Cap the GPU starts with, in watts.").optional(),
+    defaultWatts: power("Default cap of the GPU, in watts.").optional(),
   }).optional(),
-  currentCapWatts: power("Cap in force on each GPU, in watts.").optional(),
+  currentCapWatts: power("Cap that each GPU enforces now, in watts.").optional(),
   slicing: block("How one GPU can be shared.", {
     supported: flag("Whether the GPU can be sliced.").optional(),
-    modes: setList(text(63, "One mode."), 16, "Ways to slice it, for example mig or time-slicing.").optional(),
+    modes: setList(text(63, "One mode."), 16, "Supported modes, for example mig or time-slicing.").optional(),
   }).optional(),
 });
 
-const status = block("What the agent found.", {
+const status = block("What the agent discovered.", {
   cpu: cpu.optional(),
   gpu: gpu.optional(),
   memory: block("The node's memory.", {
-    totalBytes: whole(0, undefined, "Installed memory, in bytes.").optional(),
+    totalBytes: integerField(0, undefined, "Installed memory, in bytes.").optional(),
   }).optional(),
-  inventoryResolution: block("How the hardware was matched with the catalogue.", {
-    hardwareCatalogKey: block("Catalogue entries used.", {
-      cpu: text(253, "Entry of the CPU.").optional(),
-      gpu: text(253, "Entry of the GPU.").optional(),
+  inventoryResolution: block("How the agent matched the hardware with the catalogue.", {
+    hardwareCatalogKey: block("Keys of the matched catalogue entries.", {
+      cpu: text(253, "Key of the CPU's entry.").optional(),
+      gpu: text(253, "Key of the GPU's entry.").optional(),
     }).optional(),
-    exactness: block("How close those entries are.", {
-      cpu: choice(exactnesses, "How close the CPU's entry is.").optional(),
-      gpu: choice(exactnesses, "How close the GPU's entry is.").optional(),
+    exactness: block("How closely the entries match.", {
+      cpu: choice(exactnesses, "How closely the CPU's entry matches.").optional(),
+      gpu: choice(exactnesses, "How closely the GPU's entry matches.").optional(),
     }).optional(),
   }).optional(),
   capabilities: block("What the agent can do on this node.", {
-    cpuControl: flag("Whether CPU power can be controlled.").optional(),
-    gpuControl: flag("Whether GPU power can be controlled.").optional(),
-    cpuTelemetry: flag("Whether CPU power can be read.").optional(),
-    gpuTelemetry: flag("Whether GPU power can be read.").optional(),
+    cpuControl: flag("Whether the agent can cap the CPUs.").optional(),
+    gpuControl: flag("Whether the agent can cap the GPUs.").optional(),
+    cpuTelemetry: flag("Whether the agent can read CPU power.").optional(),
+    gpuTelemetry: flag("Whether the agent can read GPU power.").optional(),
   }).optional(),
-  quality: block("How far these facts can be trusted.", {
+  quality: block("How reliable this information is.", {
     overall: quality("the hardware as a whole").optional(),
     warnings: warnings().optional(),
   }).optional(),
-  updatedAt: timestamp("When the agent last looked.").optional(),
+  updatedAt: timestamp("When the agent last ran discovery.").optional(),
 });
 
 export const nodeHardwareSchema = withRules(
   z.object({
     ...header("NodeHardware"),
-    spec: block("Which node this describes.", {
-      nodeName: objectName("Name of the node this is about; it is also the object's name."),
+    spec: block("The node that this object describes.", {
+      nodeName: objectName("Name of the node; it is also the name of this object."),
     }),
     status: status.optional(),
   }),

@@ -11,53 +11,44 @@ export type SchedulableClass = (typeof schedulableClasses)[number];
 export const powerSources = ["kepler", "utilization", "static", "agent", "http", "prometheus"] as const;
 export type PowerSource = (typeof powerSources)[number];
 
-const powerMeasurement = block("Measured and derived power of the node; absent where nothing is known.", {
+const powerMeasurement = block("Measured power and power budget of the node; absent if both are unknown.", {
   source: choice(
     powerSources,
-    "Where the figure comes from: read directly (kepler, agent, http, prometheus), modelled (utilization) or estimated (static).",
+    "Source of the reading: measured (kepler, agent, http, prometheus), modelled (utilization) or estimated (static).",
   ).optional(),
   measuredAt: timestamp("When the power was read.").optional(),
   measuredNodePowerW: power("Power the node draws, in watts.").optional(),
-  cpuCappedPowerW: power("Power all CPUs may draw under their cap, in watts.").optional(),
-  gpuCappedPowerW: power("Power all GPUs may draw under their cap, in watts.").optional(),
-  nodeCappedPowerW: power("Power CPUs and GPUs may draw together under their caps, in watts.").optional(),
-  cpuTdpW: power("Power all CPUs draw at most when uncapped, in watts.").optional(),
-  gpuTdpW: power("Power all GPUs draw at most when uncapped, in watts.").optional(),
-  nodeTdpW: power("Power CPUs and GPUs draw at most together when uncapped, in watts.").optional(),
-  powerTrendWPerMin: powerTrend(
-    "How fast the node's power changes, in watts per minute; negative is falling.",
-  ).optional(),
+  cpuCappedPowerW: power("Most power all CPUs may draw under their caps, in watts.").optional(),
+  gpuCappedPowerW: power("Most power all GPUs may draw under their caps, in watts.").optional(),
+  nodeCappedPowerW: power("Most power CPUs and GPUs may draw together under their caps, in watts.").optional(),
+  cpuTdpW: power("Most power all CPUs draw when uncapped, in watts.").optional(),
+  gpuTdpW: power("Most power all GPUs draw when uncapped, in watts.").optional(),
+  nodeTdpW: power("Most power CPUs and GPUs draw together when uncapped, in watts.").optional(),
+  powerTrendWPerMin: powerTrend("Trend of the node's power, in watts per minute; negative means falling.").optional(),
 });
 
-const status = block(
-  "What the twin predicts and what was measured; the agent owns controlStatus, the operator the rest.",
-  {
-    schedulableClass: choice(schedulableClasses, "What the scheduler may place here.").optional(),
-    predictedPowerHeadroomScore: percentage("Room for more work, 0 to 100; higher is better.").optional(),
-    predictedCoolingStressScore: percentage("Share of the cooling capacity in use, 0 to 100.").optional(),
-    predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
-    effectiveCapState: block("The caps the predictions were computed with.", {
-      cpuPct: percentage("CPU cap in percent of the maximum; 100 is uncapped.").optional(),
-      gpuPct: percentage("GPU cap in percent of the maximum; 100 is uncapped or no GPU.").optional(),
-    }).optional(),
-    hardwareDensityScore: decimal(0, 2, "Compute density: up to 1 for the CPUs plus up to 1 for the GPUs.").optional(),
-    estimatedPUE: decimal(
-      1,
-      undefined,
-      "Power usage effectiveness where the node stands; 1 where it is unknown.",
-    ).optional(),
-    powerMeasurement: powerMeasurement.optional(),
-    controlStatus: block("What the agent last did, per device.", {
-      cpu: twinControlReport("CPU").optional(),
-      gpu: twinControlReport("GPU").optional(),
-    }).optional(),
-    conditions: conditions().optional(),
-    lastTransitionTime: timestamp(
-      "When schedulableClass last changed; absent while the node has its first class. PROFILE_MIN_DWELL counts from it.",
-    ).optional(),
-    lastUpdated: timestamp("When the operator last refreshed this status.").optional(),
-  },
-);
+const status = block("Predictions and measurements. The agent owns controlStatus, the operator all other fields.", {
+  schedulableClass: choice(schedulableClasses, "Class of the node for the scheduler.").optional(),
+  predictedPowerHeadroomScore: percentage("Headroom for more work, 0 to 100; higher is better.").optional(),
+  predictedCoolingStressScore: percentage("Share of the cooling capacity in use, 0 to 100.").optional(),
+  predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
+  effectiveCapState: block("The caps that the predictions are based on.", {
+    cpuPct: percentage("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
+    gpuPct: percentage("GPU cap in percent of the maximum; 100 means uncapped or no GPU.").optional(),
+  }).optional(),
+  hardwareDensityScore: decimal(0, 2, "Compute density: up to 1 for the CPUs plus up to 1 for the GPUs.").optional(),
+  estimatedPUE: decimal(1, undefined, "Power usage effectiveness at the node's location; 1 if unknown.").optional(),
+  powerMeasurement: powerMeasurement.optional(),
+  controlStatus: block("What the agent last did, per device.", {
+    cpu: twinControlReport("CPU").optional(),
+    gpu: twinControlReport("GPU").optional(),
+  }).optional(),
+  conditions: conditions().optional(),
+  lastTransitionTime: timestamp(
+    "When schedulableClass last changed; absent until the first change. PROFILE_MIN_DWELL counts from this time.",
+  ).optional(),
+  lastUpdated: timestamp("When the operator last refreshed this status.").optional(),
+});
 
 export const nodeTwinSchema = withRules(
   z.object({ ...header("NodeTwin"), spec: powerTarget(), status: status.optional() }),

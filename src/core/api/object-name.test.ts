@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { objectName } from "./fields.ts";
 import { nodeTwinKind } from "./kinds.ts";
 import { isObjectName } from "./object-name.ts";
-import { read } from "./read.ts";
+import { readObject } from "./read.ts";
 import { isLabelKey } from "./selector.ts";
-import { checked } from "./write.ts";
+import { validateForWrite } from "./write.ts";
 
 const longLabel = "a".repeat(70);
 
@@ -46,7 +46,7 @@ describe("isObjectName", () => {
     expect(isObjectName(name)).toBe(false);
   });
 
-  it("is the one rule of schemas and label prefixes", () => {
+  it("is used by schemas and label prefixes", () => {
     const schema = objectName("A name.");
     const near = fc.string({ unit: fc.constantFrom("a", "z", "0", "-", ".", "A", "_"), maxLength: 8 });
     const text = fc.oneof(near, fc.constantFrom(...legal, ...illegal));
@@ -59,9 +59,9 @@ describe("isObjectName", () => {
     );
   });
 
-  it("lets a node with a label longer than the DNS allows be read and written", () => {
+  it("reads and writes a node whose name has a label longer than DNS allows", () => {
     const twin = { metadata: { name: longLabel }, spec: { nodeName: longLabel, profile: "eco" as const } };
-    expect(read(nodeTwinKind, twin)).toEqual({ ok: true, value: { object: twin, dropped: [] } });
-    expect(checked(nodeTwinKind, twin)).toMatchObject(twin);
+    expect(readObject(nodeTwinKind, twin)).toEqual({ ok: true, value: { object: twin, dropped: [] } });
+    expect(validateForWrite(nodeTwinKind, twin)).toMatchObject(twin);
   });
 });

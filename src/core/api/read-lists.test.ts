@@ -24,7 +24,7 @@ describe("read", () => {
     return { warnings: object.status?.quality?.warnings, problems: dropped.map(describeProblem) };
   };
 
-  it("keeps the conditions that can be read", () => {
+  it("keeps the valid conditions", () => {
     const ready = conditionOf("Ready");
     const { conditions, problems } = withConditions([{ type: "Odd" }, ready, 5]);
     expect(conditions).toEqual([ready]);
@@ -63,7 +63,7 @@ describe("read", () => {
     expect(withWarnings([7, ...warnings]).warnings).toEqual(warnings.slice(0, 64));
   });
 
-  it("is not led astray by prototypes, endless nesting or floods", () => {
+  it("handles prototype keys, deep nesting and very large input", () => {
     const polluted = JSON.parse('{"metadata":{"name":"a"},"spec":{"nodeName":"a","__proto__":{"profile":"eco"}}}');
     const { object } = readingOf(nodeTwinKind, polluted);
     expect(object.spec.profile).toBe("performance");
@@ -87,7 +87,7 @@ describe("read", () => {
     expect(long.dropped[0]?.text).toHaveLength(83);
   });
 
-  it("looks at no more of a list than it takes to fill it and a report", () => {
+  it("stops checking a list once the list and the report are full", () => {
     let looks = 0;
     const bad = {
       get type() {
@@ -105,7 +105,7 @@ describe("read", () => {
     expect(looks).toBe(0);
   });
 
-  it("describes thousands of bad labels once before it looks at them, and keeps the good ones among them", () => {
+  it("reports thousands of bad labels once and keeps the valid ones", () => {
     const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`l${index}`, index]));
     const mixed = { ...labels, "joulie.io/rack": "r1" };
     const issues = objectMetadata.safeParse({ ...metadata, labels: mixed }).error?.issues;
@@ -115,7 +115,7 @@ describe("read", () => {
     expect(dropped.at(-1)?.text).toBe("4950 more problems");
   });
 
-  it("reads no more owners than anything has", () => {
+  it("limits the number of owner references", () => {
     const owner = { apiVersion: "v1", kind: "Node", name: "worker-1", uid: "u" };
     const reading = readingOf(nodeTwinKind, {
       metadata: { ...metadata, ownerReferences: Array.from({ length: 1000 }, () => owner) },

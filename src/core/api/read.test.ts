@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeProblem, type Problem } from "./examine.ts";
 import { type AnyKind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
-import { read } from "./read.ts";
+import { readObject } from "./read.ts";
 import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./sample.ts";
 
 const metadata = { name: "worker-1.example" };
@@ -43,7 +43,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     }
   });
 
-  it("drops a bad value alone, names it, and keeps all other fields", () => {
+  it("drops only the invalid value, reports it and keeps all other fields", () => {
     for (const { path, schema } of leavesOf(kind)) {
       const bad = schema.type === "string" ? 7 : "bad";
       const { object, dropped } = readingOf(kind, withValueAt(sample, path, bad));
@@ -56,7 +56,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     }
   });
 
-  it("takes null for absent, without complaint where a field is optional", () => {
+  it("reads null as absent and reports it only for required fields", () => {
     for (const { path } of leavesOf(kind)) {
       const { object, dropped } = readingOf(kind, withValueAt(sample, path, null));
       expect(valueAt(object, path)).not.toBeNull();
@@ -64,7 +64,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     }
   });
 
-  it("needs no more than a name", () => {
+  it("requires only a name", () => {
     const { object, dropped } = readingOf(kind, { metadata });
     expect(object).toMatchObject({ metadata });
     expect(pathsOf(dropped)).toContain("spec");
@@ -84,10 +84,10 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     ["a name too long", { metadata: { name: "a".repeat(254) }, spec }],
     ["a name only in the prototype", JSON.parse('{"metadata": {"__proto__": {"name": "worker-1"}}}')],
   ])("refuses %s", (__, value) => {
-    expect(read(kind, value)).toMatchObject({ ok: false, error: { path: expect.any(String) } });
+    expect(readObject(kind, value)).toMatchObject({ ok: false, error: { path: expect.any(String) } });
   });
 
-  it("gives a defined result for any JSON in place of any part", () => {
+  it("returns a defined result for any JSON at any path", () => {
     const places = [["spec"], ["status"], ["metadata", "labels"], ...leavesOf(kind).map(({ path }) => path)];
     fc.assert(
       fc.property(fc.constantFrom(...places), fc.jsonValue({ maxDepth: 3 }), (path, value) => {
@@ -119,8 +119,8 @@ describe("read", () => {
     ["a group that ends like ours", { apiVersion: "x.joulie.io/v1" }, 'apiVersion is "x.joulie.io/v1"'],
     ["our group without a version", { apiVersion: "joulie.io" }, 'apiVersion is "joulie.io"'],
     ["an apiVersion that is no text", { apiVersion: ["joulie.io/v1alpha1"] }, "apiVersion is a list of 1"],
-  ])("refuses %s, whatever else fits", (_, header, message) => {
-    const reading = read(nodeTwinKind, { ...header, metadata, spec });
+  ])("refuses %s, even if the rest is valid", (_, header, message) => {
+    const reading = readObject(nodeTwinKind, { ...header, metadata, spec });
     expect(reading.ok ? "read" : describeProblem(reading.error)).toContain(message);
   });
 
@@ -144,7 +144,7 @@ describe("read", () => {
     expect(pathsOf(withGpu({ capRange: { maxWatts: -1 } }).dropped)).toEqual(["status.gpu.capRangePerGpu.maxWatts"]);
   });
 
-  it("believes the name of the object, not spec.nodeName", () => {
+  it("uses metadata.name instead of a different spec.nodeName", () => {
     for (const kind of kinds.filter(({ perNode }) => perNode)) {
       const { object, dropped } = readingOf<unknown>(kind, { metadata, spec: { ...spec, nodeName: "worker-2" } });
       expect(valueAt(object, ["spec", "nodeName"])).toBe("worker-1.example");
@@ -154,7 +154,7 @@ describe("read", () => {
     }
   });
 
-  it("reads an unreadable profile as performance, and a cap that asks for nothing as no cap", () => {
+  it("reads an invalid profile as performance and an empty cap as no cap", () => {
     const { object, dropped } = readingOf(nodeTwinKind, {
       metadata,
       spec: { ...spec, profile: "turbo", cpu: { packagePowerCapPctOfMax: 250 }, gpu: { powerCap: {} } },
@@ -168,7 +168,7 @@ describe("read", () => {
     ]);
   });
 
-  it("aims a TelemetryProfile it cannot place at no node, and touches nothing through a type it does not know", () => {
+  it("applies a TelemetryProfile with an invalid target to no node and reads an unknown type as none", () => {
     const { object, dropped } = readingOf(telemetryProfileKind, {
       metadata,
       spec: { target: { scope: "rack" }, controls: { cpu: { type: "grpc" }, gpu: { type: "http", http: {} } } },
@@ -184,7 +184,7 @@ describe("read", () => {
     ]);
   });
 
-  it("drops labels that are no text and keeps the others", () => {
+  it("drops labels whose value is not a string and keeps the others", () => {
     const { object, dropped } = readingOf(nodeTwinKind, {
       metadata: { ...metadata, labels: { "joulie.io/rack": "r1", "joulie.io/managed": true } },
       spec,
@@ -193,7 +193,7 @@ describe("read", () => {
     expect(dropped.map(describeProblem)).toEqual(['metadata.labels["joulie.io/managed"] is true, expected text']);
   });
 
-  it("reports what it could not use in words", () => {
+  it("describes every problem in a message", () => {
     const status = { predictedPowerHeadroomScore: -1, lastUpdated: "now", schedulableClass: ["eco"] };
     const { dropped } = readingOf(nodeTwinKind, { metadata, spec, status });
     expect(dropped.map(describeProblem)).toEqual([

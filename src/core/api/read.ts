@@ -1,46 +1,49 @@
 import { fail, ok, type Result } from "../units/index.ts";
-import { examine, Findings, type Problem, textOf } from "./examine.ts";
+import { describeValue, examine, type Problem, ProblemCollector } from "./examine.ts";
 import { expectationOf } from "./expectation.ts";
-import type { Kind } from "./kinds.ts";
+import type { ResourceKind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
 import { apiGroup, apiVersion } from "./names.ts";
-import { isGiven, isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isNotNullish, isPlainObject, type PlainObject } from "./plain-object.ts";
 
-export interface Reading<Object> {
+export interface ReadObject<Object> {
   readonly object: Object;
-  /** What could not be used and was left out, or replaced by its fallback; empty for a valid object. */
+  /** Values that were left out or replaced by their fallback; empty for a valid object. */
   readonly dropped: readonly Problem[];
 }
 
 /**
- * Reads an object at the boundary, liberally: unknown fields stay, null is absent, one bad field costs only itself. A
- * valid object comes back as it is, not copied. Only another kind and what has no usable name are refused.
+ * Reads an object from outside and tolerates errors: unknown fields are retained, null means absent, and an invalid field
+ * affects only itself. A valid object is returned as it is, not copied. An object of another kind or without a usable name
+ * is rejected.
  */
-export function read<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Object>, Problem> {
+export function readObject<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, Problem> {
   const renamed = withoutAliases(kind, value);
   if (isValid(kind, renamed)) return ok({ object: renamed, dropped: [] });
   return salvage(kind, renamed);
 }
 
-function isValid<Object>(kind: Kind<Object>, value: unknown): value is Object {
+function isValid<Object>(kind: ResourceKind<Object>, value: unknown): value is Object {
   return kind.schema.safeParse(value).success;
 }
 
-function salvage<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Object>, Problem> {
-  const refuse = (path: string, found: unknown, expected: string) => fail({ path, text: textOf(found), expected });
+function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, Problem> {
+  const refuse = (path: string, found: unknown, expected: string) =>
+    fail({ path, text: describeValue(found), expected });
   if (!isPlainObject(value)) return refuse("", value, `a ${kind.kind}`);
   const { metadata } = value;
-  // Items of a list carry neither; another version of our group has the same objects in it.
-  if (isGiven(value.kind) && value.kind !== kind.kind) return refuse("kind", value.kind, kind.kind);
-  if (isGiven(value.apiVersion) && !isOurs(value.apiVersion)) return refuse("apiVersion", value.apiVersion, apiVersion);
+  // Items of a list carry neither apiVersion nor kind. Other versions of the API group contain the same objects.
+  if (isNotNullish(value.kind) && value.kind !== kind.kind) return refuse("kind", value.kind, kind.kind);
+  if (isNotNullish(value.apiVersion) && !isOurs(value.apiVersion))
+    return refuse("apiVersion", value.apiVersion, apiVersion);
   if (!isPlainObject(metadata)) return refuse("metadata", metadata, "an object");
   const nameSchema = objectMetadata.shape.name;
   const name = nameSchema.safeParse(metadata.name);
   if (!name.success) return refuse("metadata.name", metadata.name, expectationOf(nameSchema));
 
-  const findings = new Findings(false);
+  const findings = new ProblemCollector(false);
   const object = examine(kind.schema, withUsableSpec(kind, value, name.data, findings), "", findings);
-  // Only a required field without a fallback gets here, and no kind has one.
+  // Only a required field without a fallback leads here, and no kind has one.
   const [first] = findings.problems;
   if (object === undefined && first !== undefined) return fail(first);
   return ok({ object: object as Object, dropped: findings.problems });
@@ -48,8 +51,13 @@ function salvage<Object>(kind: Kind<Object>, value: unknown): Result<Reading<Obj
 
 const isOurs = (version: unknown) => typeof version === "string" && version.startsWith(`${apiGroup}/`);
 
-/** An object without a spec, or with another node's name in it, is still the object of the node it is named after. */
-function withUsableSpec<Object>(kind: Kind<Object>, value: PlainObject, name: string, findings: Findings): PlainObject {
+/** An object without a spec, or with another node's name in its spec, still belongs to the node that its name gives. */
+function withUsableSpec<Object>(
+  kind: ResourceKind<Object>,
+  value: PlainObject,
+  name: string,
+  findings: ProblemCollector,
+): PlainObject {
   const spec = isPlainObject(value.spec) ? value.spec : {};
   if (spec !== value.spec) findings.add("spec", value.spec ?? undefined, "an object");
   if (!kind.perNode || spec.nodeName === name) return { ...value, spec };
@@ -57,7 +65,7 @@ function withUsableSpec<Object>(kind: Kind<Object>, value: PlainObject, name: st
   return { ...value, spec: { ...spec, nodeName: name } };
 }
 
-function withoutAliases<Object>(kind: Kind<Object>, value: unknown): unknown {
+function withoutAliases<Object>(kind: ResourceKind<Object>, value: unknown): unknown {
   let renamed = value;
   for (const { parent, alias, field } of kind.aliases) renamed = rename(renamed, parent, alias, field);
   return renamed;

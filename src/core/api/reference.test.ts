@@ -24,7 +24,7 @@ it("names aliases and selectable fields", () => {
   expect(crdReference([telemetryProfileKind])).toContain("`spec.target.nodeName`, `spec.target.scope`.");
 });
 
-it("keeps every table row whole", () => {
+it("escapes pipes and line breaks in table cells", () => {
   const rows = crdReference(kinds)
     .split("\n")
     .filter((line) => line.startsWith("|"));
@@ -39,7 +39,7 @@ it("lists every error code with its cause and remedy", () => {
   }
 });
 
-it("does not promise a code where the launcher and the command line give none", () => {
+it("states that usage errors have no code", () => {
   expect(errorReference()).not.toMatch(/every error/i);
-  expect(errorReference()).toContain("carries no code");
+  expect(errorReference()).toContain("have no code");
 });

@@ -1,51 +1,51 @@
 import * as z from "zod";
-import { isGiven, isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isNotNullish, isPlainObject, type PlainObject } from "./plain-object.ts";
 
 /**
- * A condition no single field can say: the check in this process beside the CEL text the API server runs. Where fields are
- * named, both come from the same names; `namedAfterNode` says the same thing twice by hand, so change both or neither.
+ * A validation that involves several fields: the check in this process, and the CEL expression for the API server. Rules
+ * with field names derive both from the same names. `namedAfterNode` states both by hand, so change both together.
  */
-export interface Rule {
+export interface ValidationRule {
   readonly cel: string;
   readonly message: string;
   readonly holds: (value: PlainObject) => boolean;
-  /** What a reader does with a value that breaks the rule: `drop` where it means nothing, `keep` where its parts still do. */
+  /** What a reader does with a value that violates the rule: `drop` it, or `keep` it because its parts are still usable. */
   readonly onRead: "drop" | "keep";
 }
 
-const rules = z.registry<{ rules: readonly Rule[] }>();
+const rules = z.registry<{ rules: readonly ValidationRule[] }>();
 
-export const rulesOf = (schema: z.core.$ZodType): readonly Rule[] => rules.get(schema)?.rules ?? [];
+export const rulesOf = (schema: z.core.$ZodType): readonly ValidationRule[] => rules.get(schema)?.rules ?? [];
 
-export function withRules<Schema extends z.ZodObject>(schema: Schema, ...added: readonly Rule[]): Schema {
+export function withRules<Schema extends z.ZodObject>(schema: Schema, ...added: readonly ValidationRule[]): Schema {
   let checked = schema;
   for (const rule of added) checked = checked.refine((value) => rule.holds(value), { message: rule.message });
   rules.add(checked, { rules: added });
   return checked;
 }
 
-/** A block in which neither field is given asks for nothing. */
-export function needsOneOf(...fields: readonly [string, string, ...string[]]): Rule {
+/** Requires at least one of the fields: a block without any of them is meaningless. */
+export function needsOneOf(...fields: readonly [string, string, ...string[]]): ValidationRule {
   return {
     cel: fields.map((field) => `has(self.${field})`).join(" || "),
     message: `expected at least one of ${fields.join(", ")}`,
-    holds: (value) => fields.some((field) => isGiven(value[field])),
+    holds: (value) => fields.some((field) => isNotNullish(value[field])),
     onRead: "drop",
   };
 }
 
-/** `field` (required in its schema) set to `text` makes another field necessary. */
-export function needsWhen(field: string, text: string, needed: string): Rule {
+/** Requires `needed` if `field` (required by its schema) has the value `text`. */
+export function needsWhen(field: string, text: string, needed: string): ValidationRule {
   return {
     cel: `self.${field} != '${text}' || has(self.${needed})`,
     message: `expected ${needed} where ${field} is ${text}`,
-    holds: (value) => value[field] !== text || isGiven(value[needed]),
+    holds: (value) => value[field] !== text || isNotNullish(value[needed]),
     onRead: "keep",
   };
 }
 
-/** The object of a node carries the node's own name, dots included, never a sanitized copy. */
-export const namedAfterNode: Rule = {
+/** The object of a node has exactly the node's name, including dots. */
+export const namedAfterNode: ValidationRule = {
   cel: "self.metadata.name == self.spec.nodeName",
   message: "expected metadata.name to be spec.nodeName",
   holds: ({ metadata, spec }) => !isPlainObject(spec) || (isPlainObject(metadata) && metadata.name === spec.nodeName),

@@ -1,13 +1,13 @@
 import { crdOf, type StructuralSchema } from "./crd.ts";
 import { JoulieError } from "./errors.ts";
 import { describeProblem } from "./examine.ts";
-import type { AnyKind, Kind } from "./kinds.ts";
+import type { AnyKind, ResourceKind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
 import type { NodeTwin } from "./node-twin.ts";
-import { type Reading, read } from "./read.ts";
-import { checked } from "./write.ts";
+import { type ReadObject, readObject } from "./read.ts";
+import { validateForWrite } from "./write.ts";
 
-/** Texts of which one fits every pattern the schemas use. */
+/** Example texts; every pattern of the schemas matches one of them. */
 const texts = ["worker-1.example", "http://host/{node}", "Ready"];
 
 function sampleValue(schema: StructuralSchema): unknown {
@@ -22,15 +22,15 @@ function sampleValue(schema: StructuralSchema): unknown {
   return schema.enum?.[0] ?? texts.find((text) => new RegExp(schema.pattern ?? "").test(text));
 }
 
-/** The schema of the whole object, as the API server sees it. */
+/** The schema of the whole object, as the API server applies it. */
 export function rootSchemaOf(kind: AnyKind): StructuralSchema {
   const [version] = crdOf(kind).spec.versions;
   if (version === undefined) throw new TypeError(`${kind.kind} has no version`);
   return version.schema.openAPIV3Schema;
 }
 
-/** A valid object of the kind with every field set, made from its schema: tests walk it so that no field is forgotten. */
-export function sampleOf<Object>(kind: Kind<Object>): Object {
+/** A valid object of the kind with every field set, generated from its schema, so that tests cover all fields. */
+export function sampleOf<Object>(kind: ResourceKind<Object>): Object {
   const sample = sampleValue(rootSchemaOf(kind)) as Record<string, unknown>;
   return { ...sample, apiVersion, kind: kind.kind, metadata: { name: texts[0] } } as Object;
 }
@@ -40,7 +40,7 @@ export interface Leaf {
   readonly schema: StructuralSchema;
 }
 
-/** Every field of the kind that holds a single value; of a list, its first item. */
+/** Every field of the kind that contains a single value. Of a list it is the first item. */
 export function leavesOf(kind: AnyKind): Leaf[] {
   const { spec, status } = rootSchemaOf(kind).properties ?? {};
   const walk = (schema: StructuralSchema | undefined, path: Leaf["path"]): Leaf[] => {
@@ -54,7 +54,7 @@ export function leavesOf(kind: AnyKind): Leaf[] {
 
 export const isNumeric = ({ schema }: Leaf): boolean => schema.type === "number" || schema.type === "integer";
 
-/** The path as problems name it. */
+/** The path in the notation of `Problem`. */
 export const pathText = (path: Leaf["path"]): string =>
   path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
@@ -70,17 +70,17 @@ export function withValueAt<Object>(object: Object, path: Leaf["path"], value: u
   return copy;
 }
 
-/** What a reader made of a value that it has to be able to read. */
-export function readingOf<Object>(kind: Kind<Object>, value: unknown): Reading<Object> {
-  const reading = read(kind, value);
+/** Reads a value that must be readable. */
+export function readingOf<Object>(kind: ResourceKind<Object>, value: unknown): ReadObject<Object> {
+  const reading = readObject(kind, value);
   if (!reading.ok) throw new Error(describeProblem(reading.error));
   return reading.value;
 }
 
-/** What the writer says about an object whose type has been lost on the way. */
+/** The error message of the writer for an object of any type. */
 export function refusal(kind: AnyKind, object: unknown): string | undefined {
   try {
-    checked(kind as Kind<NodeTwin>, object as NodeTwin);
+    validateForWrite(kind as ResourceKind<NodeTwin>, object as NodeTwin);
     return undefined;
   } catch (error) {
     if (error instanceof JoulieError && error.code === "JOULIE_E_UNWRITABLE") return error.message;

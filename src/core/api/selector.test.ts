@@ -40,14 +40,14 @@ describe("parseLabelSelector", () => {
     ]);
   });
 
-  it("takes the words in and notin as keys and values too", () => {
+  it("accepts in and notin as keys and values", () => {
     expect(selectorOf("in in (notin),notin=in")).toEqual([
       { key: "in", operator: "In", values: ["notin"] },
       { key: "notin", operator: "In", values: ["in"] },
     ]);
   });
 
-  it("reads nothing as a selector that matches everything", () => {
+  it("parses empty text as a selector that matches everything", () => {
     expect(selectorOf("  ")).toEqual([]);
     expect(matchesLabels(selectorOf(""), undefined)).toBe(true);
   });
@@ -100,7 +100,7 @@ describe("parseLabelSelector", () => {
     );
   });
 
-  it("gives a defined answer for any text", () => {
+  it("returns a result or an error for any text", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("a", "=", "!", ",", "(", ")", " ", "in", "/", ".", "-") }),
@@ -140,7 +140,7 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
 );
 
 describe("a label selector", () => {
-  it("is read back as it was written", () => {
+  it("parses to the same selector after formatting", () => {
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 5 }), (selector) => {
         expect(selectorOf(formatLabelSelector(selector))).toEqual(selector);

@@ -1,15 +1,15 @@
 import { abridged, type BadText, badText, ok, type Result } from "../units/index.ts";
 import { isObjectName } from "./object-name.ts";
 
-/** One condition on one label. The operators are those of Kubernetes' matchExpressions. */
+/** One condition on one label, with the operators of Kubernetes' matchExpressions. */
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
-  /** Distinct; empty for Exists and DoesNotExist. */
+  /** Without duplicates; empty for Exists and DoesNotExist. */
   readonly values: readonly string[];
 }
 
-/** All requirements have to hold; none at all matches everything. */
+/** All requirements must hold. An empty selector matches everything. */
 export type LabelSelector = readonly LabelRequirement[];
 
 const labelName = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
@@ -23,7 +23,7 @@ export function isLabelKey(key: string): boolean {
 
 export const isLabelValue = (value: string): boolean => value === "" || (value.length <= 63 && labelName.test(value));
 
-/** Reads what `kubectl -l` reads: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x)`, `a`, `!a`, joined by commas. */
+/** Parses the syntax of `kubectl -l`: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x)`, `a`, `!a`, joined by commas. */
 export function parseLabelSelector(text: string): Result<LabelSelector, BadText> {
   const tokens = text.match(/==|!=|[=!,()]|[^\s=!,()]+/g) ?? [];
   const requirements: LabelRequirement[] = [];
@@ -73,7 +73,7 @@ export function parseLabelSelector(text: string): Result<LabelSelector, BadText>
 
 type Holds = (value: string | undefined, values: readonly string[]) => boolean;
 
-/** As in Kubernetes, `a!=b` and `a notin (b)` also match where the label is absent. */
+/** As in Kubernetes, `a!=b` and `a notin (b)` also match if the label is absent. */
 const holds: Readonly<Record<LabelRequirement["operator"], Holds>> = {
   In: (value, values) => value !== undefined && values.includes(value),
   NotIn: (value, values) => value === undefined || !values.includes(value),
@@ -83,13 +83,13 @@ const holds: Readonly<Record<LabelRequirement["operator"], Holds>> = {
 
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {
   return selector.every(({ key, operator, values }) => {
-    // Own fields only: `constructor` is a legal label key.
+    // Own properties only: `constructor` is a valid label key.
     const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
     return holds[operator](value, values);
   });
 }
 
-/** The text `parseLabelSelector` reads back to the same selector, and the `labelSelector` parameter of a list takes. */
+/** The inverse of `parseLabelSelector`; the result is also valid as the `labelSelector` parameter of a list request. */
 export function formatLabelSelector(selector: LabelSelector): string {
   return selector
     .map(({ key, operator, values }) => {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { profileControlReport } from "./control-report.ts";
-import { block, choice, httpEndpoint, objectName, orElse, whole } from "./fields.ts";
+import { block, choice, httpEndpoint, integerField, objectName, withReadFallback } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
 import { needsWhen, withRules } from "./rules.ts";
 
@@ -15,12 +15,12 @@ export type CpuControlMode = (typeof cpuControlModes)[number];
 export const gpuControlModes = ["auto", "powercap"] as const;
 export type GpuControlMode = (typeof gpuControlModes)[number];
 
-// Where the target cannot be read the profile aims at no node, rather than at every node.
-const target = orElse(
+// If the target is invalid, the profile applies to no node instead of to every node.
+const target = withReadFallback(
   withRules(
-    block("Which nodes the routing is for.", {
-      scope: orElse(choice(telemetryScopes, "One node, or every node without a profile of its own."), "node"),
-      nodeName: objectName("Name of the node, where the scope is node.").optional(),
+    block("The nodes that this profile applies to.", {
+      scope: withReadFallback(choice(telemetryScopes, "One node, or every node without a profile of its own."), "node"),
+      nodeName: objectName("Name of the node; required if the scope is node.").optional(),
     }),
     needsWhen("scope", "node", "nodeName"),
   ),
@@ -28,23 +28,23 @@ const target = orElse(
 );
 
 const http = () => ({
-  endpoint: httpEndpoint("Address to call; {node} in it becomes the node's name, URL-escaped."),
-  timeoutSeconds: whole(1, 300, "How long to wait for an answer, in seconds.").optional(),
+  endpoint: httpEndpoint("URL to call; {node} is replaced by the node's name, URL-escaped."),
+  timeoutSeconds: integerField(1, 300, "Timeout of a request, in seconds.").optional(),
 });
 
-// An unreadable type reads as none: to read nothing and to touch nothing is the only safe guess.
+// An invalid type reads as none: the only safe fallback is to read nothing and to control nothing.
 const source = (description: string) =>
   withRules(
     block(description, {
-      type: orElse(choice(sourceTypes, "Where readings come from."), "none"),
-      http: block("How to ask over HTTP, where the type is http.", http()).optional(),
-      prometheus: block("How to ask Prometheus, where the type is prometheus.", {
-        endpoint: httpEndpoint("Address of Prometheus; {node} in it becomes the node's name, URL-escaped."),
+      type: withReadFallback(choice(sourceTypes, "Type of the source."), "none"),
+      http: block("HTTP settings; required if the type is http.", http()).optional(),
+      prometheus: block("Prometheus settings; required if the type is prometheus.", {
+        endpoint: httpEndpoint("URL of Prometheus; {node} is replaced by the node's name, URL-escaped."),
         query: z
           .string()
           .min(1)
           .max(4096)
-          .describe("Query that yields one number; {node} in it becomes the node's name."),
+          .describe("Query that returns one number; {node} is replaced by the node's name."),
       }).optional(),
     }),
     needsWhen("type", "http", "http"),
@@ -54,10 +54,10 @@ const source = (description: string) =>
 const control = <const Modes extends readonly [string, ...string[]]>(device: string, modes: Modes) =>
   withRules(
     block(`How the ${device} is capped.`, {
-      type: orElse(choice(controlTypes, "Which backend acts."), "none"),
-      http: block("How to command over HTTP, where the type is http.", {
+      type: withReadFallback(choice(controlTypes, "Type of the control backend."), "none"),
+      http: block("HTTP settings; required if the type is http.", {
         ...http(),
-        mode: choice(modes, `Which ${device} control the endpoint offers.`).optional(),
+        mode: choice(modes, `Type of ${device} control that the endpoint offers.`).optional(),
       }).optional(),
     }),
     needsWhen("type", "http", "http"),
@@ -65,19 +65,19 @@ const control = <const Modes extends readonly [string, ...string[]]>(device: str
 
 const spec = block("Where an agent reads power and how it controls it.", {
   target,
-  sources: block("Where readings come from, per subject.", {
+  sources: block("Sources of the readings.", {
     cpu: source("CPU power.").optional(),
     gpu: source("GPU power.").optional(),
     thermal: source("Temperatures.").optional(),
-    context: source("Anything else worth knowing about the load.").optional(),
+    context: source("Other information about the load.").optional(),
   }).optional(),
-  controls: block("How devices are capped.", {
+  controls: block("How the agent caps devices.", {
     cpu: control("CPU", cpuControlModes).optional(),
     gpu: control("GPU", gpuControlModes).optional(),
   }).optional(),
 });
 
-const status = block("What came of it; written where the scope is node.", {
+const status = block("Result of the control; written only if the scope is node.", {
   control: block("What the agent last did, per device.", {
     cpu: profileControlReport("CPU").optional(),
     gpu: profileControlReport("GPU").optional(),
@@ -91,5 +91,5 @@ export type TelemetryProfile = z.infer<typeof telemetryProfileSchema>;
 export type TelemetryProfileSpec = z.infer<typeof spec>;
 export type TelemetryProfileStatus = z.infer<typeof status>;
 export type TelemetrySource = z.infer<ReturnType<typeof source>>;
-export type CpuControl = z.infer<ReturnType<typeof control<typeof cpuControlModes>>>;
-export type GpuControl = z.infer<ReturnType<typeof control<typeof gpuControlModes>>>;
+export type CpuControlSpec = z.infer<ReturnType<typeof control<typeof cpuControlModes>>>;
+export type GpuControlSpec = z.infer<ReturnType<typeof control<typeof gpuControlModes>>>;

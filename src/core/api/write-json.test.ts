@@ -5,16 +5,16 @@ import { refusal } from "./sample.ts";
 
 const metadata = { name: "worker-1.example" };
 
-describe("what JSON would falsify", () => {
-  const told = (object: unknown) => refusal(nodeHardwareKind, object);
+describe("values that JSON cannot represent", () => {
+  const refusalOf = (object: unknown) => refusal(nodeHardwareKind, object);
 
   it.each<[string, unknown]>([
     ["null", null],
     ["undefined", undefined],
     ["text", "NodeHardware"],
     ["a list", [{ metadata }]],
-  ])("refuses %s in place of an object, as any other fault of ours", (_, object) => {
-    expect(told(object)).toMatch(
+  ])("rejects %s instead of an object with an error code", (_, object) => {
+    expect(refusalOf(object)).toMatch(
       /^NodeHardware without metadata was not written: the object is .*, expected an object$/,
     );
   });
@@ -23,11 +23,11 @@ describe("what JSON would falsify", () => {
     const holes: string[] = [];
     holes[1] = "w";
     holes.length = 3;
-    expect(told({ metadata, status: { cpu: { warnings: holes } } })).toContain(
+    expect(refusalOf({ metadata, status: { cpu: { warnings: holes } } })).toContain(
       "status.cpu.warnings[0] is missing, expected text of at most 1024 characters; status.cpu.warnings[2] is missing",
     );
-    expect(told({ metadata: { ...metadata, finalizers: holes } })).toContain("metadata.finalizers[0] is missing");
-    expect(told({ metadata: { ...metadata, ownerReferences: holes } })).toContain("metadata.ownerReferences[0]");
+    expect(refusalOf({ metadata: { ...metadata, finalizers: holes } })).toContain("metadata.finalizers[0] is missing");
+    expect(refusalOf({ metadata: { ...metadata, ownerReferences: holes } })).toContain("metadata.ownerReferences[0]");
   });
 
   it.each<[string, unknown]>([
@@ -37,23 +37,23 @@ describe("what JSON would falsify", () => {
     ["metadata.future is a bigint", 5n],
     ["metadata.future is a symbol", Symbol("s")],
   ])("X-04 says %s, in metadata it does not know", (message, future) => {
-    expect(told({ metadata: { ...metadata, future } })).toContain(message);
+    expect(refusalOf({ metadata: { ...metadata, future } })).toContain(message);
   });
 
   it("lets any JSON through in metadata it does not know", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (future) => {
-        expect(told({ metadata: { ...metadata, future } })).toBeUndefined();
+        expect(refusalOf({ metadata: { ...metadata, future } })).toBeUndefined();
       }),
     );
-    expect(told({ metadata: { ...metadata, future: { left: undefined } } })).toBeUndefined();
+    expect(refusalOf({ metadata: { ...metadata, future: { left: undefined } } })).toBeUndefined();
   });
 
   it("refuses cycles and endless nesting", () => {
     const cycle: Record<string, unknown> = {};
     Object.assign(cycle, { left: cycle, right: cycle });
-    expect(told({ metadata: { ...metadata, cycle } })).toContain("expected at most 32 levels");
+    expect(refusalOf({ metadata: { ...metadata, cycle } })).toContain("expected at most 32 levels");
     const nested = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
-    expect(told({ metadata: { ...metadata, nested } })).toContain("expected at most 32 levels");
+    expect(refusalOf({ metadata: { ...metadata, nested } })).toContain("expected at most 32 levels");
   });
 });

@@ -10,7 +10,7 @@ import {
   telemetryProfileKind,
 } from "./kinds.ts";
 import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./sample.ts";
-import { checked } from "./write.ts";
+import { validateForWrite } from "./write.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" } as const;
@@ -25,13 +25,13 @@ describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
   const sample = sampleOf<unknown>(kind);
   const refusalOf = (value: unknown) => refusal(kind, withValueAt(sample, path, value));
 
-  it("X-04 never carries NaN or Infinity to the API", () => {
+  it("X-04 never writes NaN or Infinity to the API", () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
       expect(refusalOf(value)).toContain(`${pathText(path)} is ${value}, expected a`);
     }
   });
 
-  it("X-04 carries a negative only where falling is a direction, and nothing out of bounds", () => {
+  it("X-04 writes negative numbers only for trends and rejects values out of bounds", () => {
     const mayFall = pathText(path).endsWith("powerTrendWPerMin");
     fc.assert(
       fc.property(fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true }), (value) => {
@@ -44,7 +44,7 @@ describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
     expect(maximum === undefined || refusalOf(maximum) === undefined).toBe(true);
   });
 
-  it("refuses what is not a number", () => {
+  it("rejects values that are not numbers", () => {
     for (const value of [null, "720", true, {}, []]) expect(refusalOf(value)).toContain(pathText(path));
   });
 });
@@ -62,14 +62,14 @@ describe("checked", () => {
   it("adds apiVersion and kind, and takes spec alone, status alone or neither", () => {
     const header = { apiVersion: "joulie.io/v1alpha1", kind: "NodeTwin" };
     const target = { ...spec, cpu: { packagePowerCapPctOfMax: percent(60) } };
-    expect(checked(nodeTwinKind, { metadata, spec: target })).toEqual({ ...header, metadata, spec: target });
+    expect(validateForWrite(nodeTwinKind, { metadata, spec: target })).toEqual({ ...header, metadata, spec: target });
     const status = { controlStatus: { cpu: { result: "applied" as const, observedPowerWatts: watts(210.5) } } };
-    expect(checked(nodeTwinKind, { metadata, status })).toEqual({ ...header, metadata, status });
-    expect(checked(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
+    expect(validateForWrite(nodeTwinKind, { metadata, status })).toEqual({ ...header, metadata, status });
+    expect(validateForWrite(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
   });
 
   it("adds them also where they are given as undefined", () => {
-    const written = checked(nodeTwinKind, {
+    const written = validateForWrite(nodeTwinKind, {
       kind: undefined,
       apiVersion: undefined,
       metadata,
@@ -83,9 +83,9 @@ describe("checked", () => {
     });
   });
 
-  it("keeps metadata that is not ours to list, and fields left undefined", () => {
+  it("keeps unknown metadata and undefined fields", () => {
     const whole = { ...metadata, labels: { "joulie.io/managed-by": "operator" }, finalizers: ["x"] };
-    expect(checked(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
+    expect(validateForWrite(nodeTwinKind, { metadata: whole, status: undefined }).metadata).toBe(whole);
   });
 
   it.each<[string, AnyKind, unknown]>([

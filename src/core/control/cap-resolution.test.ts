@@ -5,7 +5,7 @@ import {
   type CapDevice,
   cpuCapIntent,
   gpuCapIntent,
-  raplRegisterMost,
+  raplRegisterLimit,
   raplStep,
   resolveCap,
   withLowestCap,
@@ -70,13 +70,13 @@ describe("resolveCap", () => {
   });
 
   it.each([{}, asWatts(0), asWatts(-5), asWatts(Number.NaN), asPercent(0), asPercent(Number.NaN)])(
-    "asks for nothing with %j",
+    "returns no cap for %j",
     (intent) => {
       expect(resolveCap(intent, device({ max: 400 }))).toEqual({ kind: "uncapped", asked: false });
     },
   );
 
-  it("falls back on the percentage where the watts are no figure", () => {
+  it("uses the percentage if the watts are invalid", () => {
     expect(resolveCap({ watts: watts(0), pctOfMax: percent(50) }, device({ max: 400 }))).toEqual({
       kind: "watts",
       watts: 200,
@@ -84,19 +84,14 @@ describe("resolveCap", () => {
   });
 
   it.each([
-    [5000, { max: 400 }, 400, "5000 W asked for, clamped to 400 W: the device's maximum"],
-    [50, { min: 100, max: 400 }, 100, "50 W asked for, clamped to 100 W: the device's minimum"],
-    [300, { max: 400, original: 250 }, 250, "300 W asked for, clamped to 250 W: the original limit"],
-    [500, { max: 350, original: 400 }, 350, "500 W asked for, clamped to 350 W: the device's maximum"],
-    [
-      5000,
-      { registerMost: 4095.875 },
-      4095.875,
-      "5000 W asked for, clamped to 4095.875 W: the most its register holds",
-    ],
-    [120.12345, { max: 100 }, 100, "120.123 W asked for, clamped to 100 W: the device's maximum"],
+    [5000, { max: 400 }, 400, "5000 W requested, clamped to 400 W: the device's maximum"],
+    [50, { min: 100, max: 400 }, 100, "50 W requested, clamped to 100 W: the device's minimum"],
+    [300, { max: 400, original: 250 }, 250, "300 W requested, clamped to 250 W: the original limit"],
+    [500, { max: 350, original: 400 }, 350, "500 W requested, clamped to 350 W: the device's maximum"],
+    [5000, { registerLimit: 4095.875 }, 4095.875, "5000 W requested, clamped to 4095.875 W: the limit of its register"],
+    [120.12345, { max: 100 }, 100, "120.123 W requested, clamped to 100 W: the device's maximum"],
     // A device that contradicts itself: never above the original.
-    [50, { min: 261, max: 400, original: 250 }, 250, "50 W asked for, clamped to 250 W: the original limit"],
+    [50, { min: 261, max: 400, original: 250 }, 250, "50 W requested, clamped to 250 W: the original limit"],
   ])("X-88 clamps %d W on %j to %d W and says so", (asked, range, written, clamped) => {
     expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: written, clamped });
   });
@@ -105,11 +100,11 @@ describe("resolveCap", () => {
     [400, { max: 400 }],
     [100, { min: 100 }],
     [250, { original: 250 }],
-    [200, { min: 100, max: 400, original: 300, registerMost: 4095.875 }],
+    [200, { min: 100, max: 400, original: 300, registerLimit: 4095.875 }],
     [200, { max: 0, min: 0, original: 0 }],
     [200, { max: Number.NaN, original: Number.NaN }],
     [200, {}],
-  ])("X-88 takes %d W on %j as asked and says nothing", (asked, range) => {
+  ])("X-88 sets %d W on %j as requested without a message", (asked, range) => {
     expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: asked });
   });
 
@@ -117,7 +112,7 @@ describe("resolveCap", () => {
     expect(resolveCap(asPercent(83), device({ min: 150, max: 180 }))).toEqual({
       kind: "watts",
       watts: 150,
-      clamped: "83 % (149.4 W) asked for, clamped to 150 W: the device's minimum",
+      clamped: "83 % (149.4 W) requested, clamped to 150 W: the device's minimum",
     });
     expect(resolveCap(asPercent(90), device({ max: 400, original: 300 }))).toMatchObject({ watts: 300 });
   });
@@ -138,30 +133,30 @@ describe("resolveCap", () => {
       watts: 150,
     });
     expect(resolveCap(asWatts(150.6), device({ min: 150.5, original: 150.9, step: 1 }))).toMatchObject({ watts: 150 });
-    expect(resolveCap(asWatts(150.6), device({ min: 150.5, registerMost: 151, step: 1 }))).toMatchObject({
+    expect(resolveCap(asWatts(150.6), device({ min: 150.5, registerLimit: 151, step: 1 }))).toMatchObject({
       watts: 151,
     });
     expect(resolveCap(asWatts(100), device({ min: 150.5, max: 150.9, step: 1 }))).toEqual({
       kind: "watts",
       watts: 150,
-      clamped: "100 W asked for, clamped to 150 W: the device's minimum",
+      clamped: "100 W requested, clamped to 150 W: the device's minimum",
     });
   });
 
-  it("leaves a figure as it is where no step fits, rather than writing 0", () => {
+  it("keeps the value if no step fits, instead of writing 0", () => {
     expect(resolveCap(asWatts(0.4), device({ max: 0.9, step: 1 }))).toEqual({ kind: "watts", watts: 0.4 });
     expect(resolveCap(asWatts(1e308), device({ step: 1e-308 }))).toEqual({ kind: "watts", watts: 1e308 });
   });
 
-  it("takes a figure a hair below a step for that step", () => {
+  it("rounds a value slightly below a step up to that step", () => {
     expect(resolveCap(asWatts(0.1 + 0.7), device({ step: 0.1 }))).toMatchObject({ watts: 0.8 });
     expect(resolveCap(asWatts(419.99999999999994), device({ step: 1 }))).toEqual({ kind: "watts", watts: 420 });
     expect(resolveCap(asWatts(419.999), device({ step: 1 }))).toEqual({ kind: "watts", watts: 419 });
     expect(resolveCap(asWatts(500), device({ step: 0.1, max: 0.3 }))).toMatchObject({ watts: 0.3 });
   });
 
-  it("X-88 never yields what RAPL's register would mask, whatever is asked", () => {
-    const registers = device({ registerMost: raplRegisterMost, step: raplStep });
+  it("X-88 never exceeds the range of RAPL's register", () => {
+    const registers = device({ registerLimit: raplRegisterLimit, step: raplStep });
     fc.assert(
       fc.property(fc.double({ min: 0.1, max: 1e308, noNaN: true }), (asked) => {
         const cap = resolveCap(asWatts(asked), registers);
@@ -202,7 +197,7 @@ describe("resolveCap", () => {
 describe("RAPL's register", () => {
   it("holds 15 bits of 1/8 W", () => {
     expect(raplStep).toBe(0.125);
-    expect(raplRegisterMost).toBe(4095.875);
+    expect(raplRegisterLimit).toBe(4095.875);
   });
 });
 
@@ -220,19 +215,19 @@ describe("withLowestCap", () => {
     [{ max: 400 }, 120, 120, "the catalogue's minimum for this CPU"],
     [{ max: 95 }, 120, 95, "the catalogue's minimum for this CPU"],
     [{ min: 0, max: 400 }, Number.NaN, 100, "25 % of its maximum"],
-  ])("X-88 %j with %s in the catalogue goes down to %d W: %s", (over, catalogueMin, min, minIs) => {
-    expect(lowest(over, catalogueMin)).toMatchObject({ min, minIs });
+  ])("X-88 %j with %s in the catalogue goes down to %d W: %s", (over, catalogueMin, min, minSource) => {
+    expect(lowest(over, catalogueMin)).toMatchObject({ min, minSource });
   });
 
   it("X-88 says what was asked for and what is set: 0.5 % typed for 50 %", () => {
     expect(resolveCap(asPercent(0.5), lowest({ max: 350 }))).toEqual({
       kind: "watts",
       watts: 87.5,
-      clamped: "0.5 % (1.75 W) asked for, clamped to 87.5 W: 25 % of its maximum",
+      clamped: "0.5 % (1.75 W) requested, clamped to 87.5 W: 25 % of its maximum",
     });
   });
 
-  it("knows no lowest cap of a device of which nothing is known", () => {
+  it("has no minimum cap for an unknown device", () => {
     expect(lowest({})).toEqual({});
   });
 });

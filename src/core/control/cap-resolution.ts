@@ -1,35 +1,35 @@
 import type { CpuCap, GpuPowerCap } from "../api/index.ts";
 import { isPositive, type Percent, percentOf, type Watts, watts } from "../units/index.ts";
 
-/** What is asked of one device: a CPU package or a GPU. */
+/** The requested cap of one device: a CPU package or a GPU. */
 export interface CapIntent {
   readonly watts?: Watts | undefined;
   readonly pctOfMax?: Percent | undefined;
 }
 
-/** What one device accepts. What is unknown is absent; a figure that is no positive number counts as unknown. */
+/** The limits of one device. Unknown values are absent. A value that is not a positive number counts as unknown. */
 export interface CapDevice {
   readonly min?: Watts | undefined;
-  /** Where `min` comes from, for messages; the device itself unless said otherwise. */
-  readonly minIs?: string | undefined;
+  /** Where `min` comes from, for messages; the device by default. */
+  readonly minSource?: string | undefined;
   readonly max?: Watts | undefined;
-  /** The limit found before Joulie's first write: a cap never raises it. */
+  /** The limit before Joulie's first write. A cap never exceeds it. */
   readonly original?: Watts | undefined;
-  /** The most its register can hold; more would be cut to a few bits, and 4096 W would become 0 W. */
-  readonly registerMost?: Watts | undefined;
-  /** The steps its limit moves in. */
+  /** The largest value that the limit register can hold. A larger one would overflow: 4096 W would become 0 W. */
+  readonly registerLimit?: Watts | undefined;
+  /** The resolution of the limit. */
   readonly step?: Watts | undefined;
 }
 
-/** RAPL's limit field has 15 bits of 1/8 W. Only newer parts have wider ones. */
+/** RAPL's limit field has 15 bits of 1/8 W. Some newer parts have a wider field. */
 export const raplStep = watts(1 / 8);
-export const raplRegisterMost = watts((2 ** 15 - 1) / 8);
+export const raplRegisterLimit = watts((2 ** 15 - 1) / 8);
 
 export type CapResolution =
-  /** No limit is needed: none is written, and an earlier one of ours is lifted. */
+  /** No limit is needed: none is written, and an earlier one of Joulie is lifted. */
   | { readonly kind: "uncapped"; readonly asked: boolean }
   | { readonly kind: "watts"; readonly watts: Watts; readonly clamped?: string }
-  /** A share of an unknown maximum. */
+  /** A percentage of an unknown maximum. */
   | { readonly kind: "percent"; readonly pctOfMax: Percent };
 
 export const cpuCapIntent = (cap: CpuCap | undefined): CapIntent => ({
@@ -42,22 +42,22 @@ export const gpuCapIntent = (cap: GpuPowerCap | undefined): CapIntent => ({
   pctOfMax: cap?.capPctOfMax,
 });
 
-/** Watts, when given, beat the percentage; a percentage counts from the maximum of the device at hand. */
+/** Watts take precedence over the percentage. The percentage refers to the maximum of this device. */
 export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDevice): CapResolution {
-  if (isPositive(asked)) return withinDevice(asked, shown(asked), device);
+  if (isPositive(asked)) return withinDevice(asked, formatWatts(asked), device);
   if (!isPositive(pctOfMax)) return { kind: "uncapped", asked: false };
   if (pctOfMax >= 100) return { kind: "uncapped", asked: true };
   if (!isPositive(device.max)) return { kind: "percent", pctOfMax };
   const share = percentOf(pctOfMax, device.max);
-  return withinDevice(share, `${pctOfMax} % (${shown(share)})`, device);
+  return withinDevice(share, `${pctOfMax} % (${formatWatts(share)})`, device);
 }
 
 /** A target below this share of the maximum is almost certainly a typo: 0.5 % for 50 %. */
 const LOWEST_SHARE = 0.25;
 
 /**
- * The device with a lowest cap, where it exposes none itself: the catalogue's, else a quarter of its maximum. Neither RAPL nor
- * HSMP refuses 2 W, and a package held there takes its node out of service.
+ * Adds a minimum cap to a device that reports none: the catalogue's minimum, else a quarter of the maximum. RAPL and HSMP
+ * both accept 2 W, and a package capped at 2 W takes its node out of service.
  */
 export function withLowestCap(device: CapDevice, catalogueMin?: Watts): CapDevice {
   if (isPositive(device.min)) return device;
@@ -66,11 +66,11 @@ export function withLowestCap(device: CapDevice, catalogueMin?: Watts): CapDevic
     return {
       ...device,
       min: watts(Math.min(catalogueMin, most ?? catalogueMin)),
-      minIs: "the catalogue's minimum for this CPU",
+      minSource: "the catalogue's minimum for this CPU",
     };
   if (most === undefined) return device;
   const of = isPositive(device.max) ? "maximum" : "original limit";
-  return { ...device, min: watts(LOWEST_SHARE * most), minIs: `${LOWEST_SHARE * 100} % of its ${of}` };
+  return { ...device, min: watts(LOWEST_SHARE * most), minSource: `${LOWEST_SHARE * 100} % of its ${of}` };
 }
 
 interface Bound {
@@ -79,21 +79,21 @@ interface Bound {
 }
 
 function withinDevice(asked: Watts, wording: string, device: CapDevice): CapResolution {
-  const floor = bound(device.min, device.minIs ?? "the device's minimum");
+  const floor = bound(device.min, device.minSource ?? "the device's minimum");
   const ceiling = [
     bound(device.original, "the original limit"),
-    bound(device.registerMost, "the most its register holds"),
+    bound(device.registerLimit, "the limit of its register"),
   ].reduce(lower, bound(device.max, "the device's maximum"));
   let reached: Bound = { at: asked, name: "" };
   if (floor !== undefined && floor.at > reached.at) reached = floor;
-  // The ceiling comes last: where a device contradicts itself, lower is the safe side.
+  // The ceiling is applied last: if the limits of a device contradict each other, the lower one is safe.
   if (ceiling !== undefined && ceiling.at < reached.at) reached = ceiling;
   const written = onStep(reached.at, device.step, floor?.at, ceiling?.at);
   if (reached.name === "") return { kind: "watts", watts: written };
   return {
     kind: "watts",
     watts: written,
-    clamped: `${wording} asked for, clamped to ${shown(written)}: ${reached.name}`,
+    clamped: `${wording} requested, clamped to ${formatWatts(written)}: ${reached.name}`,
   };
 }
 
@@ -103,9 +103,9 @@ const lower = (a: Bound | undefined, b: Bound | undefined): Bound | undefined =>
   a === undefined || (b !== undefined && b.at < a.at) ? b : a;
 
 /**
- * Down to the device's step, so that reading back gives what was written; a hair below a step is that step. Up instead where
- * down would be less than the device's minimum, which it refuses, or 0, which lifts the limit on some devices; but never
- * above the ceiling: between too low and too high, low is the safe side, and a refusal is seen.
+ * Rounds down to the device's step, so that the device reads back what was written. A value slightly below a step counts as
+ * that step. Rounds up if the lower step is below the device's minimum, which the device refuses, or 0, which lifts the
+ * limit on some devices. Never exceeds the ceiling: a cap that is too low is safer, and a refusal is visible.
  */
 function onStep(value: Watts, step: Watts | undefined, floor = watts(0), ceiling = watts(Number.MAX_VALUE)): Watts {
   if (!isPositive(step)) return value;
@@ -115,5 +115,5 @@ function onStep(value: Watts, step: Watts | undefined, floor = watts(0), ceiling
   return isPositive(stepped) ? watts(Math.min(stepped, ceiling)) : value;
 }
 
-/** Watts as people write them: no more than three decimals, no trailing zeros. */
-const shown = (value: Watts): string => `${Number(value.toFixed(3))} W`;
+/** Formats watts with at most three decimals and no trailing zeros. */
+const formatWatts = (value: Watts): string => `${Number(value.toFixed(3))} W`;

@@ -8,8 +8,8 @@ import {
   type DvfsSettings,
   type DvfsState,
   dvfsBand,
+  initialDvfsState,
   percentThrottle,
-  restingDvfs,
   stepDvfs,
 } from "./dvfs.ts";
 
@@ -23,7 +23,7 @@ const settings: DvfsSettings = {
   tripCount: 2,
 };
 const TARGET = watts(480);
-const state = (over: Partial<DvfsState> = {}): DvfsState => ({ ...restingDvfs, ...over });
+const state = (over: Partial<DvfsState> = {}): DvfsState => ({ ...initialDvfsState, ...over });
 const step = (from: DvfsState, observed: number | undefined, atSeconds = 0, using: DvfsSettings = settings) =>
   stepDvfs(
     from,
@@ -34,7 +34,7 @@ const step = (from: DvfsState, observed: number | undefined, atSeconds = 0, usin
   );
 
 /** Plays readings 20 s apart; what comes out is every action with its tick. */
-function play(readings: readonly (number | undefined)[], from = restingDvfs, using = settings, every = 20) {
+function play(readings: readonly (number | undefined)[], from = initialDvfsState, using = settings, every = 20) {
   let now = from;
   const actions: (DvfsAction & { tick: number })[] = [];
   readings.forEach((observed, tick) => {
@@ -52,8 +52,8 @@ describe("smoothing", () => {
   });
 
   it("X-85 seeds the average with the first sample", () => {
-    expect(step(restingDvfs, 333).state.ema).toBe(333);
-    expect(step(restingDvfs, 0).state.ema).toBe(0);
+    expect(step(initialDvfsState, 333).state.ema).toBe(333);
+    expect(step(initialDvfsState, 0).state.ema).toBe(0);
   });
 
   it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, -1])(
@@ -65,7 +65,7 @@ describe("smoothing", () => {
   );
 });
 
-describe("an average that is no number", () => {
+describe("an average that is not finite", () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY])("starts over from %d with the next reading", (ema) => {
     const next = step(state({ ema: watts(ema), throttlePct: percent(20) }), 600);
     expect(next.state).toMatchObject({ ema: 600, above: 1, throttlePct: 20 });
@@ -77,8 +77,8 @@ describe("the hand-over", () => {
 
   it("AGT-20 forgets throttle, average and counters once the throttle was restored, and keeps the cooldown", () => {
     const at = monotonicInstant(7000);
-    expect(afterRestore({ ...busy, lastActionAt: at })).toStrictEqual({ ...restingDvfs, lastActionAt: at });
-    expect(afterRestore(busy)).toStrictEqual(restingDvfs);
+    expect(afterRestore({ ...busy, lastActionAt: at })).toStrictEqual({ ...initialDvfsState, lastActionAt: at });
+    expect(afterRestore(busy)).toStrictEqual(initialDvfsState);
   });
 
   it("X-87 sets out from the percent path's throttle, and waits a cooldown before it moves it", () => {
@@ -103,7 +103,7 @@ describe("the band", () => {
     [464.999, 0, 1],
     [480, 0, 0],
   ])("AGT-26 AGT-27 counts a smoothed %d W as %d above, %d below", (ema, above, below) => {
-    expect(step(restingDvfs, ema).state).toMatchObject({ above, below });
+    expect(step(initialDvfsState, ema).state).toMatchObject({ above, below });
   });
 
   it("AGT-28 starts the count over after a tick that misses", () => {
@@ -111,7 +111,7 @@ describe("the band", () => {
     expect(step(state({ ema: watts(0), above: 1 }), 480, 0, direct).state.above).toBe(0);
     expect(step(state({ ema: watts(0), below: 1 }), 480, 0, direct).state.below).toBe(0);
     expect(step(state({ ema: watts(0), below: 1 }), 500, 0, direct).state).toMatchObject({ above: 1, below: 0 });
-    expect(play([500, 480, 500, 480, 500, 480], restingDvfs, direct).actions).toEqual([]);
+    expect(play([500, 480, 500, 480, 500, 480], initialDvfsState, direct).actions).toEqual([]);
   });
 
   it("AGT-33 causes no action, however long power stays inside", () => {
@@ -133,7 +133,7 @@ describe("the band", () => {
 
 describe("acting", () => {
   it("AGT-29 AGT-31 throttles by the step once the count reaches the trip count, not before", () => {
-    const first = step(restingDvfs, 600);
+    const first = step(initialDvfsState, 600);
     expect(first.action).toBeUndefined();
     expect(first.state.above).toBe(1);
     const second = step(first.state, 600, 20);
@@ -200,7 +200,7 @@ describe("acting", () => {
   });
 
   it("X-52 keeps the throttle and stays tripped when the write fails, and tries again at the next tick", () => {
-    const { ifWriteFails } = step(step(restingDvfs, 600).state, 600, 20);
+    const { ifWriteFails } = step(step(initialDvfsState, 600).state, 600, 20);
     expect(ifWriteFails).toEqual({ ema: 600, above: 2, below: 0, throttlePct: 0 });
     expect(step(ifWriteFails, 600, 40).action).toEqual({ kind: "throttle_up", throttlePct: 10 });
   });
@@ -257,7 +257,7 @@ describe("acting", () => {
       fc.property(fc.double({ min: 500, max: 800, noNaN: true }), (full) => {
         // Each 2 % take less power away than the band is wide, so some throttle lies inside.
         const using = { ...settings, step: percent(2), cooldown: milliseconds(200_000) };
-        let current = restingDvfs;
+        let current = initialDvfsState;
         let lastAction = -1;
         for (let tick = 0; tick < 1000; tick++) {
           const next = step(current, full * (1 - current.throttlePct / 100), tick * 20, using);

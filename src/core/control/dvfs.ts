@@ -22,14 +22,14 @@ export interface DvfsSettings {
 export interface DvfsState {
   /** Smoothed power; absent until the first reading. */
   readonly ema?: Watts;
-  /** Ticks in a row above, and below, the band. */
+  /** Number of consecutive ticks above and below the band. */
   readonly above: number;
   readonly below: number;
   readonly throttlePct: Percent;
   readonly lastActionAt?: MonotonicInstant;
 }
 
-export const restingDvfs: DvfsState = { above: 0, below: 0, throttlePct: percent(0) };
+export const initialDvfsState: DvfsState = { above: 0, below: 0, throttlePct: percent(0) };
 
 export interface DvfsAction {
   readonly kind: "throttle_up" | "throttle_down";
@@ -37,38 +37,38 @@ export interface DvfsAction {
 }
 
 export interface DvfsStep {
-  /** The state once the action, if any, has been carried out. */
+  /** The state after the action, if any, was carried out. */
   readonly state: DvfsState;
   readonly action?: DvfsAction;
-  /** The state to go on with when the action's write fails: still tripped, so the next tick tries again. */
+  /** The state if the action's write fails: still tripped, so that the next tick tries again. */
   readonly ifWriteFails: DvfsState;
 }
 
 /**
- * Once another backend is in charge and the throttle, if there was one, is restored. `throttlePct` is the one record of the
- * throttle in force, so what is written past the loop has to be told to it; average and counters belong to the time
- * before, and the loop seeds itself anew when its turn comes again. The cooldown stays: a RAPL that comes and goes makes
- * no more throttles than one that stays away.
+ * The state after another backend took over and the throttle, if any, was restored. `throttlePct` is the only record of the
+ * throttle in force, so writes outside the loop must update it. Average and counters are reset, because they describe the
+ * time before. The cooldown remains, so that a RAPL that fails intermittently does not cause more throttle changes.
  */
 export function afterRestore({ lastActionAt }: DvfsState): DvfsState {
-  return lastActionAt === undefined ? restingDvfs : { ...restingDvfs, lastActionAt };
+  return lastActionAt === undefined ? initialDvfsState : { ...initialDvfsState, lastActionAt };
 }
 
-/** Once `setThrottle` was written: the percent path's throttle is where the loop sets out from when it closes. */
+/** The state after a `setThrottle` write of the percentage path. The closed loop later starts from this throttle. */
 export const afterThrottle = (throttlePct: Percent, now: MonotonicInstant): DvfsState => ({
-  ...restingDvfs,
+  ...initialDvfsState,
   throttlePct,
   lastActionAt: now,
 });
 
-/** The band around the target in which power causes nothing. */
+/** The band around the target in which the loop takes no action. */
 export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly upper: Watts; readonly lower: Watts } => ({
   upper: watts(target + settings.highMargin),
   lower: watts(target - settings.lowMargin),
 });
 
 /**
- * One tick of the fallback controller of seed 000. `target` is for all packages together, as is `observed`. Without a reading nothing is known, so nothing moves.
+ * One tick of the DVFS fallback controller. `target` and `observed` are the power of all packages together. Without a
+ * reading the state does not change.
  */
 export function stepDvfs(
   state: DvfsState,
@@ -86,16 +86,16 @@ export function stepDvfs(
   return { state: { ...acted, [kind === "throttle_up" ? "above" : "below"]: 0 }, action, ifWriteFails: seen };
 }
 
-/** Smoothing and counting happen every tick, during the cooldown too: only the action waits. */
+/** Smoothing and counting run every tick, also during the cooldown; only the action waits. */
 function observe(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
   const { alpha } = settings;
-  // An average that is no number would stay none for good: it starts over.
+  // An average of NaN would never recover, so it starts over.
   const ema = isNonNegative(state.ema) ? watts(alpha * observed + (1 - alpha) * state.ema) : observed;
   const { upper, lower } = dvfsBand(target, settings);
   return { ...state, ema, above: ema > upper ? state.above + 1 : 0, below: ema < lower ? state.below + 1 : 0 };
 }
 
-/** A last action in the future means the clock started over, at a reboot for one: the cooldown starts over with it. */
+/** A last action in the future means that the clock restarted, for example at a reboot: the cooldown starts over. */
 const steadyClock = (state: DvfsState, now: MonotonicInstant): DvfsState =>
   state.lastActionAt !== undefined && state.lastActionAt > now ? { ...state, lastActionAt: now } : state;
 
@@ -115,6 +115,6 @@ function decide(state: DvfsState, now: MonotonicInstant, settings: DvfsSettings)
   return undefined;
 }
 
-/** The open loop for a percentage of an unknown maximum: a cap at 60 % throttles by 40 %. */
+/** The open loop for a percentage of an unknown maximum: a cap of 60 % throttles by 40 %. */
 export const percentThrottle = (capPctOfMax: Percent): Percent =>
   percent(Math.min(100, Math.max(0, Math.round(100 - capPctOfMax) || 0)));

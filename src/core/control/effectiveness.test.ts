@@ -51,13 +51,13 @@ describe("a cap under watch", () => {
     expect(verdictAfter(240, 245, 238, 240)).toBe("effective");
   });
 
-  it("stays broken when the load goes away, until it is asserted again", () => {
+  it("stays not effective after the load drops, until the next read-back", () => {
     const broken = feed(watchCap(watts(240), readBack), 300, 300, 300);
     expect(capVerdict(feed(broken, 50, 50, 50, 50))).toBe("not effective");
     expect(capVerdict(watchCap(broken.cap, readBack))).toBe("not yet tested by load");
   });
 
-  it("hears nothing of the time before the cap held", () => {
+  it("ignores readings from before the cap had to hold", () => {
     const watch = watchCap(watts(240), readBack);
     expect(observeCap(watch, watts(400), monotonicInstant(999))).toBe(watch);
     expect(observeCap(watch, watts(400), monotonicInstant(1000)).ema).toBe(400);
@@ -69,7 +69,7 @@ describe("a cap under watch", () => {
     expect(feed(watch, 0).ema).toBeCloseTo(210, 9);
   });
 
-  it("raises no alarm on a healthy device, however its power is noisy below the tolerance", () => {
+  it("never reports a device whose noisy power stays below the tolerance", () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 251.9, noNaN: true })), (powers) => {
         expect(verdictAfter(240, ...powers)).not.toBe("not effective");
@@ -77,7 +77,7 @@ describe("a cap under watch", () => {
     );
   });
 
-  it("always raises it on a device that stays above", () => {
+  it("always reports a device that stays above the tolerance", () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 252.1, max: 1e6, noNaN: true }), { minLength: 3 }), (powers) => {
         expect(verdictAfter(240, ...powers)).toBe("not effective");

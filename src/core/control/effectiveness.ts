@@ -1,17 +1,17 @@
 import { isNonNegative, type MonotonicInstant, type Watts, watts } from "../units/index.ts";
 
 /**
- * A cap is a promise. That the device reads it back proves only that it was stored; whether it holds shows when load pushes
- * against it.
+ * Checks whether a cap is effective. Reading the cap back proves only that the device stored it. Whether the device enforces
+ * it shows only under load.
  */
 export interface CapWatch {
   readonly cap: Watts;
-  /** When the cap had to hold: its read-back, plus the time the device itself averages over. */
+  /** When the cap must hold: the time of its read-back plus the averaging window of the device. */
   readonly trustFrom: MonotonicInstant;
   readonly ema?: Watts;
-  /** Ticks in a row above the tolerance. */
+  /** Number of consecutive ticks above the tolerance. */
   readonly exceeded: number;
-  /** Whether power was ever above the cap since. */
+  /** Whether power ever exceeded the cap since then. */
   readonly tested: boolean;
   readonly broken: boolean;
 }
@@ -23,7 +23,7 @@ const TOLERANCE_SHARE = 0.05;
 const TICKS_TO_FAIL = 3;
 const SMOOTHING = 0.3;
 
-/** Starts over after every read-back: a new cap, or an old one asserted again, has yet to be judged. */
+/** Starts a new observation after every read-back, for a new cap as well as for one that was written again. */
 export const watchCap = (cap: Watts, trustFrom: MonotonicInstant): CapWatch => ({
   cap,
   trustFrom,
@@ -35,8 +35,8 @@ export const watchCap = (cap: Watts, trustFrom: MonotonicInstant): CapWatch => (
 export const toleratedPower = (cap: Watts): Watts => watts(cap + Math.max(TOLERANCE_WATTS, TOLERANCE_SHARE * cap));
 
 /**
- * One tick. `since` is when the reading's time span began: a span that reaches back before the cap held says nothing about
- * it. A missing reading says nothing either.
+ * Evaluates one tick. `since` is the start of the reading's interval. An interval that begins before the cap had to hold
+ * proves nothing, and neither does a missing reading.
  */
 export function observeCap(watch: CapWatch, power: Watts | undefined, since: MonotonicInstant): CapWatch {
   if (!isNonNegative(power) || since < watch.trustFrom) return watch;
@@ -47,7 +47,7 @@ export function observeCap(watch: CapWatch, power: Watts | undefined, since: Mon
     ema,
     exceeded,
     tested: watch.tested || ema > watch.cap,
-    // It stays broken until the next read-back: load that goes away does not mend a cap.
+    // The verdict stays until the next read-back: a drop of the load does not prove that the cap works.
     broken: watch.broken || exceeded >= TICKS_TO_FAIL,
   };
 }

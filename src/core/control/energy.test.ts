@@ -9,9 +9,9 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { type EnergySample, longestSafeGap, powerBetween, totalPower } from "./energy.ts";
+import { type EnergyCounterSample, longestSafeGap, powerBetween, totalPower } from "./energy.ts";
 
-const sample = (energy: number, atSeconds: number): EnergySample => ({
+const sample = (energy: number, atSeconds: number): EnergyCounterSample => ({
   energy: joules(energy),
   at: monotonicInstant(atSeconds * 1000),
 });
@@ -26,13 +26,13 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(1000, 0), sample(1000, 20), xeon)).toEqual({ power: 0 });
   });
 
-  it("does not take the calendar's time, which may step", () => {
+  it("rejects wall-clock time at compile time", () => {
     // @ts-expect-error -- an Instant is no MonotonicInstant.
-    const calendar: EnergySample = { energy: joules(0), at: instant(0) };
+    const calendar: EnergyCounterSample = { energy: joules(0), at: instant(0) };
     expect(calendar.at).toBe(0);
   });
 
-  it("X-53 carries a counter over its end", () => {
+  it("X-53 handles a counter wrap", () => {
     const { power } = powerBetween(sample(262000, 0), sample(6856.67115, 20), xeon);
     expect(power).toBeCloseTo(350, 6);
   });
@@ -108,7 +108,7 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(0, 0), sample(24_000, 180), epyc)).toEqual({ dropped: "gap too long" });
   });
 
-  it("X-53 believes only what lasts where twice the rating could have gone round unseen", () => {
+  it("X-53 accepts only sustained power if the counter could wrap unnoticed at twice the rating", () => {
     const small = { range: joules(10_000), ratedPower: watts(100) };
     expect(powerBetween(sample(0, 0), sample(9800, 49), small)).toEqual({ power: 200 });
     expect(powerBetween(sample(0, 0), sample(5250, 50), small)).toEqual({ power: 105 });
@@ -176,7 +176,7 @@ describe("totalPower", () => {
     expect(totalPower([watts(part)])).toBeUndefined();
   });
 
-  it("has no total past all numbers", () => {
+  it("has no total if the sum is infinite", () => {
     expect(totalPower([watts(1e308), watts(1e308)])).toBeUndefined();
   });
 });

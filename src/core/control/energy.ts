@@ -13,24 +13,24 @@ import {
   watts,
 } from "../units/index.ts";
 
-/** One look at an energy counter. */
-export interface EnergySample {
+/** One reading of an energy counter. */
+export interface EnergyCounterSample {
   readonly energy: Joules;
-  /** By the clock that never steps: 20 s too many on the calendar's would halve the watts of a tick. */
+  /** Monotonic time: a step of 20 s on the wall clock would halve the watts of a tick. */
   readonly at: MonotonicInstant;
 }
 
 export interface EnergyCounter {
-  /** Where the counter starts over (`max_energy_range_uj`); absent where it is not known. */
+  /** Where the counter wraps (`max_energy_range_uj`); absent if unknown. */
   readonly range?: Joules | undefined;
-  /** What the package is rated for; absent where it is not known. */
+  /** The rated power of the package; absent if unknown. */
   readonly ratedPower?: Watts | undefined;
-  /** Its long-term limit, and the highest of all its limits and maxima: boards ship 4090 W on a part rated for 95 W. */
+  /** The long-term limit, and the highest of all limits and maxima: some boards ship 4090 W on a part rated for 95 W. */
   readonly longTermLimit?: Watts | undefined;
   readonly highestLimit?: Watts | undefined;
 }
 
-/** Why two samples make no reading: it is said, so that a missing figure has a reason and never becomes 0 W. */
+/** Why two samples give no reading. It is reported, so that a missing value has a reason and never becomes 0 W. */
 export type DroppedReading = "no time passed" | "unreadable" | "gap too long" | "counter reset" | "implausible";
 
 export type EnergyReading =
@@ -38,20 +38,20 @@ export type EnergyReading =
   | { readonly power?: never; readonly dropped: DroppedReading };
 
 /**
- * Packages exceed their rated power for a while, but a mean over a tick never doubles it. A counter that restarts from
- * nothing looks like a wrap of nearly its whole range, which is far more than that.
+ * A package may exceed its rated power for a while, but its mean over a tick is never twice the rating. A counter that
+ * restarts from zero looks like a wrap of almost the whole range, which is far more than that.
  */
 const BRIEFLY_TIMES_RATED = 2;
-/** Over the minutes in which a counter goes round, turbo is over and the firmware holds the mean at its long-term limit. */
+/** A counter wraps within minutes. By then turbo has ended, and the firmware holds the mean at the long-term limit. */
 const SUSTAINED_TIMES_RATED = 1.05;
-/** A long-term limit far above the rating means "no limit": no cooler carries off more than this for minutes. */
+/** A long-term limit far above the rating means "no limit". No cooler removes more heat than this for minutes. */
 const LASTING_TIMES_RATED = 3;
-/** Where nothing is known of the package: none draws a megawatt. */
+/** The limit if nothing is known about the package: no package draws a megawatt. */
 const UNHEARD_OF = watts(1e6);
 
 /**
- * After a longer gap a counter may have gone all the way round, and its difference says nothing. An interval beyond this
- * means no reading at all: worth a warning at start. Absent where range or rating is unknown.
+ * After a longer gap the counter may have wrapped completely, so the difference proves nothing. A polling interval beyond
+ * this gap never gives a reading and is worth a warning at start. Absent if range or rating is unknown.
  */
 export function longestSafeGap(counter: EnergyCounter): Seconds | undefined {
   const { range } = counter;
@@ -60,7 +60,7 @@ export function longestSafeGap(counter: EnergyCounter): Seconds | undefined {
   return seconds(range / (SUSTAINED_TIMES_RATED * lasting));
 }
 
-/** What the package may draw for minutes: its rating, or its long-term limit where that is higher. */
+/** The power that the package can sustain for minutes: its rating, or its long-term limit if that is higher. */
 function lastingPower({ ratedPower, longTermLimit }: EnergyCounter): Watts | undefined {
   if (!isPositive(ratedPower)) return undefined;
   const limit = isPositive(longTermLimit) ? longTermLimit : ratedPower;
@@ -68,8 +68,9 @@ function lastingPower({ ratedPower, longTermLimit }: EnergyCounter): Watts | und
 }
 
 /**
- * The most a mean over this time can be; where twice the power could go round unseen, only what lasts is believed. A counter that
- * moved forwards is judged by the highest limit; one that went back is a reset unless a wrap at lasting power explains it.
+ * The highest plausible mean over this time. If the counter could wrap unnoticed at twice the power, only sustained power is
+ * plausible. A counter that moved forwards is checked against the highest limit. A counter that moved backwards was reset,
+ * unless a wrap at sustained power explains the difference.
  */
 function mostPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean): Watts {
   const { range, highestLimit } = counter;
@@ -81,10 +82,14 @@ function mostPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean)
 }
 
 /**
- * Mean power between two looks at a counter. Whatever comes of it, the later sample is the next call's `previous`: a
- * counter that was reset counts on from where it is now.
+ * Mean power between two samples of a counter. In every case the later sample is the `previous` of the next call: a counter
+ * that was reset continues from its current value.
  */
-export function powerBetween(previous: EnergySample, current: EnergySample, counter: EnergyCounter): EnergyReading {
+export function powerBetween(
+  previous: EnergyCounterSample,
+  current: EnergyCounterSample,
+  counter: EnergyCounter,
+): EnergyReading {
   if (!isNonNegative(previous.energy) || !isNonNegative(current.energy)) return { dropped: "unreadable" };
   const time = inSeconds(elapsed(previous.at, current.at));
   if (!(time > 0)) return { dropped: "no time passed" };
@@ -96,13 +101,13 @@ export function powerBetween(previous: EnergySample, current: EnergySample, coun
     const power = powerOver(joules(difference), time);
     return power <= most ? { power } : { dropped: "implausible" };
   }
-  // Without both bounds a wrap cannot be told from a reset; losing one reading per wrap is the lesser harm.
+  // Without both bounds a wrap cannot be distinguished from a reset. Losing one reading per wrap is acceptable.
   if (safe === undefined) return { dropped: "counter reset" };
   const wrapped = powerOver(joules(difference + (counter.range ?? 0)), time);
   return wrapped >= 0 && wrapped <= most ? { power: wrapped } : { dropped: "counter reset" };
 }
 
-/** The power of all packages together; a part that is missing or no power makes the total missing, for a part is no total. */
+/** The power of all packages together. If one part is missing or invalid, the total is missing. */
 export function totalPower(parts: readonly (Watts | undefined)[]): Watts | undefined {
   let total = 0;
   for (const part of parts) {

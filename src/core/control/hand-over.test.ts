@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds, monotonicInstant, percent, type Watts, watts } from "../units/index.ts";
-import { type CpuAction, type CpuControl, planCpu, type WriteOutcome } from "./backend.ts";
-import { afterRestore, afterThrottle, type DvfsSettings, type DvfsState, restingDvfs, stepDvfs } from "./dvfs.ts";
+import { type CpuAction, type CpuPlanInput, planCpu, type WriteOutcome } from "./cpu-plan.ts";
+import { afterRestore, afterThrottle, type DvfsSettings, type DvfsState, initialDvfsState, stepDvfs } from "./dvfs.ts";
 
 const settings: DvfsSettings = {
   alpha: 0.3,
@@ -14,13 +14,13 @@ const settings: DvfsSettings = {
 
 /** A node with all its writes succeeding, driven as the agent drives it: plan, act, plan again until nothing is left. */
 class Machine {
-  dvfs: DvfsState = restingDvfs;
+  dvfs: DvfsState = initialDvfsState;
   raplCap: Watts | undefined;
-  /** What the RAPL zone really holds; a rival may write it. */
+  /** The actual limit of the RAPL zone; another writer may change it. */
   zone: Watts | undefined;
   now = 0;
 
-  tick(over: Partial<CpuControl>, observed = 600): { readonly done: readonly string[]; readonly result?: string } {
+  tick(over: Partial<CpuPlanInput>, observed = 600): { readonly done: readonly string[]; readonly result?: string } {
     this.now += 20_000;
     const done: string[] = [];
     let writes: { raplWrite?: WriteOutcome; throttleWrite?: WriteOutcome } = {};
@@ -107,7 +107,7 @@ describe("a node that changes backends", () => {
     expect(machine.tick(noRapl).done).toEqual(["throttle_up 50"]);
   });
 
-  it("writes a cap once, reads it back every tick, and writes it again only when a rival undid it", () => {
+  it("writes a cap once, reads it back every tick, and rewrites it only if another writer changed it", () => {
     const machine = new Machine();
     expect(machine.tick({}).done).toEqual(["setRaplCap"]);
     expect(machine.tick({}).done).toEqual(["checkRaplCap"]);

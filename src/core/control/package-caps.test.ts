@@ -52,7 +52,7 @@ describe("resolvePackageCaps", () => {
 });
 
 describe("the caps of several packages", () => {
-  it("X-35 add up to the DVFS target, each as often as it stands for a package", () => {
+  it("X-35 add up to the DVFS target, weighted by the number of packages", () => {
     expect(totalCap([cap("packages", 240, 2)])).toBe(480);
     expect(totalCap([cap("package-0", 210), cap("package-1", 100)])).toBe(310);
   });
@@ -70,9 +70,9 @@ describe("the caps of several packages", () => {
   it("X-88 are described together where they are alike, else one by one", () => {
     expect(describeCaps([cap("package-0", 240), cap("package-1", 240)])).toBe("240 W per package");
     expect(describeCaps([cap("package-0", 210), cap("package-1", 100)])).toBe("package-0 210 W, package-1 100 W");
-    const clamped = { ...cap("package-1", 100), clamped: "210 W asked for, clamped to 100 W" };
-    expect(describeClamping([cap("package-0", 210), clamped])).toBe("package-1: 210 W asked for, clamped to 100 W");
-    expect(describeClamping([clamped, { ...clamped, id: "package-0" }])).toBe("210 W asked for, clamped to 100 W");
+    const clamped = { ...cap("package-1", 100), clamped: "210 W requested, clamped to 100 W" };
+    expect(describeClamping([cap("package-0", 210), clamped])).toBe("package-1: 210 W requested, clamped to 100 W");
+    expect(describeClamping([clamped, { ...clamped, id: "package-0" }])).toBe("210 W requested, clamped to 100 W");
     expect(describeClamping([cap("package-0", 210)])).toBeUndefined();
   });
 });

@@ -1,11 +1,11 @@
 import { isPositive, type Watts, watts } from "../units/index.ts";
 import { type CapDevice, type CapIntent, type CapResolution, resolveCap } from "./cap-resolution.ts";
 
-/** A CPU package, or the one board of a service that stands for several alike. */
+/** A CPU package, or the single board of an HTTP service that represents several identical packages. */
 export interface CpuPackage {
   readonly id: string;
   readonly device: CapDevice;
-  /** How many packages it stands for; 0 where that is not known. */
+  /** The number of packages that it represents; 0 if unknown. */
   readonly count: number;
 }
 
@@ -16,30 +16,30 @@ export interface PackageCap {
   readonly clamped?: string | undefined;
 }
 
-/** What is asked of a node's packages. */
+/** The requested caps of all packages of a node. */
 export type PackageCaps =
   | Exclude<CapResolution, { readonly kind: "watts" }>
   | { readonly kind: "watts"; readonly caps: readonly PackageCap[] };
 
-/** Resolves the target for each package by its own range and its own original limit: no package's limit binds another. */
+/** Resolves the target for each package by its own range and original limit, independently of the other packages. */
 export function resolvePackageCaps(intent: CapIntent, packages: readonly CpuPackage[]): PackageCaps {
   const caps: PackageCap[] = [];
   for (const { id, device, count } of packages) {
     const cap = resolveCap(intent, device);
-    // In watts for all packages or for none: the throttle that stands in is the whole node's.
+    // Either all packages are capped in watts or none: the throttle that replaces a cap applies to the whole node.
     if (cap.kind !== "watts") return cap;
     caps.push({ id, count, watts: cap.watts, ...(cap.clamped !== undefined && { clamped: cap.clamped }) });
   }
   return caps.length === 0 ? { kind: "uncapped", asked: false } : { kind: "watts", caps };
 }
 
-/** The DVFS loop sees all packages at once, so its target is the sum of their caps; undefined while nobody counts them. */
+/** The DVFS loop controls all packages at once, so its target is the sum of the caps; undefined if the count is unknown. */
 export function totalCap(caps: readonly PackageCap[]): Watts | undefined {
   const total = watts(caps.reduce((sum, cap) => sum + cap.watts * cap.count, 0));
   return isPositive(total) ? total : undefined;
 }
 
-/** The cap of one package; where they differ, their mean. */
+/** The cap of one package, or the mean if the caps differ. */
 export function capPerPackage(caps: readonly PackageCap[]): Watts | undefined {
   const [first] = caps;
   if (first === undefined || caps.every((cap) => cap.watts === first.watts)) return first?.watts;
@@ -55,7 +55,7 @@ export function describeCaps(caps: readonly PackageCap[]): string {
     : caps.map(({ id, watts: cap }) => `${id} ${cap} W`).join(", ");
 }
 
-/** What was asked for and what is set instead; undefined where nothing was clamped. */
+/** The requested and the clamped caps; undefined if no cap was clamped. */
 export function describeClamping(caps: readonly PackageCap[]): string | undefined {
   const [first] = caps;
   if (caps.every(({ clamped }) => clamped === first?.clamped)) return first?.clamped;

@@ -103,7 +103,7 @@ describe("spreadThrottle", () => {
     ]);
   });
 
-  it("calls no policy saturated that is not to be throttled", () => {
+  it("marks only throttled policies as saturated", () => {
     expect(spreadThrottle([policy(0, 0, 1.2 * GHZ)], percent(0), LOWEST)).toStrictEqual([{ id: 0, max: 1.2 * GHZ }]);
   });
 

@@ -3,29 +3,29 @@ import type { Percent, Quantified } from "../units/index.ts";
 export type Kilohertz = Quantified<"kHz">;
 export const kilohertz = (value: number): Kilohertz => value as Kilohertz;
 
-/** A cpufreq policy: the CPUs that change frequency together. */
+/** A cpufreq policy: a group of CPUs that change frequency together. */
 export interface FrequencyPolicy {
   /** The N of `policyN`. */
   readonly id: number;
   readonly socket: number;
-  /** `cpuinfo_min_freq`, where it can be read. */
+  /** `cpuinfo_min_freq`, if readable. */
   readonly min?: Kilohertz;
-  /** `scaling_available_frequencies`, where the driver knows no others. */
+  /** `scaling_available_frequencies`, if the driver supports only these. */
   readonly available?: readonly Kilohertz[];
-  /** `scaling_max_freq` as it was before the first throttle, so that restoring it undoes just what was done. */
+  /** `scaling_max_freq` before the first throttle, for restoring it. */
   readonly originalMax: Kilohertz;
 }
 
 export interface FrequencyLimit {
   readonly id: number;
   readonly max: Kilohertz;
-  /** The policy is to be throttled, and there is nothing between its floor and where it stands: the throttle is idle here. */
+  /** The policy should be throttled, but its maximum is already at its floor: the throttle has no effect here. */
   readonly saturated?: true;
 }
 
 /**
- * What each policy's `scaling_max_freq` has to be for a throttle percentage: ceil(n·pct/100) policies at their floor, the
- * others at their original maximum. Every socket gives its share, and raising the percentage only adds policies.
+ * The `scaling_max_freq` of each policy for a throttle percentage: ceil(n·pct/100) policies at their floor, the others at
+ * their original maximum. The throttled policies are spread over all sockets. A higher percentage only adds policies.
  */
 export function spreadThrottle(
   policies: readonly FrequencyPolicy[],
@@ -42,13 +42,13 @@ export function spreadThrottle(
   });
 }
 
-/** A throttle that is no number throttles nobody. */
+/** A throttle of NaN throttles no policy. */
 export const throttledCount = (policies: number, throttlePct: Percent): number =>
   Math.ceil((policies * Math.min(100, Math.max(0, throttlePct || 0))) / 100);
 
 /**
- * The order in which policies are throttled: by how far into its socket each one is, so that any number of them takes the
- * same share of every socket, whatever its size. A policy listed twice counts once.
+ * The order in which policies are throttled: by relative position within the socket, so that any number of policies takes
+ * the same share of every socket, whatever its size. Duplicate policies count once.
  */
 function throttleOrder(policies: readonly FrequencyPolicy[]): readonly FrequencyPolicy[] {
   const distinct = [...new Map(policies.map((policy) => [policy.id, policy])).values()].toSorted((a, b) => a.id - b.id);
@@ -59,13 +59,13 @@ function throttleOrder(policies: readonly FrequencyPolicy[]): readonly Frequency
     .map(({ policy }) => policy);
 }
 
-/** The grain in which x86 counts its frequencies. Drivers without a table of them take any figure. */
+/** The frequency step of x86 CPUs. Drivers without a frequency table accept any value. */
 const GRAIN = kilohertz(100_000);
 
 /**
- * How far down a policy may go: not below DVFS_MIN_FREQ_KHZ, and to a frequency above the hardware's own minimum, for with its
- * maximum equal to its minimum some machines get stuck there. Where the driver has a table it is an entry of it, as any
- * other figure would end at the next entry below. Infinite where there is none.
+ * The lowest frequency of a policy: at least DVFS_MIN_FREQ_KHZ and above the hardware minimum, because some machines get
+ * stuck if the maximum equals the minimum. With a frequency table it is an entry of the table, because the driver would
+ * round any other value down. Infinite if there is no such frequency.
  */
 function floorOf({ min, available }: FrequencyPolicy, lowest: Kilohertz): Kilohertz {
   if (available !== undefined && available.length > 0) {

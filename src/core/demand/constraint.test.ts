@@ -73,7 +73,7 @@ describe("power constraint", () => {
     expect(powerConstraintOf(both("eco", term(onProfile("Exists"))))).toBe("eco-only");
   });
 
-  it("counts a pod that neither profile can satisfy as performance-only: nothing may slow it down", () => {
+  it("treats a pod that neither profile satisfies as performance-only", () => {
     const contradiction = pod({
       ...requiring(term(onProfile("In", "performance"))).spec,
       nodeSelector: { [profileKey]: "eco" },
@@ -210,7 +210,7 @@ const anyPod = fc
   );
 
 describe("power constraint, any pod", () => {
-  it("POL-01 X-26 equals trying every node there could be", () => {
+  it("POL-01 X-26 equals a brute-force check of all possible nodes", () => {
     fc.assert(
       fc.property(anyPod, (each) => {
         expect(powerConstraintOf(each)).toBe(bruteForce(each));

@@ -10,18 +10,18 @@ import {
 } from "../api/index.ts";
 import { itemsOf, requiredTerms, requirementsOf, specOf } from "./pod-parts.ts";
 
-/** Which profiles a pod's required scheduling constraints leave it. */
+/** The profiles that a pod's required scheduling constraints allow. */
 export type PowerConstraint = "performance-only" | "eco-only" | "general";
 
 /**
- * Only what the scheduler must obey counts: nodeSelector and required node affinity; a preference is no constraint.
+ * Only hard constraints count: nodeSelector and required node affinity. Preferences are ignored.
  *
- * A pod whose constraints admit neither profile (they contradict, or ask for a node without the label) excludes eco, so it
- * is performance-only: should it sit on a node all the same, the guard keeps that node from slowing it down.
+ * A pod whose constraints admit neither profile (they contradict, or require a node without the label) excludes eco, so it
+ * is performance-only. If it runs on a node anyway, the guard protects it from eco caps.
  */
 export function powerConstraintOf(pod: Pod, powerProfileLabel: string = labels.powerProfile): PowerConstraint {
   const spec = specOf(pod);
-  // Terms are ORed; kube-scheduler matches nothing where there are none.
+  // Terms are ORed. As in kube-scheduler, an empty list of terms matches nothing.
   const terms = requiredTerms(spec)?.filter(isValid);
   const admits = (profile: Profile) =>
     selectorAdmits(spec.nodeSelector, powerProfileLabel, profile) &&
@@ -33,14 +33,14 @@ export function powerConstraintOf(pod: Pod, powerProfileLabel: string = labels.p
 const selectorAdmits = (selector: PodSpec["nodeSelector"], key: string, profile: Profile): boolean =>
   !selector || !Object.hasOwn(selector, key) || selector[key] === profile;
 
-/** Expressions are ANDed. As in kube-scheduler an empty term matches nothing, nor does a term with an invalid expression. */
+/** Expressions are ANDed. As in kube-scheduler, an empty term and a term with an invalid expression match nothing. */
 function isValid({ matchExpressions, matchFields }: NodeSelectorTerm): boolean {
   const expressions = requirementsOf(matchExpressions);
   const fields = requirementsOf(matchFields);
   return expressions.length + fields.length > 0 && fields.every(isValidField) && expressions.every(isValidExpression);
 }
 
-/** Of a valid term: whether some node with this profile can satisfy it, whatever its other labels have to be. */
+/** Whether a node with this profile can satisfy a valid term, for any values of its other labels. */
 const termAdmits = ({ matchExpressions }: NodeSelectorTerm, label: string, profile: Profile): boolean =>
   itemsOf(matchExpressions).every(
     ({ key, operator, values }) => key !== label || operators.get(operator)?.admits(itemsOf(values), profile),
@@ -60,7 +60,7 @@ function isValidExpression(requirement: NodeSelectorRequirement | undefined): bo
 
 interface Operator {
   readonly valid: (values: readonly string[]) => boolean;
-  /** For a node that carries the label with this profile. */
+  /** Evaluates the expression for a node whose label has this profile. */
   readonly admits: (values: readonly string[], profile: Profile) => boolean;
 }
 
@@ -69,7 +69,7 @@ const none = (values: readonly string[]) => values.length === 0;
 const oneInteger = (values: readonly string[]) => values.length === 1 && /^\d+$/.test(values[0] ?? "");
 const never = () => false;
 
-/** Gt and Lt compare integers, and no profile is one. */
+/** Gt and Lt compare integers, and no profile is an integer. */
 const operators: ReadonlyMap<string, Operator> = new Map([
   ["In", { valid: some, admits: (values, profile) => values.includes(profile) }],
   ["NotIn", { valid: some, admits: (values, profile) => !values.includes(profile) }],
@@ -79,6 +79,6 @@ const operators: ReadonlyMap<string, Operator> = new Map([
   ["Lt", { valid: oneInteger, admits: never }],
 ] satisfies [string, Operator][]);
 
-/** Fields name nodes, as in a DaemonSet's pods: they say nothing about the profile. */
+/** Field selectors name nodes, as in the pods of a DaemonSet. They do not constrain the profile. */
 const isValidField = (field: NodeSelectorRequirement | undefined): boolean =>
   (field?.operator === "In" || field?.operator === "NotIn") && field.values?.length === 1;

@@ -1,12 +1,12 @@
 import type { PowerConstraint } from "./constraint.ts";
 import type { PodSummary } from "./pod-summary.ts";
 
-/** What the active pods of a cluster ask of its power. */
+/** The power demand of the active pods of a cluster. */
 export interface DemandView {
   readonly constraints: Readonly<Record<PowerConstraint, number>>;
-  /** Performance-sensitive pods cluster-wide, pending ones included: the P of queue_aware_v1. */
+  /** Performance-sensitive pods in the cluster, including pending ones: the P of queue_aware_v1. */
   readonly performancePods: number;
-  /** Performance-sensitive pods by the node they are bound to: what the downgrade guard counts. Absent is none. */
+  /** Performance-sensitive pods by node, as the downgrade guard counts them. Absent means none. */
   readonly performancePodsByNode: ReadonlyMap<string, number>;
 }
 
@@ -24,7 +24,7 @@ export function demandViewOf(pods: Iterable<PodSummary>): DemandView {
   return { constraints, performancePods, performancePodsByNode };
 }
 
-/** The active pods of each node, for whoever has to look at them one by one. */
+/** The active pods of each node. */
 export function podsByNode(pods: Iterable<PodSummary>): ReadonlyMap<string, readonly PodSummary[]> {
   const byNode = new Map<string, PodSummary[]>();
   for (const pod of pods) {

@@ -124,7 +124,7 @@ describe("requests for fit", () => {
   });
 
   it.each(["{}", '{"spec":null}', '{"spec":{"containers":[null],"initContainers":[null],"overhead":null}}'])(
-    "reserves nothing for %s",
+    "reserves no resources for %s",
     (json) => {
       expect(fitRequests(JSON.parse(json) as Pod)).toEqual({ requests: new Map(), unreadable: [] });
     },

@@ -11,9 +11,9 @@ export interface FitRequests {
 }
 
 /**
- * What kube-scheduler reserves on a node for the pod, by its own arithmetic: containers and sidecars run together, each
- * other init container runs once beside the sidecars started before it, and the larger of the two is reserved; a pod-level
- * request replaces that; overhead comes on top. How much power the pod may draw is another sum: `demandOf`.
+ * The resources that kube-scheduler reserves on a node for the pod. Containers and sidecars run together. Every other init
+ * container runs alone beside the sidecars started before it. The larger sum is reserved. A pod-level request replaces that
+ * sum, and overhead is added. `demandOf` computes the separate sum that estimates the pod's power.
  */
 export function fitRequests(pod: Pod): FitRequests {
   const spec = specOf(pod);
@@ -40,12 +40,12 @@ export function fitRequests(pod: Pod): FitRequests {
   return { requests: together, unreadable: reader.unreadable };
 }
 
-/** The API server gives a limit without a request the same request; objects that never passed one are read alike. */
+/** The API server copies a limit without a request to the request. Objects that bypassed the API server are read the same way. */
 function requestsOf({ resources }: Container, reader: QuantityReader): Map<string, number> {
   return new Map([...amountsIn(resources?.limits, reader), ...amountsIn(resources?.requests, reader)]);
 }
 
-/** A pod-level limit counts only where nobody asks: that, too, is the API server's defaulting. */
+/** A pod-level limit counts only if no container has a request. This follows the API server's defaulting. */
 function podLevelRequests(
   resources: Pod["spec"]["resources"],
   asked: ResourceTotals,
@@ -56,7 +56,7 @@ function podLevelRequests(
   return new Map(all.filter(([resource]) => isPodLevel(resource)));
 }
 
-/** Kubernetes knows no pod-level GPUs. */
+/** Kubernetes has no pod-level GPU requests. */
 const isPodLevel = (resource: string) =>
   resource === "cpu" || resource === "memory" || resource.startsWith("hugepages-");
 

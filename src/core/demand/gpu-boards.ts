@@ -1,26 +1,26 @@
 import { gpuResources, type Labels } from "../api/index.ts";
 import { gpuDeviceResources, migProfileOf, migSlicesPerBoard } from "../inventory/index.ts";
 
-/** What a node says about its GPUs. */
+/** The GPU information of a node. */
 export interface GpuNode {
   readonly boards: number;
   readonly labels?: Labels | undefined;
-  /** The GPU model where no label names the product. */
+  /** The GPU model, if no label names the product. */
   readonly model?: string | undefined;
-  /** How many devices of AMD's plugin one board is, where it is made of several dies or cut into partitions. */
+  /** The number of devices that AMD's plugin reports per board, if it has several dies or partitions. */
   readonly devicesPerBoard?: number | undefined;
 }
 
 const wholeDevices: ReadonlySet<string> = new Set(Object.values(gpuDeviceResources).flat());
 
-/** Whether a resource stands for GPUs, whole ones, shared ones or slices. */
+/** Whether a resource represents GPUs: whole, shared or sliced. */
 export const isGpuResource = (resource: string): boolean =>
   wholeDevices.has(resource) || (resource.startsWith("nvidia.com/") && migProfileOf(resource) !== undefined);
 
 /**
- * How many of a node's boards a pod's GPU requests amount to. A MIG slice is its share of the board it is cut from, a turn on
- * a time-shared board its share where the node says how many take turns, a die or partition its share of the board, and all
- * else a whole board. Never more than the node has.
+ * Converts a pod's GPU requests to boards of this node. A MIG slice and a die or partition count as their share of the
+ * board. A replica of a time-shared board counts as its share if the node reports the number of replicas. Everything else
+ * counts as a whole board. The result never exceeds the node's boards.
  */
 export function gpuBoardsOn(gpus: ReadonlyMap<string, number>, node: GpuNode): number {
   let boards = 0;
@@ -29,16 +29,16 @@ export function gpuBoardsOn(gpus: ReadonlyMap<string, number>, node: GpuNode): n
 }
 
 function boardsPerUnit(resource: string, { labels, model = "", devicesPerBoard = 1 }: GpuNode): number {
-  // The device plugin may or may not rename a shared resource; labels carry the plain name either way.
+  // The device plugin may rename a shared resource. Labels always use the plain name.
   const plain = resource.replace(/\.shared$/, "");
   const product = labels?.[`${gpuResources.nvidia}.product`] ?? "";
-  // Where every board of a node is cut alike, the plain resource counts slices and the product label carries their profile.
+  // If all boards are cut alike, the plain resource counts slices and the product label contains the profile.
   const profile = migProfileOf(plain === gpuResources.nvidia ? product : plain);
   const slice = profile === undefined ? 1 : Math.min(1, profile.slices / migSlicesPerBoard(`${product} ${model}`));
   const die = plain === gpuResources.amd ? 1 / Math.max(1, devicesPerBoard) : 1;
   return (slice * die) / (wholeNumber(labels?.[`${plain}.replicas`]) ?? 1);
 }
 
-/** GPU feature discovery writes whole numbers as text; anything else says nothing. */
+/** GPU feature discovery writes integers as text; any other text is ignored. */
 const wholeNumber = (text: string | undefined): number | undefined =>
   text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined;

@@ -5,7 +5,7 @@ import { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 import { type MarginalCoefficients, type MarginalHardware, type MarginalWatts, marginalWatts } from "./marginal.ts";
 import type { PodSummary } from "./pod-summary.ts";
 
-/** What the watts of a pod depend on beside the pod. */
+/** The node properties that determine the watts of a pod. */
 export interface MarginalNode {
   readonly hardware?: HardwareView | undefined;
   readonly labels?: Labels | undefined;
@@ -13,14 +13,14 @@ export interface MarginalNode {
 
 type DrawingPod = Pick<PodSummary, "demand" | "workloadClass">;
 
-/** The watts a pod adds to this node. */
+/** The watts that a pod adds to this node. */
 export const marginalWattsOn = (
   pod: DrawingPod,
   { hardware, labels }: MarginalNode,
   coefficients: MarginalCoefficients,
 ): MarginalWatts => marginalOf(pod, marginalHardwareOf(hardware), gpuNodeOf(hardware, labels), coefficients);
 
-/** The watts the pods bound to a node add to it together. More than its caps allow is for the caps to say. */
+/** The watts that the pods bound to a node add together. The sum may exceed the caps. */
 export function boundWattsOn(
   pods: Iterable<DrawingPod>,
   { hardware, labels }: MarginalNode,
@@ -52,8 +52,8 @@ const marginalOf = (
   );
 
 /**
- * A node's maxima as the marginal estimate wants them: of all sockets and of all boards together. 0 cores are cores of unknown
- * number; a node nothing is known about is taken for one with the least a CPU is assumed to draw.
+ * The maximum power of a node for the marginal estimate: all sockets and all boards together. 0 cores means an unknown
+ * number of cores. A node without any information gets the lowest power that is assumed for a CPU.
  */
 export function marginalHardwareOf(view: HardwareView | undefined): MarginalHardware {
   const boards = orZero(view?.gpu?.count);
@@ -65,7 +65,7 @@ export function marginalHardwareOf(view: HardwareView | undefined): MarginalHard
   };
 }
 
-/** How a node cuts or shares its boards stands in its labels, how many dies a board has in the catalogue. */
+/** The labels describe how a node slices or shares its boards; the catalogue has the number of dies per board. */
 export const gpuNodeOf = (view: HardwareView | undefined, labels: Labels | undefined): GpuNode => ({
   boards: orZero(view?.gpu?.count),
   labels,

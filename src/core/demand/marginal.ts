@@ -1,20 +1,20 @@
 import { type Watts, watts } from "../units/index.ts";
 import type { WorkloadClass } from "./workload-class.ts";
 
-/** The share of its request's power a pod is expected to draw. */
+/** The share of the requested devices' power that a pod is expected to draw. */
 export interface MarginalCoefficients {
   readonly cpu: number;
   readonly gpuStandard: number;
   readonly gpuPerformance: number;
 }
 
-/** What a pod asks of one node; boards may be parts of one. */
+/** The resources that a pod uses on one node; boards may be fractional. */
 export interface NodeDemand {
   readonly cpuCores: number;
   readonly gpuBoards: number;
 }
 
-/** The whole node: maxima of all sockets and of all boards together. */
+/** The maximum power of the whole node: all sockets and all boards together. */
 export interface MarginalHardware {
   readonly totalCores: number;
   readonly maxCpuWatts: Watts;
@@ -28,7 +28,7 @@ export interface MarginalWatts {
   readonly total: Watts;
 }
 
-/** The watts a pod adds to a node: coefficient × its share of the device × the device's maximum. */
+/** The watts that a pod adds to a node: coefficient × share of the device × maximum power of the device. */
 export function marginalWatts(
   demand: NodeDemand,
   hardware: MarginalHardware,
@@ -42,14 +42,14 @@ export function marginalWatts(
   );
 }
 
-/** Cooling what the pod draws costs power as well, where facility metrics are on and say how much. */
+/** Multiplies with the PUE, if facility metrics are on and the PUE is known: cooling costs power too. */
 export function pueWeighted(marginal: MarginalWatts, pue: number | undefined, enabled: boolean): MarginalWatts {
   return enabled && pue !== undefined && pue > 1 ? power(marginal.cpu * pue, marginal.gpu * pue) : marginal;
 }
 
 /**
- * At most 1: a limit may name more cores than the node has, but nobody draws more than all of them. Part of a device of
- * unknown or no size is all of it, so that such a node never looks like the cheapest.
+ * At most 1: a limit may exceed the node's cores, but a pod cannot use more than all of them. Any part of a device of
+ * unknown or zero size counts as the whole device, so that such a node never looks cheapest.
  */
 function shareOf(asked: number, available: number): number {
   if (!(asked > 0)) return 0;
@@ -62,5 +62,5 @@ const power = (cpu: number, gpu: number): MarginalWatts => ({
   total: defined(defined(cpu) + defined(gpu)),
 });
 
-/** Watts that cannot be computed add nothing; JSON knows no Infinity. */
+/** Values that are not finite count as 0 W; JSON has no Infinity. */
 const defined = (value: number): Watts => watts(value > 0 ? Math.min(value, Number.MAX_VALUE) : 0);

@@ -69,7 +69,7 @@ describe("pod demand", () => {
     });
   });
 
-  it("SCH-16 knows what is no GPU", () => {
+  it("SCH-16 ignores resources that are not GPUs", () => {
     const limits = {
       "nvidia.com/gpu": 0,
       "nvidia.com/gpumem": 4,

@@ -3,17 +3,17 @@ import { isGpuResource } from "./gpu-boards.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 import { addQuantities, QuantityReader, type UnreadableQuantity } from "./quantities.ts";
 
-/** What a pod is expected to keep busy while it runs: the basis of its marginal watts. */
+/** The resources that a running pod is expected to use: the basis of its marginal watts. */
 export interface PodDemand {
   readonly cpuCores: number;
-  /** By resource name, as the pod asks for them; how many boards that is depends on the node. */
+  /** By resource name, as the pod requests them. The number of boards depends on the node. */
   readonly gpus: ReadonlyMap<string, number>;
   readonly unreadable: readonly UnreadableQuantity[];
 }
 
 /**
- * Containers plus sidecars: init containers are gone by the time the power matters. A container without a CPU request
- * counts with its limit, else with nothing. There is no memory factor.
+ * Sums containers and sidecars. Init containers end before their power matters. A container without a CPU request counts
+ * with its limit, else with 0. Memory does not count.
  */
 export function demandOf(pod: Pod): PodDemand {
   const spec = specOf(pod);
@@ -30,14 +30,14 @@ export function demandOf(pod: Pod): PodDemand {
     }
   }
   return {
-    // A pod that states its CPU only as a whole would otherwise seem to cost nothing.
+    // Otherwise a pod with only a pod-level CPU request would seem to cost nothing.
     cpuCores: cpuCores ?? cpuOf(spec.resources, reader) ?? 0,
     gpus: gpus.size === 0 ? noGpus : gpus,
     unreadable: reader.unreadable,
   };
 }
 
-/** One for all: a cluster keeps the demand of every pod, and few ask for GPUs. */
+/** Shared by all pods: a cluster stores the demand of every pod, and few pods request GPUs. */
 const noGpus: PodDemand["gpus"] = new Map();
 
 const isSidecar = ({ restartPolicy }: Container) => restartPolicy === "Always";

@@ -1,14 +1,14 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec } from "../api/index.ts";
 
 /**
- * Types promise what JSON need not keep: an object may lack its spec or its metadata, and a list hold null. Such a part asks for
- * nothing; no pod may cost the others their pass.
+ * Reads parts of a pod defensively. JSON may contradict the types: spec or metadata may be missing, and a list may contain
+ * null. Such a part counts as empty, so that one malformed pod cannot fail the pass for all others.
  */
 export const specOf = (pod: Pod): PodSpec => pod.spec ?? {};
 
 export const annotationOf = (pod: Pod, name: string): string | undefined => pod.metadata?.annotations?.[name];
 
-/** Undefined where no node affinity is required; without terms it is required and matches nothing. */
+/** Undefined if no node affinity is required. An empty list is required and matches nothing. */
 export function requiredTerms(spec: PodSpec): readonly NodeSelectorTerm[] | undefined {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required ? itemsOf(required.nodeSelectorTerms) : undefined;
@@ -19,7 +19,7 @@ const nothing: readonly never[] = [];
 export const itemsOf = <Item>(list: readonly Item[] | undefined): readonly Item[] =>
   Array.isArray(list) ? list.filter(isThere) : nothing;
 
-/** As itemsOf, but an item that is null stays, as one that nobody can read: leaving it out would loosen the term it stands in. */
+/** Like itemsOf, but retains null items as unreadable ones: dropping a requirement would loosen its term. */
 export const requirementsOf = (
   list: readonly NodeSelectorRequirement[] | undefined,
 ): readonly (NodeSelectorRequirement | undefined)[] => (Array.isArray(list) ? list : nothing);

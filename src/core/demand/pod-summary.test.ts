@@ -45,7 +45,7 @@ describe("pod summary", () => {
     expect(isSensitive({ spec: needs("performance", "example.com/power") }, "example.com/power")).toBe(true);
   });
 
-  it("hands a class annotation that names none on, for one warning", () => {
+  it("returns an invalid class annotation for a warning", () => {
     expect(podSummaryOf(podOf({ annotated: "Performance" }))).toMatchObject({
       workloadClass: "standard",
       unrecognisedClass: "Performance",
@@ -85,7 +85,7 @@ describe("pod summary", () => {
   });
 });
 
-describe("pod summary of what is no pod", () => {
+describe("pod summary of malformed pods", () => {
   const summaryOf = (json: string) => podSummaryOf(JSON.parse(json) as Pod);
   const nothing = {
     active: true,
@@ -103,7 +103,7 @@ describe("pod summary of what is no pod", () => {
     '{"spec":{"affinity":{"nodeAffinity":null},"containers":{"0":{}},"resources":null}}',
     '{"spec":{"containers":[null,{"resources":null},{"resources":{"requests":null,"limits":null}}],"initContainers":[null]}}',
     '{"spec":{"containers":[{"resources":{"requests":"text","limits":7}}]}}',
-  ])("takes %s for one that asks for nothing", (json) => {
+  ])("treats %s as a pod without requests", (json) => {
     expect(summaryOf(json)).toEqual({ ...nothing, node: undefined });
   });
 

@@ -5,23 +5,23 @@ import { itemsOf, specOf } from "./pod-parts.ts";
 import { type WorkloadClass, workloadClassOf } from "./workload-class.ts";
 
 /**
- * All that decisions want to know of a pod, worked out once per version of it: reading constraints and quantities costs
- * microseconds, and a pass looks at every pod there is.
+ * Everything that planning needs to know about a pod. It is computed once per version of the pod, because parsing
+ * constraints and quantities costs microseconds and a pass looks at every pod.
  */
 export interface PodSummary {
-  /** The node it is bound to. */
+  /** The node that the pod is bound to. */
   readonly node: string | undefined;
   /**
-   * Not finished. A pending pod is active: it is what the queue is made of. So is one bound but not yet running, which is about
-   * to need its node, and one terminating, which may still need it for its whole grace period. A pod with scheduling gates is
-   * not: nobody knows when it will join the queue.
+   * The pod is not finished. Pending pods are active, because they form the queue. So are pods that are bound but not yet
+   * running, and terminating pods, which may need their node for the whole grace period. Pods with scheduling gates are not
+   * active, because it is unknown when they will join the queue.
    */
   readonly active: boolean;
   readonly constraint: PowerConstraint;
   readonly workloadClass: WorkloadClass;
-  /** The class annotation's text where it names no class, for a caller to warn about once. */
+  /** The text of an invalid class annotation, so that the caller can warn about it once. */
   readonly unrecognisedClass?: string;
-  /** The annotation says so, or the constraints exclude eco. The extender's filter goes by the annotation alone. */
+  /** The class annotation says performance, or the constraints exclude eco. The extender's filter uses only the annotation. */
   readonly performanceSensitive: boolean;
   readonly demand: PodDemand;
 }
@@ -43,7 +43,7 @@ export function podSummaryOf(pod: Pod, powerProfileLabel?: string): PodSummary {
   };
 }
 
-/** It asks for nothing any more, wherever it ran. */
+/** A finished pod needs nothing. */
 const finished: PodSummary = {
   node: undefined,
   active: false,

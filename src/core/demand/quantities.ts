@@ -1,13 +1,13 @@
 import type { ResourceList } from "../api/index.ts";
 import { parseQuantity } from "../units/index.ts";
 
-/** An amount that could not be read; it counts as missing, and its reader hands it on to be reported. */
+/** A quantity that could not be parsed. It counts as missing and is reported. */
 export interface UnreadableQuantity {
   readonly resource: string;
   readonly text: string;
 }
 
-/** Collects what could not be read, once per resource and text. */
+/** Parses quantities and collects the unreadable ones, once per resource and text. */
 export class QuantityReader {
   #unreadable: Map<string, UnreadableQuantity> | undefined;
 
@@ -15,7 +15,7 @@ export class QuantityReader {
     return this.#unreadable === undefined ? allRead : [...this.#unreadable.values()];
   }
 
-  /** Absent, malformed and negative amounts are undefined; the last two are remembered. */
+  /** Returns undefined for absent, malformed and negative quantities, and records the last two. */
   amount(list: ResourceList | undefined, resource: string): number | undefined {
     if (!list || !Object.hasOwn(list, resource)) return undefined;
     const text = textOf(list[resource]);
@@ -27,13 +27,13 @@ export class QuantityReader {
   }
 }
 
-/** JSON may hold anything in a quantity's place, also objects that say no text of themselves. */
+/** JSON may contain anything here, including objects that cannot be converted to text. */
 const textOf = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
 
 const allRead: readonly never[] = [];
 
-/** Quantities are whole billionths, so rounding there gives the exact sum back: ten times 100m is one core and fits on one. */
+/** Quantities are multiples of one billionth, so rounding there gives the exact sum: ten times 100m is exactly one core. */
 export function addQuantities(one: number, other: number): number {
   const sum = one + other;
   return Number.isInteger(sum) ? sum : Number(sum.toFixed(9));

@@ -1,13 +1,13 @@
 import { annotations, type Pod } from "../api/index.ts";
 import { annotationOf } from "./pod-parts.ts";
 
-/** What a pod says about itself; standard unless it says performance. */
+/** The class that a pod declares in its annotation; the default is standard. */
 export const workloadClasses = ["performance", "standard"] as const;
 export type WorkloadClass = (typeof workloadClasses)[number];
 
 export interface WorkloadClassReading {
   readonly workloadClass: WorkloadClass;
-  /** The beginning of the annotation's text where it names no class, for a caller to warn about once. */
+  /** The beginning of an invalid annotation value, so that the caller can warn about it once. */
   readonly unrecognised?: string;
 }
 
@@ -21,9 +21,9 @@ export function workloadClassOf(pod: Pod): WorkloadClassReading {
   return { workloadClass: "standard", unrecognised: beginningOf(text) };
 }
 
-/** As long as a label value may be: that says which it is. */
+/** The maximum length of a label value; enough to identify the text. */
 const LONGEST = 63;
 
-/** A copy, since a slice would keep the whole text: anybody who may create pods may write 256 KiB, in each of them. */
+/** Copies the text, because a slice would retain the whole string. Users may write 256 KiB into the annotation of each pod. */
 const beginningOf = (text: string): string =>
   text.length > LONGEST ? `${Array.from(text.slice(0, LONGEST)).join("")}…` : text;

@@ -12,7 +12,7 @@ import {
 import type { Source } from "./catalogue/sources.ts";
 import { FALLBACK_GPU_IDLE_SHARE } from "./fallback.ts";
 
-/** The bounds catch a slip of the unit: milliwatts, megahertz. */
+/** The bounds catch unit errors, such as milliwatts or megahertz. */
 const power = z.number().positive().max(100_000);
 const clock = z.number().positive().max(20);
 const share = z.number().min(0).max(1);
@@ -53,7 +53,7 @@ const gpuAddition = z.strictObject({
   devicesPerBoard: z.int().min(1).max(64).optional(),
 });
 
-/** An entry that could be read, or what is wrong with it, one line per field. */
+/** The parsed entry, or its problems, one line per field. */
 type EntryReading<Entry> = { readonly entry: Entry } | { readonly problems: readonly string[] };
 
 export type AdditionReader<Entry> = (
@@ -63,7 +63,7 @@ export type AdditionReader<Entry> = (
 
 type Tag = <Value extends number>(value: Value) => Figure<Value>;
 
-/** Until the site says better, its figures are assumed: we cannot know how they were found. */
+/** Values of a site count as assumed unless the site states another provenance. */
 function tagOf({
   provenance = "assumed",
   source,
@@ -77,13 +77,13 @@ function tagOf({
 
 interface Overrides {
   readonly tag: Tag;
-  /** What the addition gives, else what the entry had before. */
+  /** The value of the addition, else the value of the existing entry. */
   readonly number: <Before extends Figure | undefined>(given: number | undefined, before: Before) => Figure | Before;
   readonly power: <Before extends Figure<Watts> | undefined>(
     given: number | undefined,
     before: Before,
   ) => Figure<Watts> | Before;
-  /** An inherited figure makes way for those that were given: it was never said to be right beside them. */
+  /** Drops an inherited value if it conflicts with the given ones. */
   readonly within: <Value extends number>(inherited: Figure<Value>, least: Value, most: Value) => Figure<Value>;
 }
 
@@ -99,7 +99,7 @@ function overridesOf(tag: Tag): Overrides {
   };
 }
 
-/** Checks an addition against its schema and lays it over the entry of the same key, if there is one. */
+/** Validates an addition and merges it into the entry of the same key, if there is one. */
 function readerOf<Addition extends z.infer<z.ZodObject<typeof identity>>, Entry>(
   schema: z.ZodType<Addition>,
   merge: (addition: Addition, before: Entry | undefined, overrides: Overrides) => EntryReading<Entry>,
@@ -115,7 +115,7 @@ function readerOf<Addition extends z.infer<z.ZodObject<typeof identity>>, Entry>
 }
 
 const missing = (fields: Readonly<Record<string, unknown>>): { readonly problems: readonly string[] } => ({
-  problems: Object.entries(fields).flatMap(([name, given]) => (given ? [] : [`${name}: a new entry needs it`])),
+  problems: Object.entries(fields).flatMap(([name, given]) => (given ? [] : [`${name}: required for a new entry`])),
 });
 
 const problemsIf = (...checks: readonly (readonly [wrong: boolean, problem: string])[]): readonly string[] =>
@@ -140,9 +140,9 @@ export const readCpuAddition = readerOf<z.infer<typeof cpuAddition>, CpuEntry>(
       : before?.curve;
     const problems = problemsIf(
       [baseGHz.value > boostGHz.value, "boostGHz: is below baseGHz"],
-      [(min === undefined) !== (max === undefined), "minWatts, maxWatts: give both or neither"],
+      [(min === undefined) !== (max === undefined), "minWatts, maxWatts: set both or neither"],
       [min !== undefined && max !== undefined && min.value > max.value, "maxWatts: is below minWatts"],
-      [curve !== undefined && !rises(curve.points), "curve: load must rise"],
+      [curve !== undefined && !rises(curve.points), "curve: load must be ascending"],
     );
     if (problems.length > 0) return { problems };
     return {

@@ -6,7 +6,7 @@ import { INTEL_CPU_FAMILIES, INTEL_CPU_PROXIES, INTEL_CPUS } from "./catalogue/i
 import { INTEL_GPU_PROXIES, INTEL_GPUS } from "./catalogue/intel-gpu.ts";
 import { NVIDIA_GPU_PROXIES, NVIDIA_GPUS } from "./catalogue/nvidia-gpu.ts";
 
-/** What ships with Joulie, before a site adds to it. */
+/** The built-in models of Joulie, without the additions of a site. */
 export const BUILTIN_CPUS: readonly CpuEntry[] = [...AMD_CPUS, ...INTEL_CPUS, ...ARM_CPUS];
 export const BUILTIN_GPUS: readonly GpuEntry[] = [...NVIDIA_GPUS, ...AMD_GPUS, ...INTEL_GPUS];
 export const CPU_FAMILIES: readonly CpuFamily[] = [...AMD_CPU_FAMILIES, ...INTEL_CPU_FAMILIES];

@@ -14,7 +14,7 @@ describe("the catalogue without additions", () => {
 });
 
 describe("look-ups", () => {
-  it("are remembered, for as many names as clusters have and none of absurd length", () => {
+  it("are cached up to a limit, except for very long names", () => {
     const { catalogue } = buildCatalogue();
     const first = catalogue.cpu("AMD EPYC 9654");
     expect(catalogue.cpu("AMD EPYC 9654")).toBe(first);
@@ -206,7 +206,7 @@ describe("additions", () => {
     expect(entry?.defaultWatts).toBe(before?.defaultWatts);
   });
 
-  it("what is given is never bent to fit", () => {
+  it("never changes given values to make them consistent", () => {
     const { problems } = buildCatalogue({
       gpus: [
         { key: "nvidia-h100-sxm", minWatts: 750 },
@@ -225,7 +225,7 @@ describe("additions", () => {
     ]);
   });
 
-  it("a key that is nearly one is asked back", () => {
+  it("suggests the existing key for an alias used as key", () => {
     const { catalogue, problems } = buildCatalogue({
       gpus: [
         { key: "NVIDIA-H100-SXM", maxWatts: 500 },
@@ -250,7 +250,7 @@ describe("additions", () => {
   });
 });
 
-describe("a bad entry is refused by name and costs no other", () => {
+describe("an invalid entry is rejected by name without affecting others", () => {
   it.each([
     ["a negative figure", { ...cpu, tdpWatts: -5 }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
     ["milliwatts", { ...cpu, tdpWatts: 400_000 }, /^cpus\[0\] \(site-cpu\): tdpWatts: /],
@@ -276,20 +276,20 @@ describe("a bad entry is refused by name and costs no other", () => {
     [
       "no cores",
       { key: "site-cpu", tdpWatts: 5, baseGHz: 2 },
-      /^cpus\[0\] \(site-cpu\): coresPerSocket: a new entry needs it$/,
+      /^cpus\[0\] \(site-cpu\): coresPerSocket: required for a new entry$/,
     ],
     [
       "no TDP",
       { key: "site-cpu", coresPerSocket: 5, baseGHz: 2 },
-      /^cpus\[0\] \(site-cpu\): tdpWatts: a new entry needs it$/,
+      /^cpus\[0\] \(site-cpu\): tdpWatts: required for a new entry$/,
     ],
     [
       "no clock",
       { key: "site-cpu", coresPerSocket: 5, tdpWatts: 2 },
-      /^cpus\[0\] \(site-cpu\): baseGHz: a new entry needs it$/,
+      /^cpus\[0\] \(site-cpu\): baseGHz: required for a new entry$/,
     ],
     ["boost below base", { ...cpu, boostGHz: 1 }, /boostGHz: is below baseGHz$/],
-    ["half a range", { ...cpu, minWatts: 100 }, /minWatts, maxWatts: give both or neither$/],
+    ["half a range", { ...cpu, minWatts: 100 }, /minWatts, maxWatts: set both or neither$/],
     ["a reversed range", { ...cpu, minWatts: 200, maxWatts: 100 }, /maxWatts: is below minWatts$/],
     [
       "a curve that turns back",
@@ -301,9 +301,13 @@ describe("a bad entry is refused by name and costs no other", () => {
           [0.5, 0.3],
         ],
       },
-      /curve: load must rise$/,
+      /curve: load must be ascending$/,
     ],
-    ["somebody else's name", { ...cpu, aliases: ["EPYC 9654"] }, /aliases: "EPYC 9654" already means amd-epyc-9654$/],
+    [
+      "the name of another entry",
+      { ...cpu, aliases: ["EPYC 9654"] },
+      /aliases: "EPYC 9654" already means amd-epyc-9654$/,
+    ],
     [
       "a name that says nothing",
       { ...cpu, aliases: ["Intel(R) Xeon(R)"] },
@@ -319,9 +323,9 @@ describe("a bad entry is refused by name and costs no other", () => {
   });
 
   it.each([
-    ["no throughput", { ...gpu, perf: undefined }, /^gpus\[0\] \(site-gpu\): perf: a new entry needs it$/],
-    ["no maximum", { ...gpu, maxWatts: undefined }, /^gpus\[0\] \(site-gpu\): maxWatts: a new entry needs it$/],
-    ["no vendor", { ...gpu, vendor: undefined }, /^gpus\[0\] \(site-gpu\): vendor: a new entry needs it$/],
+    ["no throughput", { ...gpu, perf: undefined }, /^gpus\[0\] \(site-gpu\): perf: required for a new entry$/],
+    ["no maximum", { ...gpu, maxWatts: undefined }, /^gpus\[0\] \(site-gpu\): maxWatts: required for a new entry$/],
+    ["no vendor", { ...gpu, vendor: undefined }, /^gpus\[0\] \(site-gpu\): vendor: required for a new entry$/],
     ["an unknown vendor", { ...gpu, vendor: "matrox" }, /^gpus\[0\] \(site-gpu\): vendor: /],
     ["zero throughput", { ...gpu, perf: 0 }, /^gpus\[0\] \(site-gpu\): perf: /],
     ["infinite watts", { ...gpu, maxWatts: Number.POSITIVE_INFINITY }, /^gpus\[0\] \(site-gpu\): maxWatts: /],
@@ -339,7 +343,7 @@ describe("a bad entry is refused by name and costs no other", () => {
     ["a minimum above all", { ...gpu, minWatts: 600, defaultWatts: 550 }, /maxWatts: is below minWatts$/],
     ["a default above the maximum", { ...gpu, defaultWatts: 600 }, /maxWatts: is below defaultWatts$/],
     ["idle above the maximum", { ...gpu, idleWatts: 501 }, /idleWatts: is above maxWatts$/],
-    ["somebody else's name", { ...gpu, aliases: ["L4"] }, /aliases: "L4" already means nvidia-l4$/],
+    ["the name of another entry", { ...gpu, aliases: ["L4"] }, /aliases: "L4" already means nvidia-l4$/],
   ])("GPU with %s", (_, entry, problem) => {
     const { catalogue, problems } = buildCatalogue({ gpus: [entry, { ...gpu, key: "good-gpu" }] });
     expect(problems).toEqual([expect.stringMatching(problem)]);
@@ -349,18 +353,18 @@ describe("a bad entry is refused by name and costs no other", () => {
 
   it("each missing field is named", () => {
     expect(buildCatalogue({ cpus: [{ key: "x1" }], gpus: [{ key: "x2" }] }).problems).toEqual([
-      "cpus[0] (x1): coresPerSocket: a new entry needs it",
-      "cpus[0] (x1): tdpWatts: a new entry needs it",
-      "cpus[0] (x1): baseGHz: a new entry needs it",
-      "gpus[0] (x2): vendor: a new entry needs it",
-      "gpus[0] (x2): maxWatts: a new entry needs it",
-      "gpus[0] (x2): perf: a new entry needs it",
+      "cpus[0] (x1): coresPerSocket: required for a new entry",
+      "cpus[0] (x1): tdpWatts: required for a new entry",
+      "cpus[0] (x1): baseGHz: required for a new entry",
+      "gpus[0] (x2): vendor: required for a new entry",
+      "gpus[0] (x2): maxWatts: required for a new entry",
+      "gpus[0] (x2): perf: required for a new entry",
     ]);
   });
 
   it("a key that is there twice counts once", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
-    expect(problems).toEqual(["gpus[1] (site-gpu): key: is there twice; the first one counts"]);
+    expect(problems).toEqual(["gpus[1] (site-gpu): key: duplicate; the first entry is used"]);
     expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
   });
 
@@ -379,11 +383,11 @@ describe("a bad entry is refused by name and costs no other", () => {
     expect(catalogue.gpu("Our Board").key).toBe("site-gpu");
   });
 
-  it("a file of the wrong shape is said to be one", () => {
+  it("reports a file of the wrong structure", () => {
     expect(buildCatalogue([]).problems).toEqual(["the catalogue must be an object with the lists cpus and gpus"]);
     expect(buildCatalogue("x").problems).toHaveLength(1);
     expect(buildCatalogue({ cpu: [], gpus: {} }).problems).toEqual([
-      "cpu: unknown section; there are cpus and gpus",
+      "cpu: unknown section; expected cpus or gpus",
       "gpus: must be a list of entries",
     ]);
   });

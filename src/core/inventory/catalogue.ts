@@ -1,27 +1,28 @@
 import { type AdditionReader, readCpuAddition, readGpuAddition } from "./additions.ts";
 import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "./builtin.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
-import { type Match, matchCpu, matchGpu } from "./match.ts";
+import { type CatalogueMatch, matchCpu, matchGpu } from "./match.ts";
 import { indexFamilies, indexNames, type NameClash, type Named, NameHolders } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, LONGEST_NAME } from "./normalise.ts";
 
-/** The models Joulie knows, by whatever name a node gives them. */
+/** The models that Joulie knows, indexed by all of their names. */
 export interface Catalogue {
   readonly cpus: readonly CpuEntry[];
   readonly gpus: readonly GpuEntry[];
-  readonly cpu: (name: string) => Match<CpuEntry>;
-  readonly gpu: (name: string) => Match<GpuEntry>;
+  readonly cpu: (name: string) => CatalogueMatch<CpuEntry>;
+  readonly gpu: (name: string) => CatalogueMatch<GpuEntry>;
 }
 
 export interface CatalogueReading {
   readonly catalogue: Catalogue;
-  /** One line per refused entry and field: "gpus[1] (my-gpu): perf: …". Empty when all was taken. */
+  /** One line per rejected entry and field: "gpus[1] (my-gpu): perf: …". Empty if all entries were accepted. */
   readonly problems: readonly string[];
 }
 
 /**
- * The embedded models plus a site's own: `{ cpus: […], gpus: […] }`, as HARDWARE_CATALOG_PATH holds them. A known key
- * overrides the fields it names, a new one adds a model. A bad entry is refused and named; it costs no other.
+ * Merges the built-in models with those of a site: `{ cpus: […], gpus: […] }`, the content of HARDWARE_CATALOG_PATH. An entry
+ * with a known key overrides the fields that it sets; an entry with a new key adds a model. An invalid entry is rejected
+ * and reported without affecting the others.
  */
 export function buildCatalogue(additions?: unknown): CatalogueReading {
   const sections = sectionsOf(additions);
@@ -43,12 +44,12 @@ export function buildCatalogue(additions?: unknown): CatalogueReading {
   };
 }
 
-/** More spellings than any cluster has at one time; those that come later push out those of before. */
+/** More spellings than any cluster has at one time. The oldest ones are evicted first. */
 const MOST_REMEMBERED = 1024;
 
-/** Thousands of nodes share a few dozen models, and a name means the same as long as the catalogue lives. */
-function remembered<Entry>(lookUp: (name: string) => Match<Entry>): (name: string) => Match<Entry> {
-  const found = new Map<string, Match<Entry>>();
+/** Caches matches: thousands of nodes share a few dozen models, and the catalogue never changes. */
+function remembered<Entry>(lookUp: (name: string) => CatalogueMatch<Entry>): (name: string) => CatalogueMatch<Entry> {
+  const found = new Map<string, CatalogueMatch<Entry>>();
   return (name) => {
     const before = found.get(name);
     if (before !== undefined) return before;
@@ -73,7 +74,7 @@ function sectionsOf(additions: unknown): Sections {
   const problems: string[] = [];
   const found: Record<string, readonly unknown[]> = {};
   for (const [section, list] of Object.entries(additions) as [string, unknown][]) {
-    if (section !== "cpus" && section !== "gpus") problems.push(`${section}: unknown section; there are cpus and gpus`);
+    if (section !== "cpus" && section !== "gpus") problems.push(`${section}: unknown section; expected cpus or gpus`);
     else if (Array.isArray(list)) found[section] = list;
     else if (list !== null) problems.push(`${section}: must be a list of entries`);
   }
@@ -97,7 +98,7 @@ function withAdditions<Entry extends Named>(
     const reading = readEntry(value, (listed) => entries.get(listed));
     if ("problems" in reading) return reading.problems;
     const { entry } = reading;
-    if (added.has(entry.key)) return ["key: is there twice; the first one counts"];
+    if (added.has(entry.key)) return ["key: duplicate; the first entry is used"];
     const clash = names.admit(entry);
     if (clash !== undefined) return [explain(clash)];
     entries.set(entry.key, entry);
@@ -121,5 +122,5 @@ function keyOf(value: unknown): string | undefined {
   return typeof key === "string" ? key.trim() : undefined;
 }
 
-/** What ships with Joulie. */
+/** The catalogue without additions. */
 export const builtinCatalogue: Catalogue = buildCatalogue().catalogue;

@@ -1,7 +1,7 @@
 import type { Labels, ResourceList } from "../api/index.ts";
 import { parseNumber, parseQuantity } from "../units/index.ts";
 
-/** Beyond this a count is a mistake, not a machine. */
+/** Larger counts are treated as errors. */
 const MOST = 65_536;
 
 export const wholeAbove = (least: number, value: number | undefined): number | undefined =>

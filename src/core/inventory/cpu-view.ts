@@ -4,8 +4,8 @@ import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { claim, type Known } from "./origin.ts";
-import { plausibleSocketWatts } from "./plausible.ts";
+import { claim, type WithOrigin } from "./origin.ts";
+import { plausibleSocketWatts } from "./plausible-limits.ts";
 import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 export interface CpuView extends Resolution {
@@ -15,30 +15,34 @@ export interface CpuView extends Resolution {
   readonly totalCores?: number;
   readonly baseGHz: number;
   readonly maxWattsPerSocket: Watts;
-  /** Absent where no lower bound is known. */
+  /** Absent if no lower bound is known. */
   readonly minWattsPerSocket?: Watts;
   /** Of all sockets. */
   readonly maxWatts: Watts;
   readonly idleWatts: Watts;
   readonly curve?: LoadCurve;
-  /** The highest maximum to believe of a socket where one is discovered; absent where the catalogue does not know the model. */
+  /** The highest plausible maximum of a socket, applied to discovered values; absent if the catalogue does not know the model. */
   readonly plausibleWattsPerSocket?: Watts;
   readonly from: Origins<
     "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "minWatts" | "idleWatts"
   >;
 }
 
-/** Sockets nobody counts: as many as the threads Kubernetes sees fill. A part of a socket (a virtual machine) is one. */
+/** Without a socket count: as many sockets as the threads that Kubernetes reports fill. Part of a socket (a VM) is one. */
 const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): number | undefined =>
   entry && threads !== undefined
     ? Math.max(1, Math.round(threads / (entry.coresPerSocket.value * entry.threadsPerCore)))
     : undefined;
 
 /**
- * Kubernetes counts threads. Without a count of cores they are as few as these threads need, so that a node whose agent has not
- * reported yet ranks no higher than the same node once it has.
+ * Kubernetes counts threads. Without a core count, assume the fewest cores that provide these threads, so that a node whose
+ * agent has not reported yet never ranks higher than the same node after its report.
  */
-function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): Known<number> | undefined {
+function coresOf(
+  cpu: NodeIdentity["cpu"],
+  entry: CpuEntry | undefined,
+  sockets: number,
+): WithOrigin<number> | undefined {
   const listed = claim(entry && entry.coresPerSocket.value * sockets, "catalogue");
   const threads = cpu.logicalCpus?.value;
   const threadsPerCore = entry?.threadsPerCore ?? cpu.likelyThreadsPerCore;
@@ -46,7 +50,7 @@ function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets:
   return (
     cpu.totalCores ??
     (cpu.coresPerSocket && claim(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from)) ??
-    // A virtual machine has a part of the socket it runs on.
+    // A virtual machine has only a part of its socket.
     (listed && needed && needed.value < listed.value ? needed : (listed ?? needed))
   );
 }
@@ -67,7 +71,7 @@ export function cpuView(
   const baseGHz = claim(nominalMHz && nominalMHz / 1000, "discovered") ??
     claim(entry?.baseGHz.value, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
-  // As published: the agent has judged what the firmware says (plausible-range.ts).
+  // As published: the agent has already validated the firmware's values (plausible-range.ts).
   const max = claim(usable(capRange?.maxWattsPerSocket), "discovered") ??
     claim(entry?.tdp.value, "catalogue") ?? {
       value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),
@@ -85,7 +89,7 @@ export function cpuView(
     ...(totalCores ? { totalCores: totalCores.value } : {}),
     baseGHz: baseGHz.value,
     maxWattsPerSocket: max.value,
-    // A range that discovery and catalogue contradict is narrowed to what the device says it can take.
+    // If discovery and catalogue contradict each other, the range is narrowed to what the device reports.
     ...(min ? { minWattsPerSocket: watts(Math.min(min.value, max.value)) } : {}),
     maxWatts,
     idleWatts: watts(maxWatts * (idleShare ?? FALLBACK_CPU_IDLE_SHARE)),

@@ -49,7 +49,7 @@ describe("density", () => {
     );
   });
 
-  it("X-30 a node of which nothing is known has none", () => {
+  it("X-30 an unknown node has density 0", () => {
     expect(densityOf({ cpu: { baseGHz: 2 } })).toEqual({ cpu: 0, gpu: 0, total: 0 });
   });
 });

@@ -2,7 +2,7 @@ import { BUILTIN_CPUS, BUILTIN_GPUS } from "./builtin.ts";
 import type { CpuView } from "./cpu-view.ts";
 import type { GpuView } from "./gpu-view.ts";
 
-/** Compute density: each part in [0, 1], `total` their sum, which is hardwareDensityScore. */
+/** Compute density: each part is in [0, 1], and `total` is their sum, the hardwareDensityScore. */
 export interface Density {
   readonly cpu: number;
   readonly gpu: number;
@@ -10,14 +10,14 @@ export interface Density {
 }
 
 /**
- * The full scale is two sockets of the built-in catalogue's best CPU and eight of its best GPU. A site's additions do not
- * move it, or one site's density would say nothing to another.
+ * The full scale is two sockets of the built-in catalogue's best CPU and eight of its best GPU. Additions of a site do not
+ * change it, so that densities of different sites are comparable.
  */
 export const FULL_SCALE_CORE_GHZ =
   2 * Math.max(...BUILTIN_CPUS.map((entry) => entry.coresPerSocket.value * entry.baseGHz.value));
 export const FULL_SCALE_TFLOPS = 8 * Math.max(...BUILTIN_GPUS.map((entry) => entry.perf.value));
 
-/** Adversarial figures (NaN, negative, infinite) give a defined share. */
+/** Maps invalid values (NaN, negative, infinite) to a defined share. */
 const share = (amount: number, whole: number): number => (amount > 0 ? Math.min(1, amount / whole) : 0);
 
 export interface ComputeShape {
@@ -31,7 +31,7 @@ export function densityOf({ cpu, gpu }: ComputeShape): Density {
   return { cpu: cpuShare, gpu: gpuShare, total: cpuShare + gpuShare };
 }
 
-/** Sorts densest first; of equals the one whose name comes first, by code unit, so that no locale changes a plan. */
+/** Sorts by density, highest first, then by name in code units, so that the locale does not affect a plan. */
 export function byDensity(
   a: { readonly name: string; readonly density: Density },
   b: { readonly name: string; readonly density: Density },

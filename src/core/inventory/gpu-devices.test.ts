@@ -38,7 +38,7 @@ describe("NVIDIA devices", () => {
     expect(gpuOf(shared, { "nvidia.com/gpu": "40" })).toMatchObject({ key: "nvidia-t4", count: 4 });
     expect(boards(shared, { "nvidia.com/gpu.shared": "40" })).toBe(4);
     expect(boards(shared, { "nvidia.com/gpu.shared": "31", "nvidia.com/gpu": "0" })).toBe(4);
-    // Told to share some boards only, the plugin leaves the others their name.
+    // If the plugin shares only some boards, the others keep their resource name.
     expect(boards(shared, { "nvidia.com/gpu.shared": "20", "nvidia.com/gpu": "2" })).toBe(4);
     expect(boards({ "nvidia.com/gpu.replicas": "10" }, { "amd.com/gpu": "4" })).toBe(4);
     const mig = { "nvidia.com/gpu.product": "NVIDIA-A100-MIG-1g.5gb-SHARED", "nvidia.com/gpu.replicas": "2" };
@@ -83,7 +83,7 @@ describe("AMD devices", () => {
     ["Unheard Of", "cpx_nps1", 4, 4, undefined],
     ["MI300X", "other", 8, 8, undefined],
     ["MI210", undefined, 16, 16, undefined],
-    // Nobody says so, but no server has sixteen of these boards.
+    // There is no label, but no server has sixteen of these boards.
     ["MI300X", undefined, 8, 8, undefined],
     ["MI300X", undefined, 16, 8, 2],
     ["MI300X", undefined, 63, 8, 8],

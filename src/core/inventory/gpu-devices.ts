@@ -3,23 +3,23 @@ import type { GpuEntry } from "./catalogue/entry.ts";
 import { numberIn, quantityIn } from "./counts.ts";
 import { type MigProfile, migDevicesPerBoard } from "./mig.ts";
 
-/** Every resource a vendor's devices are asked for by, the usual one first. Intel's carry the name of the kernel driver. */
+/** The resource names of each vendor's GPUs, the usual one first. Intel's contain the name of the kernel driver. */
 export const gpuDeviceResources: Readonly<Record<GpuVendor, readonly string[]>> = {
   nvidia: [gpuResources.nvidia, `${gpuResources.nvidia}.shared`],
   amd: [gpuResources.amd],
   intel: [gpuResources.intel, "gpu.intel.com/xe"],
 };
 
-/** What a node hands out of its GPUs: whole boards, or the parts they are cut into. */
+/** The GPU devices that a node offers: whole boards or parts of them. */
 export interface GpuDevices {
   readonly count: number;
-  /** Where MIG cuts every board alike. */
+  /** Set if MIG cuts every board alike. */
   readonly mig: { readonly profile: MigProfile; readonly slicesPerBoard: number } | undefined;
-  /** How AMD's driver partitions every board: `spx_nps1`, `cpx_nps4`. */
+  /** The partition mode of AMD's driver for every board: `spx_nps1`, `cpx_nps4`. */
   readonly partition: string | undefined;
 }
 
-/** The devices of the vendor that has most of them; of equals the first. */
+/** The devices of the vendor with the most devices; the first vendor on a tie. */
 export function allocatableGpus(
   resources: ResourceList | undefined,
   labels: Labels,
@@ -43,7 +43,7 @@ const SHARING = {
   intel: gpuDeviceResources.intel.map(sharing),
 };
 
-/** Time slicing multiplies what can be allocated by the replicas; a plugin told to renames what it shares, and only that. */
+/** Time slicing multiplies the allocatable count by the replicas. The plugin renames the shared resource only if configured to. */
 function countOf(vendor: GpuVendor, resources: ResourceList | undefined, labels: Labels): number {
   let count = 0;
   for (const { name, renamed, replicas } of SHARING[vendor]) {
@@ -64,16 +64,16 @@ export function boardsOf(devices: GpuDevices, entry: GpuEntry | undefined): numb
 }
 
 const PARTS: Readonly<Record<string, number>> = { spx: 1, dpx: 2, tpx: 3, qpx: 4 };
-/** A baseboard of accelerators carries eight. */
+/** A baseboard has eight accelerators. */
 const MOST_PARTITIONED_BOARDS = 8;
 
-/** Devices a board appears as where each of its dies, or each partition of them, is a GPU of its own. */
+/** The number of devices per board, if each die or partition is a GPU of its own. */
 export function partsPerBoard(devices: GpuDevices | undefined, entry: GpuEntry | undefined): number {
   if (entry?.devicesPerBoard !== undefined) return entry.devicesPerBoard;
   const mode = devices?.partition?.trim().slice(0, 3).toLowerCase();
   const dies = entry?.mostPartitions ?? 1;
   if (mode === "cpx") return dies;
-  // The label is written only on demand, so a number of boards that no server holds has to do.
+  // The partition label is optional. Without it, infer partitions from a board count that no server has.
   const implied = Math.ceil((devices?.count ?? 0) / MOST_PARTITIONED_BOARDS);
   return PARTS[mode ?? ""] ?? Math.max(1, Math.min(dies, implied));
 }

@@ -7,15 +7,15 @@ import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { claim } from "./origin.ts";
-import { plausibleBoardWatts } from "./plausible.ts";
+import { plausibleBoardWatts } from "./plausible-limits.ts";
 import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
-/** Watts are per board. */
+/** All watts are per board. */
 export interface GpuView extends Resolution {
   readonly vendor?: GpuVendor;
-  /** Boards: what is capped and what draws power. */
+  /** Number of boards: the units that are capped and draw power. */
   readonly count: number;
-  /** Devices Kubernetes hands out of each board, where its dies or partitions are GPUs of their own. */
+  /** Devices that Kubernetes allocates per board, if dies or partitions are GPUs of their own. */
   readonly devicesPerBoard?: number;
   readonly maxWatts: Watts;
   readonly minWatts: Watts;
@@ -23,7 +23,7 @@ export interface GpuView extends Resolution {
   readonly idleWatts: Watts;
   /** Dense FP16 TFLOPS of one board. */
   readonly perf: number;
-  /** The highest maximum to believe of a board where one is discovered; absent where the catalogue does not know the model. */
+  /** The highest plausible maximum of a board, applied to discovered values; absent if the catalogue does not know the model. */
   readonly plausibleWatts?: Watts;
   readonly from: Origins<
     "model" | "vendor" | "count" | "maxWatts" | "minWatts" | "defaultWatts" | "idleWatts" | "perf"
@@ -56,7 +56,7 @@ export function gpuView(
   };
 }
 
-/** An unknown board computes something: as much as the slowest one known, so that more boards still count for more. */
+/** An unknown board counts like the slowest known one, so that more boards still give a higher density. */
 const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf.value));
 
 function boardLimits(gpu: GpuHardware | undefined, entry: GpuEntry | undefined, vendor: GpuVendor | undefined) {

@@ -166,7 +166,7 @@ describe("precedence", () => {
         gpu: { present: false, rawModel: "", count: 0, capRangePerGpu: { maxWatts: watts(0), minWatts: watts(0) } },
       },
     ],
-  ])("X-11 a NodeHardware that says nothing erases nothing: %s", (_, status) => {
+  ])("X-11 an empty NodeHardware does not override other origins: %s", (_, status) => {
     const labelled = node({ ...declared, ...nfd }, { "nvidia.com/gpu": "7", cpu: "384" });
     expect(hardwareView(labelled, status)).toEqual(hardwareView(labelled, undefined));
   });
@@ -176,7 +176,7 @@ describe("precedence", () => {
     expect([cores(" 12 "), cores("65536"), cores("65537")]).toEqual([12, 65_536, undefined]);
   });
 
-  it("X-11 a label that is no number says nothing", () => {
+  it("X-11 ignores a label that is not a number", () => {
     for (const text of ["", " ", "two", "-1", "0", "1.5", "1e308", "NaN", "0x10", "99999999"]) {
       const view = hardwareView(node({ "joulie.io/hw.cpu-sockets": text, [`${NFD}cpu-sockets`]: "2" }), undefined);
       expect(view.cpu.sockets).toBe(2);
@@ -271,7 +271,7 @@ describe("before any NodeHardware exists", () => {
       cpu: {
         key: "generic",
         match: "generic",
-        reason: "no model is named",
+        reason: "no model name",
         sockets: 1,
         baseGHz: 1.7,
         maxWattsPerSocket: 150,

@@ -11,7 +11,7 @@ export interface HardwareView {
   readonly cpu: CpuView;
   /** Absent on a CPU-only node. */
   readonly gpu?: GpuView;
-  /** Nodes of one family can stand in for each other: the GPU model, on CPU-only nodes the CPU model (POL-07). */
+  /** Nodes of one family are interchangeable: the GPU model, or the CPU model on CPU-only nodes (POL-07). */
   readonly family: string;
 }
 
@@ -21,7 +21,7 @@ export interface HardwareViewOptions {
   readonly productLabelKeys?: readonly string[];
 }
 
-/** What a node is made of, as well as it can be known; complete without any NodeHardware. */
+/** Combines all information about a node's hardware. The result is complete even without a NodeHardware object. */
 export function hardwareView(
   node: Node,
   discovered: NodeHardwareStatus | undefined,

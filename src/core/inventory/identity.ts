@@ -13,33 +13,33 @@ import {
 import { numberIn, quantityIn, wholeAbove } from "./counts.ts";
 import { allocatableGpus, type GpuDevices } from "./gpu-devices.ts";
 import { migProfileOf, migSlicesPerBoard } from "./mig.ts";
-import { claim, type Known } from "./origin.ts";
+import { claim, type WithOrigin } from "./origin.ts";
 
-/** What is said about a node, before the catalogue is asked. A field nobody speaks of is undefined. */
+/** The identity of a node's hardware before the catalogue lookup. Unknown fields are undefined. */
 export interface NodeIdentity {
   readonly cpu: {
     /** Spellings of one model, all from the same origin. */
-    readonly names: Known<readonly string[]> | undefined;
-    readonly vendor: Known<string> | undefined;
-    readonly sockets: Known<number> | undefined;
-    readonly coresPerSocket: Known<number> | undefined;
-    readonly totalCores: Known<number> | undefined;
-    /** Hardware threads Kubernetes counts as CPUs. */
-    readonly logicalCpus: Known<number> | undefined;
-    /** Threads that a core of an unknown model is taken to have. */
+    readonly names: WithOrigin<readonly string[]> | undefined;
+    readonly vendor: WithOrigin<string> | undefined;
+    readonly sockets: WithOrigin<number> | undefined;
+    readonly coresPerSocket: WithOrigin<number> | undefined;
+    readonly totalCores: WithOrigin<number> | undefined;
+    /** Hardware threads, which Kubernetes counts as CPUs. */
+    readonly logicalCpus: WithOrigin<number> | undefined;
+    /** The assumed threads per core of an unknown model. */
     readonly likelyThreadsPerCore: number;
   };
   readonly gpu: {
-    readonly names: Known<readonly string[]> | undefined;
-    readonly vendor: Known<GpuVendor> | undefined;
-    /** Boards somebody counted; 0 where a person declares that there are none. */
-    readonly boards: Known<number> | undefined;
-    /** What labels and Kubernetes count; the model says how many of them a board is. */
-    readonly devices: Known<GpuDevices> | undefined;
+    readonly names: WithOrigin<readonly string[]> | undefined;
+    readonly vendor: WithOrigin<GpuVendor> | undefined;
+    /** Number of boards that was discovered or declared; 0 if a user declares that there are none. */
+    readonly boards: WithOrigin<number> | undefined;
+    /** Devices according to labels and Kubernetes; the model determines how many of them form a board. */
+    readonly devices: WithOrigin<GpuDevices> | undefined;
   };
 }
 
-/** GPU feature discovery counts boards here, or what MIG cut them into where the product beside it carries the profile. */
+/** GPU feature discovery counts boards here, or MIG slices if the product label contains a MIG profile. */
 const NVIDIA_COUNT = "nvidia.com/gpu.count";
 const NVIDIA_PRODUCT = "nvidia.com/gpu.product";
 const AMD_PARTITION = "amd.com/compute-memory-partition";
@@ -51,7 +51,7 @@ function namesOf(...spellings: readonly (string | undefined)[]): readonly string
   return names.length === 0 ? undefined : names;
 }
 
-/** /proc/cpuinfo, NFD and people each have their own word for a vendor. */
+/** Vendor names as /proc/cpuinfo, NFD and users spell them. */
 const CPU_VENDORS: Readonly<Record<string, string>> = { genuineintel: "intel", authenticamd: "amd", amazon: "aws" };
 
 function cpuVendor(text: string | undefined): string | undefined {
@@ -62,7 +62,7 @@ function cpuVendor(text: string | undefined): string | undefined {
 const gpuVendor = (text: string | undefined): GpuVendor | undefined =>
   gpuVendors.find((vendor) => text?.toLowerCase().includes(vendor));
 
-/** Discovered > declared > NFD > allocatable, field by field (CONTRACT 2). */
+/** Precedence by field: discovered > declared > NFD > allocatable (CONTRACT 2). */
 export function identityOf(
   node: Node,
   discovered: NodeHardwareStatus | undefined,
@@ -122,10 +122,10 @@ function gpuIdentity(
       claim(nfdGpuVendor(labels, allocatable?.vendor), "nfd") ??
       claim(allocatable?.vendor, "allocatable"),
     boards:
-      // An agent that finds none may only lack the driver's library, so none found is nothing said.
+      // An agent that finds no GPU may only lack the driver's library, so a count of 0 is ignored.
       claim(wholeAbove(1, gpu?.count), "discovered") ??
       claim(numberIn(labels, declaredHardwareLabels.gpuCount, 0), "declared") ??
-      // Whoever names a model says that there is at least one.
+      // A declared model implies at least one board.
       (devices ? undefined : claim(names || gpu?.present ? 1 : undefined, names?.from ?? "discovered")),
     devices,
   };
@@ -143,8 +143,8 @@ function devicesOf(count: number | undefined, vendor: GpuVendor | undefined, lab
 }
 
 /**
- * PCI devices tell the vendor but not that there is something to compute on: boards have display chips too. Of several
- * vendors it is the one whose devices can be asked for.
+ * A PCI device identifies the vendor but does not prove that there is a compute GPU: mainboards have display chips too. With
+ * several vendors it is the one whose devices are allocatable.
  */
 function nfdGpuVendor(labels: Labels, countable: GpuVendor | undefined): GpuVendor | undefined {
   const present = gpuVendors.filter((vendor) => nfdGpuLabels[vendor].some((key) => labels[key] === "true"));

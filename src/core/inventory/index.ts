@@ -7,7 +7,7 @@ export { fallbackCpuWatts, fallbackGpuWatts } from "./fallback.ts";
 export { gpuDeviceResources } from "./gpu-devices.ts";
 export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";
-export { GENERIC_KEY, type Match } from "./match.ts";
+export { type CatalogueMatch, GENERIC_KEY } from "./match.ts";
 export { type MigProfile, migProfileOf, migSlicesPerBoard } from "./mig.ts";
 export { gpuNameParts } from "./normalise.ts";
 export type { Origin } from "./origin.ts";

@@ -1,51 +1,55 @@
 import type { Exactness } from "../api/index.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
-import type { CpuIndex, FamilyIndex, FamilyMember, GpuIndex, NameIndex } from "./name-index.ts";
+import type { CpuIndex, FamilyIndex, FamilyMember, GpuIndex, ModelNameIndex } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
 
 /**
- * exact: the model itself. proxy: the nearest relative, the reason says which and why. generic: unknown, so the figures are
- * those for anything unknown.
+ * exact: the model itself. proxy: the closest known model; the reason says which one and why. generic: unknown, so fallback
+ * values apply.
  */
-export interface Match<Entry> {
+export interface CatalogueMatch<Entry> {
   readonly match: Exactness;
   readonly key: string;
   readonly reason: string;
   readonly entry?: Entry;
 }
 
-/** The key of what the catalogue does not know. */
+/** The key of models that are not in the catalogue. */
 export const GENERIC_KEY = "generic";
 
-const unknown = (name: string): Match<never> => ({
+const unknown = (name: string): CatalogueMatch<never> => ({
   match: "generic",
   key: GENERIC_KEY,
-  reason: name.trim() === "" ? "no model is named" : `the catalogue has nothing called "${name}"`,
+  reason: name.trim() === "" ? "no model name" : `the catalogue has no entry for "${name}"`,
 });
 
-function standIn<Entry extends { readonly key: string }>(name: string, entry: Entry, because: string): Match<Entry> {
+function standIn<Entry extends { readonly key: string }>(
+  name: string,
+  entry: Entry,
+  because: string,
+): CatalogueMatch<Entry> {
   return { match: "proxy", key: entry.key, entry, reason: `${entry.key} stands in for "${name}": ${because}` };
 }
 
-/** A name in the index, of a model or of something a model stands in for. */
+/** An entry of the index: a model, or a name that a model stands in for. */
 function indexed<Entry extends { readonly key: string }>(
-  index: NameIndex<Entry>,
+  index: ModelNameIndex<Entry>,
   name: string,
   id: string,
-): Match<Entry> | undefined {
+): CatalogueMatch<Entry> | undefined {
   const entry = index.exact.get(id);
   if (entry !== undefined) return { match: "exact", key: entry.key, entry, reason: `"${name}" is ${entry.key}` };
   const relative = index.standIns.get(id);
   return relative && standIn(name, relative.entry, relative.because);
 }
 
-export function matchCpu(index: CpuIndex, name: string): Match<CpuEntry> {
+export function matchCpu(index: CpuIndex, name: string): CatalogueMatch<CpuEntry> {
   const parts = cpuNameParts(name);
   return indexed(index, name, parts.id) ?? sibling(index, name, parts) ?? unknown(name);
 }
 
-/** A model number that looks like those of a family we know: clouds and OEMs have their own (9R14, 8481C). */
-function sibling(index: CpuIndex, name: string, parts: NameParts): Match<CpuEntry> | undefined {
+/** Matches a model number against the patterns of known families: clouds and OEMs have their own models (9R14, 8481C). */
+function sibling(index: CpuIndex, name: string, parts: NameParts): CatalogueMatch<CpuEntry> | undefined {
   for (const candidates of index.families) {
     const { brand, model, family, except } = candidates.family;
     const number = parts.words.includes(brand) ? parts.words.find((word) => model.test(word)) : undefined;
@@ -67,10 +71,10 @@ function sibling(index: CpuIndex, name: string, parts: NameParts): Match<CpuEntr
   return undefined;
 }
 
-/** Numbers further apart than this say no more about each other. */
+/** Model numbers that differ by more than this are unrelated. */
 const FURTHEST_NUMBER = 20;
 
-/** The hundreds say the class: an 84xx draws three times what a 34xx does. */
+/** The hundreds identify the class: an 84xx draws three times the power of a 34xx. */
 function nearNumber({ members }: FamilyIndex, number: number): CpuEntry | undefined {
   const sameClass = members.filter((member) => Math.floor(member.number / 100) === Math.floor(number / 100));
   const away = (member: FamilyMember): number => Math.abs(member.number - number);
@@ -89,16 +93,16 @@ function nearestTo({ representative, members }: FamilyIndex, distance: (member: 
   return nearest.entry;
 }
 
-export function matchGpu(index: GpuIndex, name: string): Match<GpuEntry> {
+export function matchGpu(index: GpuIndex, name: string): CatalogueMatch<GpuEntry> {
   const { id, sliced } = gpuNameParts(name);
   const found = indexed(index, name, id) ?? byWord(index, name, id) ?? unknown(name);
   return sliced && found.entry
-    ? { ...found, reason: `${found.reason}; a slice has the figures of its whole board` }
+    ? { ...found, reason: `${found.reason}; a slice uses the values of its whole board` }
     : found;
 }
 
-/** "H100 something": one whole word is a model. Whole words only: there is no A100 in XA1000, and no MI300X in MI300A. */
-function byWord(index: GpuIndex, name: string, id: string): Match<GpuEntry> | undefined {
+/** Matches "H100 something" by whole words only: XA1000 does not contain an A100, and MI300A is not an MI300X. */
+function byWord(index: GpuIndex, name: string, id: string): CatalogueMatch<GpuEntry> | undefined {
   for (const word of id.split(" ")) {
     const relative = indexed(index, name, word);
     if (relative?.entry) return standIn(name, relative.entry, `the rest of the name is unknown, "${word}" is not`);

@@ -11,8 +11,8 @@ interface StandIn<Entry> {
   readonly because: string;
 }
 
-/** Names prepared once, so that a look-up is a hash away however large the catalogue grows. */
-export interface NameIndex<Entry> {
+/** Normalised names, so that a lookup takes constant time for any catalogue size. */
+export interface ModelNameIndex<Entry> {
   readonly exact: ReadonlyMap<string, Entry>;
   readonly standIns: ReadonlyMap<string, StandIn<Entry>>;
 }
@@ -25,17 +25,17 @@ export interface FamilyIndex {
 
 export interface FamilyMember {
   readonly entry: CpuEntry;
-  /** The 8480 of an 8480+; NaN where a model has no four digits. */
+  /** The 8480 of an 8480+; NaN if the model has no four digits. */
   readonly number: number;
 }
 
-/** A name an entry cannot have: another one holds it, or nothing in it tells models apart. */
+/** A name that an entry cannot use: another entry has it, or it contains nothing that identifies a model. */
 export interface NameClash {
   readonly name: string;
   readonly heldBy?: string;
 }
 
-/** Who holds which name, kept up to date entry by entry: a site may add thousands. */
+/** Tracks which entry has which name. It is updated per entry, because a site may add thousands. */
 export class NameHolders {
   readonly #partsOf: (name: string) => NameParts;
   readonly #keys = new Map<string, string>();
@@ -48,7 +48,7 @@ export class NameHolders {
     return this.#keys.get(this.#partsOf(name).id);
   }
 
-  /** An entry gets all of its names or, where it cannot have one, none. */
+  /** An entry gets all of its names, or none if one of them is not available. */
   admit({ key, aliases }: Named): NameClash | undefined {
     const ids: string[] = [];
     for (const name of [key, ...aliases]) {
@@ -67,7 +67,7 @@ export function indexNames<Entry extends Named>(
   entries: readonly Entry[],
   proxies: readonly Proxy[],
   partsOf: (name: string) => NameParts,
-): NameIndex<Entry> {
+): ModelNameIndex<Entry> {
   const exact = new Map<string, Entry>();
   for (const entry of entries) {
     for (const name of [entry.key, ...entry.aliases]) exact.set(partsOf(name).id, entry);
@@ -76,7 +76,7 @@ export function indexNames<Entry extends Named>(
   const standIns = new Map<string, StandIn<Entry>>();
   for (const { names, standsFor, because } of proxies) {
     const entry = byKey.get(standsFor);
-    // A site's own entry may take over a name that until then only had a stand-in.
+    // An entry of a site may take a name that so far had only a proxy.
     if (entry !== undefined) for (const name of names) standIns.set(partsOf(name).id, { entry, because });
   }
   return { exact, standIns };
@@ -92,5 +92,5 @@ export function indexFamilies(entries: readonly CpuEntry[], families: readonly C
   });
 }
 
-export type CpuIndex = NameIndex<CpuEntry> & { readonly families: readonly FamilyIndex[] };
-export type GpuIndex = NameIndex<GpuEntry>;
+export type CpuIndex = ModelNameIndex<CpuEntry> & { readonly families: readonly FamilyIndex[] };
+export type GpuIndex = ModelNameIndex<GpuEntry>;

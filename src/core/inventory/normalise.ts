@@ -1,13 +1,13 @@
-/** Text longer than any model name is not one; cutting it keeps a hostile label cheap. */
+/** Longer text is not a model name. The cut keeps hostile labels cheap. */
 export const LONGEST_NAME = 256;
 
 const TRADEMARKS = /\((?:r|tm|c)\)|[®™©]/g;
-/** "@ 2.30GHz" ends the name proper. */
+/** "@ 2.30GHz" ends the model name. */
 const CLOCK = /@.*$/;
 const CORE_COUNT = /(?:^|[^a-z0-9])(\d{1,4})[-_ ]cores?(?![a-z0-9])/;
 const ORDINAL = /^\d(?:st|nd|rd|th)$/;
 
-/** Words that say who makes a part or what kind it is, never which one. What a person omits must not change the match. */
+/** Words that name a vendor or a product type but not a model. Leaving them out must not change the match. */
 const SHARED_NOISE = ["r", "tm", "c", "intel", "amd", "nvidia", "corporation", "gen", "generation", "series"];
 const CPU_NOISE: ReadonlySet<string> = new Set([
   ...SHARED_NOISE,
@@ -21,11 +21,11 @@ const GPU_NOISE: ReadonlySet<string> = new Set([
 export interface NameParts {
   /** All words, in lower case. */
   readonly words: readonly string[];
-  /** The words that tell models apart, joined: what the index is keyed by. */
+  /** The words that identify the model, joined: the key of the index. */
   readonly id: string;
   /** "96-Core" in the name. */
   readonly cores?: number;
-  /** The name is of a slice of a board: MIG, or one shared by time slicing. */
+  /** The name describes a slice of a board: MIG or time slicing. */
   readonly sliced: boolean;
 }
 

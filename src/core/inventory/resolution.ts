@@ -1,26 +1,26 @@
 import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
-import type { Match } from "./match.ts";
-import { claim, type Known, type Origin } from "./origin.ts";
+import type { CatalogueMatch } from "./match.ts";
+import { claim, type Origin, type WithOrigin } from "./origin.ts";
 
-/** Which origin each field of a view came from. */
+/** The origin of each field of a view. */
 export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;
 
-/** How a view relates to the catalogue. */
+/** How a view matches the catalogue. */
 export interface Resolution {
-  /** As the node spells it; absent where nobody names one. */
+  /** As the node spells it; absent if unknown. */
   readonly model?: string;
-  /** Of the catalogue's entry, `generic` without one. */
+  /** The key of the catalogue entry, or `generic`. */
   readonly key: string;
   readonly match: Exactness;
   readonly reason: string;
 }
 
-type LookUp<Entry> = (name: string) => Match<Entry>;
+type LookUp<Entry> = (name: string) => CatalogueMatch<Entry>;
 
-/** What the catalogue has for a node's CPU or GPU, from all that is said about its model. */
+/** Looks up a node's CPU or GPU in the catalogue by all known names. */
 export function resolve<Entry>(
   device: "cpu" | "gpu",
-  names: Known<readonly string[]> | undefined,
+  names: WithOrigin<readonly string[]> | undefined,
   discovered: NodeHardwareStatus | undefined,
   lookUp: LookUp<Entry>,
 ): { readonly resolution: Resolution; readonly entry: Entry | undefined } {
@@ -32,9 +32,9 @@ export function resolve<Entry>(
 
 const RANK: Readonly<Record<Exactness, number>> = { exact: 0, proxy: 1, generic: 2 };
 
-/** The best match of several spellings, and the spelling that gave it. */
+/** The best match of several spellings, with the spelling that matched. */
 function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
-  let best: { match: Match<Entry>; model?: string } = { match: lookUp("") };
+  let best: { match: CatalogueMatch<Entry>; model?: string } = { match: lookUp("") };
   for (const model of names) {
     const match = lookUp(model);
     if (best.model === undefined || RANK[match.match] < RANK[best.match.match]) best = { match, model };
@@ -42,30 +42,30 @@ function bestOf<Entry>(names: readonly string[], lookUp: LookUp<Entry>) {
   return best;
 }
 
-/** The agent may have resolved a name that this catalogue does not know: its key still counts, as close as it said. */
+/** The agent may have resolved a name that this catalogue does not know. Its key and exactness are then used. */
 function orAgentsKey<Entry>(
-  match: Match<Entry>,
+  match: CatalogueMatch<Entry>,
   key: string | undefined,
   exactness: Exactness | undefined,
   lookUp: LookUp<Entry>,
-): Match<Entry> {
+): CatalogueMatch<Entry> {
   const keyed = match.match === "generic" && key !== undefined ? lookUp(key) : undefined;
   if (keyed?.match !== "exact" || exactness === "generic") return match;
   return { ...keyed, match: exactness ?? "proxy", reason: `the agent resolved it to ${keyed.key}` };
 }
 
-/** Beyond 100 kW (or 100 GHz) a device reports a mistake; it must not turn a sum infinite. */
+/** Values above 100 kW (or 100 GHz) are errors and must not make a sum infinite. */
 const MOST = 100_000;
 
-/** A device that reports 0 W or 0 MHz reports nothing. */
+/** A reported 0 W or 0 MHz means unknown. */
 export const usable = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
   value !== undefined && value > 0 && value <= MOST ? value : undefined;
 
-/** A model that is known says its vendor better than the PCI devices around it; what the agent saw still comes first. */
+/** A known model determines the vendor better than PCI devices do; the agent's discovery still takes precedence. */
 export function vendorOf<Vendor>(
-  said: Known<Vendor> | undefined,
+  said: WithOrigin<Vendor> | undefined,
   listed: Vendor | undefined,
-): Known<Vendor> | undefined {
+): WithOrigin<Vendor> | undefined {
   return said?.from === "discovered" ? said : (claim(listed, "catalogue") ?? said);
 }
 

@@ -1,12 +1,12 @@
 import type { Figure, Provenance, Source } from "../inventory/index.ts";
 import type { ClockModel } from "./device.ts";
 import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
-import { known, PHYSICS_SOURCES } from "./sources.ts";
+import { PHYSICS_SOURCES, sourcedFigure } from "./sources.ts";
 
-/** Devices that are taken to behave alike. Watts are each model's own, from the catalogue; what they share is how these move. */
+/** Devices with the same power behaviour. The watts come from the catalogue entry of each model. */
 export interface DeviceClass {
   readonly name: string;
-  /** Keys of the catalogue that belong here; absent where it stands in for all that belong nowhere. */
+  /** Matches the catalogue keys of this class; absent for the fallback class. */
   readonly covers?: RegExp | undefined;
   readonly figures: { readonly [Name in keyof ClockModel]: Figure };
   readonly load: { readonly kind: "points" | "line"; readonly provenance: Provenance; readonly source: Source };
@@ -19,9 +19,9 @@ type Origin = readonly [Provenance, Source];
 export interface ClassRow {
   readonly name: string;
   readonly covers?: RegExp;
-  /** Static share, slowest clock, voltage floor, clock where the floor is reached. */
+  /** Static share, slowest clock, voltage floor, clock at which the floor is reached. */
   readonly clock: readonly [staticShare: number, slowest: number, voltageFloor: number, floorClock: number];
-  /** What is not said here is assumed. */
+  /** Sources of the values; others are assumed. */
   readonly from?: { readonly [Name in keyof ClockModel]?: Origin };
   readonly load?: readonly [LoadPoints, Origin];
 }
@@ -34,11 +34,12 @@ const ASSUMED: { readonly [Name in keyof ClockModel]: Origin } = {
   floorClock: ["assumed", voltageTables],
 };
 
-/** A row of the tables as the model uses it; load shapes are made once and shared by every node of the class. */
+/** Builds a class from a table row. Load shapes are built once and shared by all nodes of the class. */
 export function deviceClass({ name, covers, clock, from, load }: ClassRow): DeviceClass {
   const [staticShare, slowest, voltageFloor, floorClock] = clock;
   const model: ClockModel = { staticShare, slowest, voltageFloor, floorClock };
-  const figureOf = (field: keyof ClockModel): Figure => known(model[field], ...(from?.[field] ?? ASSUMED[field]));
+  const figureOf = (field: keyof ClockModel): Figure =>
+    sourcedFigure(model[field], ...(from?.[field] ?? ASSUMED[field]));
   const [provenance, source] = load?.[1] ?? ASSUMED.staticShare;
   return {
     name,

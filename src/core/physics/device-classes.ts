@@ -2,7 +2,7 @@ import { type ClassRow, type DeviceClass, deviceClass } from "./device-class.ts"
 import { PHYSICS_SOURCES as from } from "./sources.ts";
 import { SPECPOWER } from "./specpower.ts";
 
-/** What stands in for a CPU nobody described: the middle of those that were. */
+/** The fallback for CPUs without a class: the middle of the known ones. */
 const OTHER_CPU = deviceClass({
   name: "any other CPU",
   clock: [0.25, 0.35, 0.72, 0.55],
@@ -11,7 +11,7 @@ const OTHER_CPU = deviceClass({
 
 const OTHER_GPU = deviceClass({ name: "any other GPU", clock: [0.25, 0.15, 0.72, 0.6] });
 
-/** First match wins. Clocks are [static share, slowest, voltage floor, clock where the floor is reached]. */
+/** First match wins. Clocks are [static share, slowest, voltage floor, clock at which the floor is reached]. */
 const CPU_ROWS: readonly ClassRow[] = [
   {
     name: "EPYC 7003",
@@ -69,7 +69,7 @@ const GPU_ROWS: readonly ClassRow[] = [
   { name: "CDNA 3, CDNA 4", covers: /^amd-mi3/, clock: [0.27, 0.2, 0.72, 0.6] },
 ];
 
-/** Everything the model knows, what stands in for the unknown last. */
+/** All classes; the fallback is last. */
 export const CPU_CLASSES: readonly DeviceClass[] = [...CPU_ROWS.map(deviceClass), OTHER_CPU];
 export const GPU_CLASSES: readonly DeviceClass[] = [...GPU_ROWS.map(deviceClass), OTHER_GPU];
 

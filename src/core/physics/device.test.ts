@@ -46,7 +46,7 @@ describe("power of a device", () => {
     );
   });
 
-  it("is defined for loads that are none", () => {
+  it("returns defined values for invalid loads", () => {
     for (const load of [Number.NaN, -1, Number.NEGATIVE_INFINITY]) expect(powerAt(v100, load, 1)).toBe(27);
     for (const load of [2, 1e308, Number.POSITIVE_INFINITY]) expect(powerAt(v100, load, 1)).toBe(250);
     const genoa: DeviceModel = { ...cpuClassOf("amd-epyc-9654"), idle: watts(50), full: watts(360) };
@@ -104,7 +104,7 @@ describe("a cap", () => {
     expect(exceeds(least, least)).toBe(false);
   });
 
-  it("of no number, or none at all, asks for nothing", () => {
+  it("that is missing or NaN means uncapped", () => {
     for (const cap of [undefined, watts(Number.NaN), watts(1e308), watts(Number.POSITIVE_INFINITY)]) {
       expect(fittingClock(v100, 1, cap)).toBe(1);
       expect(exceeds(v100.full, cap)).toBe(false);

@@ -1,15 +1,15 @@
 import { type Watts, watts } from "../units/index.ts";
 import type { LoadShape } from "./load-shape.ts";
 
-/** How clock and voltage of a device move together. Clocks are shares of the one it sustains at full load. */
+/** How clock and voltage of a device depend on each other. Clocks are shares of the sustained clock at full load. */
 export interface ClockModel {
-  /** Share of the power above idle that no clock touches: uncore, memory controllers, leakage. */
+  /** Share of the power above idle that does not depend on the clock: uncore, memory controllers, leakage. */
   readonly staticShare: number;
-  /** The lowest clock it can be held to. */
+  /** The lowest clock that can be set. */
   readonly slowest: number;
-  /** The voltage it keeps however slow it runs, as a share of that at full clock. */
+  /** The lowest voltage, as a share of the voltage at full clock. */
   readonly voltageFloor: number;
-  /** The clock at which its voltage has fallen to the floor: slower than this, a watt less costs the most time. */
+  /** The clock at which the voltage reaches its floor. Below it, saving a watt costs the most time. */
   readonly floorClock: number;
 }
 
@@ -22,19 +22,19 @@ export interface DeviceModel {
   readonly clock: ClockModel;
 }
 
-/** Straight from 1 at full clock to the floor, level below. */
+/** Linear from 1 at full clock to the floor, constant below. */
 export function voltageAt({ voltageFloor, floorClock }: ClockModel, clock: number): number {
   if (clock <= floorClock) return voltageFloor;
   return 1 - ((1 - voltageFloor) * (1 - clock)) / (1 - floorClock);
 }
 
-/** What remains of the power above idle at a clock: s + (1 − s)·f·v(f)². It is 1 at full clock and falls with it. */
+/** The share of the power above idle that remains at a clock: s + (1 − s)·f·v(f)². It is 1 at full clock. */
 export function clockFactor(model: ClockModel, clock: number): number {
   const voltage = voltageAt(model, clock);
   return model.staticShare + (1 - model.staticShare) * clock * voltage * voltage;
 }
 
-/** What a load adds to idle power at full clock. */
+/** The power that a load adds to idle power at full clock. */
 const above = ({ idle, full, shape }: DeviceModel, load: number): number => (full - idle) * shape(load);
 
 /** P(u, f) = idle + (curve(u) − idle)·(s + (1 − s)·f·v(f)²). */
@@ -42,7 +42,8 @@ export const powerAt = (device: DeviceModel, load: number, clock: number): Watts
   watts(device.idle + above(device, load) * clockFactor(device.clock, clock));
 
 /**
- * The same with a share of its cores held at the slowest clock, as a DVFS throttle does: each core draws by its own clock.
+ * The power if a share of the cores runs at the slowest clock, as under a DVFS throttle. Each core draws power by its own
+ * clock.
  */
 export function mixedPowerAt(device: DeviceModel, load: number, clock: number, heldShare: number): Watts {
   const { clock: model } = device;
@@ -51,30 +52,30 @@ export function mixedPowerAt(device: DeviceModel, load: number, clock: number, h
 }
 
 /**
- * The highest clock at which the device keeps a cap, with a share of its cores held at the slowest. Where even the slowest
- * is not slow enough it is the slowest: power then exceeds the cap, for no hardware can do better, and `exceeds` says so.
- * No cap, or one that is no number, asks for nothing.
+ * The highest clock at which the device keeps a cap, while a share of its cores is held at the slowest clock. If even the
+ * slowest clock exceeds the cap, the result is the slowest clock, and `exceeds` is true. A missing or invalid cap means
+ * uncapped.
  */
 export function fittingClock(device: DeviceModel, load: number, cap: Watts | undefined, heldShare = 0): number {
   if (cap === undefined || Number.isNaN(cap)) return 1;
   const { clock: model, idle } = device;
   const dynamic = above(device, load);
-  // Idle power has no clock to lower.
+  // Idle power does not depend on the clock.
   if (!(dynamic > 0)) return cap >= idle ? 1 : model.slowest;
   const held = heldShare * clockFactor(model, model.slowest);
-  // Of cores that are all held, none is left to slow down.
+  // If all cores are held, no core is left to slow down.
   if (heldShare >= 1) return model.slowest;
   return clockFor(model, ((cap - idle) / dynamic - held) / (1 - heldShare));
 }
 
-/** A cap met to the last bit is met. */
+/** Tolerance for rounding errors when a cap is met exactly. */
 const ROUNDING = 1 + 1e-9;
 
-/** Whether a device draws more than its cap allows: it is saturated, as slow as it can be. */
+/** Whether a device draws more than its cap: it is saturated at its slowest clock. */
 export const exceeds = (power: Watts, cap: Watts | undefined): boolean =>
   cap !== undefined && power > Math.max(0, cap) * ROUNDING;
 
-/** From above, on a curve that bends upwards, each step squares what is missing: six are enough, more change nothing. */
+/** Newton's method converges quadratically on this convex curve: six steps are enough. */
 const STEPS = 8;
 
 /** The highest clock whose factor is at most this one. */
@@ -86,7 +87,7 @@ function clockFor(model: ClockModel, factor: number): number {
   // At the voltage floor power is linear in the clock.
   const level = wanted / (voltageFloor * voltageFloor);
   if (level <= floorClock) return Math.max(slowest, level);
-  // Above it f·v(f)² = wanted is a cubic; Newton's steps from full clock only ever come down to its root.
+  // Above it f·v(f)² = wanted is a cubic. Newton's steps from full clock approach its root from above.
   const slope = (1 - voltageFloor) / (1 - floorClock);
   let clock = 1;
   for (let step = 0; step < STEPS; step++) {

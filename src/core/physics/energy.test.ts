@@ -6,14 +6,14 @@ import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
 import type { Caps } from "./operation.ts";
-import type { Job } from "./work.ts";
+import type { SimulatedJob } from "./work.ts";
 
 const cpu = { packages: 2, cores: 96, idle: watts(55), full: watts(350), class: cpuClassOf("amd-epyc-9654") };
 const gpu = { boards: 4, idle: watts(79), full: watts(700), class: gpuClassOf("nvidia-h100-sxm") };
 const model = nodeModel({ cpu, gpu });
 
 type Deed =
-  | { readonly at: number; readonly job: Job }
+  | { readonly at: number; readonly job: SimulatedJob }
   | { readonly at: number; readonly caps: Caps }
   | { readonly at: number; readonly ambient: Celsius };
 
@@ -55,14 +55,14 @@ const MOST = 10_000;
 /** Plays a story to its end; `look` is called at every step and must not matter. */
 function play(deeds: readonly Deed[], end: number, look: (node: SimulatedNode) => void = () => {}, every = end) {
   const node = new SimulatedNode(model);
-  const told: string[] = [];
+  const events: string[] = [];
   const goTo = (to: number) => {
     for (let stop = Math.min(to, node.now + every); ; stop = Math.min(to, stop + every)) {
       for (let count = 0; count < MOST; count++) {
         const happening = node.advance(seconds(stop));
         look(node);
         if (happening === undefined) break;
-        told.push(`${happening.at} ${happening.kind} ${"job" in happening ? happening.job.id : ""}`);
+        events.push(`${happening.at} ${happening.kind} ${"job" in happening ? happening.job.id : ""}`);
       }
       if (stop >= to) return;
     }
@@ -72,7 +72,7 @@ function play(deeds: readonly Deed[], end: number, look: (node: SimulatedNode) =
     act(node, what);
   }
   goTo(end);
-  return { node, told };
+  return { node, events };
 }
 
 describe("energy", () => {
@@ -102,7 +102,7 @@ describe("energy", () => {
     );
   });
 
-  it("and everything else is the same however often one looks", () => {
+  it("and all other results do not depend on how often the node is read", () => {
     fc.assert(
       fc.property(story, fc.integer({ min: 1, max: 97 }), (deeds, every) => {
         const once = play(deeds, 2000);
@@ -112,7 +112,7 @@ describe("energy", () => {
           (node) => [node.joules, node.temperature, node.operation.cpuWatts, node.nextAt],
           every,
         );
-        expect(often.told).toEqual(once.told);
+        expect(often.events).toEqual(once.events);
         expect(often.node.joules).toBe(once.node.joules);
         expect(often.node.temperature).toBe(once.node.temperature);
       }),
@@ -154,7 +154,7 @@ describe("energy", () => {
   });
 
   it("agrees with brute force in quarter milliseconds to a millionth, in a room so hot that it throttles", () => {
-    const jobs: readonly Job[] = [
+    const jobs: readonly SimulatedJob[] = [
       { id: "a", cores: 40, cpuUtil: 0.9, cpuShare: 0.8, work: seconds(150.3) },
       { id: "b", cores: 20, cpuUtil: 0.7, cpuShare: 0.3, gpus: 4, gpuUtil: 0.95, gpuShare: 0.5, work: seconds(310.7) },
       { id: "c", cores: 30, cpuUtil: 1, cpuShare: 0.5, work: seconds(77.7) },
@@ -166,30 +166,37 @@ describe("energy", () => {
 
     const node = new SimulatedNode(model, { ambient });
     for (const job of jobs) node.start(job);
-    const told: string[] = [];
+    const events: string[] = [];
     const goTo = (to: number) => {
       for (let count = 0; count < MOST; count++) {
         const happening = node.advance(seconds(to));
         if (happening === undefined) return;
-        told.push(happening.kind);
+        events.push(happening.kind);
       }
     };
     goTo(capsAt);
     node.setCaps(caps);
     goTo(end);
-    expect(told).toContain("throttled");
-    expect(told).toContain("recovered");
-    expect(told.filter((kind) => kind === "finished")).toHaveLength(3);
+    expect(events).toContain("throttled");
+    expect(events).toContain("recovered");
+    expect(events.filter((kind) => kind === "finished")).toHaveLength(3);
 
     const brute = bruteForce(jobs, ambient, caps, capsAt, end, 0.00025);
     expect(Math.abs(node.joules - brute.joules) / brute.joules).toBeLessThan(1e-6);
     expect(Math.abs(node.temperature - brute.temperature)).toBeLessThan(1e-3);
-    expect(told.filter((kind) => kind === "throttled")).toHaveLength(brute.throttles);
+    expect(events.filter((kind) => kind === "throttled")).toHaveLength(brute.throttles);
   });
 });
 
 /** The same node in small steps: temperature by its differential equation, work by counting down, heat by comparing. */
-function bruteForce(jobs: readonly Job[], ambient: Celsius, caps: Caps, capsAt: number, end: number, step: number) {
+function bruteForce(
+  jobs: readonly SimulatedJob[],
+  ambient: Celsius,
+  caps: Caps,
+  capsAt: number,
+  end: number,
+  step: number,
+) {
   const left = jobs.map(({ work }) => Number(work));
   const { thermal } = model;
   let hot = false;

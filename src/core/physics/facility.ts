@@ -1,34 +1,34 @@
 import type { Figure } from "../inventory/index.ts";
 import { pueOf } from "../twin/index.ts";
 import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
-import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 
-/** The building around the nodes: a temperate site that cools with outside air while that is cool enough. */
-export const FACILITY_FIGURES = {
-  /** Outside air over a day: a cosine around the mean. */
-  outsideMean: known(celsius(16), "assumed", from.estimate),
-  outsideSwing: known(7, "assumed", from.estimate),
-  warmestAt: known(seconds(15 * 3600), "assumed", from.estimate),
-  /** Air to the nodes, and how far it follows the outside once that is too warm for free cooling. */
-  supply: known(celsius(22), "vendor", from.ashrae),
-  freeCoolingBelow: known(celsius(16), "assumed", from.estimate),
-  supplyPerDegree: known(0.4, "assumed", from.estimate),
-  /** Fans, pumps and transformers: this share of the rated IT power, however little of it is used. */
-  standingShare: known(0.05, "assumed", from.estimate),
-  /** Watts of cooling per watt of IT under free cooling, and what each warmer degree adds. */
-  coolingShare: known(0.08, "assumed", from.estimate),
-  coolingPerDegree: known(0.012, "assumed", from.estimate),
+/** The facility: a site in a temperate climate that uses free cooling while the outside air is cool enough. */
+export const FACILITY_DEFAULTS = {
+  /** Outside temperature over a day: a cosine around the mean. */
+  outsideMean: sourcedFigure(celsius(16), "assumed", from.estimate),
+  outsideSwing: sourcedFigure(7, "assumed", from.estimate),
+  warmestAt: sourcedFigure(seconds(15 * 3600), "assumed", from.estimate),
+  /** Inlet temperature, and how far it follows the outside temperature when that is too warm for free cooling. */
+  supply: sourcedFigure(celsius(22), "vendor", from.ashrae),
+  freeCoolingBelow: sourcedFigure(celsius(16), "assumed", from.estimate),
+  supplyPerDegree: sourcedFigure(0.4, "assumed", from.estimate),
+  /** Fans, pumps and transformers: a constant share of the rated IT power. */
+  standingShare: sourcedFigure(0.05, "assumed", from.estimate),
+  /** Watts of cooling per watt of IT under free cooling, and the increase per degree above that. */
+  coolingShare: sourcedFigure(0.08, "assumed", from.estimate),
+  coolingPerDegree: sourcedFigure(0.012, "assumed", from.estimate),
 } as const satisfies Record<string, Figure>;
 
-export type FacilityModel = { readonly [Name in keyof typeof FACILITY_FIGURES]: number };
+export type FacilityModel = { readonly [Name in keyof typeof FACILITY_DEFAULTS]: number };
 
 export const defaultFacility = Object.fromEntries(
-  Object.entries(FACILITY_FIGURES).map(([name, { value }]) => [name, value]),
+  Object.entries(FACILITY_DEFAULTS).map(([name, { value }]) => [name, value]),
 ) as FacilityModel;
 
 const DAY = 24 * 3600;
 
-/** Outside air, day after day the same. Times are seconds since a midnight; what is no time counts as one. */
+/** Outside temperature, the same every day. Times are seconds since midnight; an invalid time counts as midnight. */
 export function outsideAt({ outsideMean, outsideSwing, warmestAt }: FacilityModel, at: Seconds): Celsius {
   const time = Number.isFinite(at) ? at : 0;
   return celsius(outsideMean + outsideSwing * Math.cos((2 * Math.PI * ((time - warmestAt) % DAY)) / DAY));
@@ -37,25 +37,25 @@ export function outsideAt({ outsideMean, outsideSwing, warmestAt }: FacilityMode
 const tooWarm = ({ freeCoolingBelow }: FacilityModel, outside: Celsius): number =>
   Math.max(0, outside - freeCoolingBelow);
 
-/** The air nodes breathe: what the room is set to, and warmer on warm days. */
+/** The inlet temperature of the nodes: the setpoint of the room, higher on warm days. */
 export const inletAt = (model: FacilityModel, outside: Celsius): Celsius =>
   celsius(model.supply + model.supplyPerDegree * tooWarm(model, outside));
 
-export interface FacilityReading {
+export interface FacilityOutput {
   readonly outside: Celsius;
   readonly inlet: Celsius;
   readonly it: Watts;
-  /** All that is not IT: cooling, and what the building loses by standing there. */
+  /** All power that is not IT: cooling and fixed losses of the building. */
   readonly cooling: Watts;
-  /** Absent where the IT draws nothing. */
+  /** Absent if the IT draws no power. */
   readonly pue?: number;
 }
 
 /**
- * What the building draws besides its computers. A part is there at any load, so PUE rises as load falls; a part grows with
- * the IT's watts and with the heat outside.
+ * The power of the facility besides IT. One part is constant, so PUE rises as load falls. The other part grows with the IT
+ * power and the outside temperature.
  */
-export function facilityAt(model: FacilityModel, at: Seconds, it: Watts, rated: Watts): FacilityReading {
+export function facilityAt(model: FacilityModel, at: Seconds, it: Watts, rated: Watts): FacilityOutput {
   const outside = outsideAt(model, at);
   const standing = isPositive(rated) ? model.standingShare * rated : 0;
   const perWatt = model.coolingShare + model.coolingPerDegree * tooWarm(model, outside);

@@ -1,25 +1,25 @@
-// The simulator's truth: `SimulatedNode` is where to start, docs/guides/simulator.md says what it rests on.
+// The simulator's truth: `SimulatedNode` is where to start, docs/guides/model.md says what it rests on.
 export { type ClockModel, type DeviceModel, powerAt } from "./device.ts";
 export type { DeviceClass } from "./device-class.ts";
 export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
 export {
   defaultFacility,
-  FACILITY_FIGURES,
+  FACILITY_DEFAULTS,
   type FacilityModel,
-  type FacilityReading,
+  type FacilityOutput,
   facilityAt,
   inletAt,
   outsideAt,
 } from "./facility.ts";
-export { type Beginning, type Happening, SimulatedNode } from "./node.ts";
+export { SimulatedNode, type SimulatedNodeEvent, type SimulatedNodeStart } from "./node.ts";
 export {
   type DeviceSpec,
   type NodeModel,
   type NodeSpec,
   nodeModel,
   nodeModelOf,
-  THERMAL_FIGURES,
+  THERMAL_DEFAULTS,
 } from "./node-model.ts";
 export type { Caps, Operation } from "./operation.ts";
-export type { Job } from "./work.ts";
+export type { SimulatedJob } from "./work.ts";
 export { WORK_KINDS, type WorkKind } from "./work-kinds.ts";

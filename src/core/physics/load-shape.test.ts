@@ -20,7 +20,7 @@ describe("the shape of load points", () => {
     expect(bent(0.55)).toBeCloseTo(0.9, 12);
   });
 
-  it("is defined for loads that are none", () => {
+  it("returns defined values for invalid loads", () => {
     expect([Number.NaN, -1, 2, Number.POSITIVE_INFINITY].map(shape)).toEqual([0, 0, 1, 1]);
   });
 

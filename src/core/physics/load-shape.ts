@@ -1,12 +1,12 @@
-/** Watts, or any share of them, at shares of full load: ascending in both, from load 0 to load 1. */
+/** Power, in watts or any other unit, by share of full load: ascending in both, from load 0 to load 1. */
 export type LoadPoints = readonly (readonly [load: number, power: number])[];
 
-/** How far a load (0 idle, 1 full) takes a device from idle (0) to full power (1). Never falls as load rises. */
+/** Maps a load (0 idle, 1 full) to a position between idle power (0) and full power (1). Never decreases. */
 export type LoadShape = (load: number) => number;
 
 /**
- * The shape of published load points, whatever machine they were read on: idle and full power come from the device at
- * hand, what lies between them from the points. Linear between two points, as SPECpower's own graphs are.
+ * The shape of published load points, independent of the measured machine. Idle and full power come from the simulated
+ * device, the curve between them from the points. Linear between two points, as in SPECpower's graphs.
  */
 export function loadShape(points: LoadPoints): LoadShape {
   const loads = Float64Array.from(points, ([load]) => load);
@@ -17,7 +17,7 @@ export function loadShape(points: LoadPoints): LoadShape {
   if (!(range > 0)) return clampedLoad;
   const at = (index: number): number => ((powers[index] ?? 0) - idle) / range;
   return (load) => {
-    // A load that is no number is no load.
+    // A load of NaN counts as 0.
     if (!(load > 0)) return 0;
     let next = 1;
     while (next < last && (loads[next] ?? 1) < load) next++;
@@ -28,5 +28,5 @@ export function loadShape(points: LoadPoints): LoadShape {
   };
 }
 
-/** Power that rises in a straight line: what is taken where nobody published points. */
+/** Linear power, used if no load points are published. */
 export const clampedLoad: LoadShape = (load) => (load > 0 ? Math.min(1, load) : 0);

@@ -25,7 +25,7 @@ describe("the model of a node", () => {
     expect(model.idle).toBeCloseTo(view.cpu.idleWatts + 8 * 140, 9);
   });
 
-  it("of a node nobody described is the generic one", () => {
+  it("of an unknown node is the generic one", () => {
     const model = nodeModelOf(viewOf({}, { cpu: "100" }));
     expect(model).toMatchObject({ packages: 1, cores: 50, boards: 0, full: 175 });
     expect(model.gpu).toBeUndefined();

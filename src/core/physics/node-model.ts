@@ -3,10 +3,10 @@ import { celsius, isPositive, seconds, type Watts, watts } from "../units/index.
 import type { DeviceModel } from "./device.ts";
 import type { DeviceClass } from "./device-class.ts";
 import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
-import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 import type { ThermalModel } from "./thermal.ts";
 
-/** What never changes about a node. Nodes of one kind share one. */
+/** The constant properties of a node. Nodes of one hardware type share one model. */
 export interface NodeModel {
   readonly packages: number;
   /** Of all packages. */
@@ -21,17 +21,17 @@ export interface NodeModel {
   readonly full: Watts;
 }
 
-/** How a node's temperature follows its power. */
-export const THERMAL_FIGURES = {
-  /** At full power, above the air: fans and heat sinks are sized for the hardware they cool, so this is alike for all. */
-  riseAtFull: known(45, "assumed", from.estimate),
-  timeConstant: known(seconds(120), "assumed", from.estimate),
-  throttleAt: known(celsius(85), "assumed", from.estimate),
-  resumeAt: known(celsius(80), "assumed", from.estimate),
-  hotClock: known(0.6, "assumed", from.estimate),
+/** How the temperature of a node follows its power. */
+export const THERMAL_DEFAULTS = {
+  /** Temperature rise at full power. Cooling is sized for the hardware, so the value is the same for all nodes. */
+  riseAtFull: sourcedFigure(45, "assumed", from.estimate),
+  timeConstant: sourcedFigure(seconds(120), "assumed", from.estimate),
+  throttleAt: sourcedFigure(celsius(85), "assumed", from.estimate),
+  resumeAt: sourcedFigure(celsius(80), "assumed", from.estimate),
+  hotClock: sourcedFigure(0.6, "assumed", from.estimate),
 } as const satisfies Record<string, Figure>;
 
-/** Watts of one package or one board, and how they move. */
+/** Watts and class of one package or one board. */
 export interface DeviceSpec {
   readonly idle: Watts;
   readonly full: Watts;
@@ -43,7 +43,7 @@ export interface NodeSpec {
   readonly gpu?: (DeviceSpec & { readonly boards: number }) | undefined;
 }
 
-/** A node as somebody describes it. */
+/** Builds the model of a node from a specification. */
 export function nodeModel({ cpu, gpu }: NodeSpec): NodeModel {
   const packages = atLeastOne(cpu.packages);
   const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MOST_PARTS, gpu.boards) : 0;
@@ -63,7 +63,7 @@ export function nodeModel({ cpu, gpu }: NodeSpec): NodeModel {
   };
 }
 
-/** A node as inventory sees it: its watts, and the class its models belong to. */
+/** Builds the model of a node from its hardware view: its watts, and the classes of its models. */
 export function nodeModelOf({ cpu, gpu }: HardwareView): NodeModel {
   return nodeModel({
     cpu: {
@@ -73,12 +73,12 @@ export function nodeModelOf({ cpu, gpu }: HardwareView): NodeModel {
       full: cpu.maxWattsPerSocket,
       class: cpuClassOf(cpu.key),
     },
-    // A board nobody capped runs at its default limit, which may be below the most it could be set to.
+    // An uncapped board runs at its default limit, which may be below its maximum.
     gpu: gpu && { boards: gpu.count, idle: gpu.idleWatts, full: gpu.defaultWatts, class: gpuClassOf(gpu.key) },
   });
 }
 
-/** More than any node has, and more than any device draws: larger figures are typing errors and would make power infinite. */
+/** Larger counts and powers are typing errors and would make power infinite. */
 const MOST_PARTS = 1e6;
 const MOST_WATTS = 1e6;
 const atLeastOne = (count: number): number => (isPositive(count) ? Math.min(MOST_PARTS, Math.max(1, count)) : 1);
@@ -90,7 +90,7 @@ function deviceModel({ idle, full, class: { clock, shape } }: DeviceSpec): Devic
 }
 
 function thermalModel(full: Watts): ThermalModel {
-  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_FIGURES;
+  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;
   return {
     degreesPerWatt: full > 0 ? riseAtFull.value / full : 0,
     timeConstant: timeConstant.value,

@@ -3,14 +3,14 @@ import { celsius, percent, seconds, watts } from "../units/index.ts";
 import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
-import type { Job } from "./work.ts";
+import type { SimulatedJob } from "./work.ts";
 
 const cpu = { packages: 2, cores: 128, idle: watts(50), full: watts(300), class: cpuClassOf("ampere-altra-q80-30") };
 const gpu = { boards: 4, idle: watts(79), full: watts(700), class: gpuClassOf("nvidia-h100-sxm") };
 const cpuNode = nodeModel({ cpu });
 const gpuNode = nodeModel({ cpu, gpu });
 
-const job = (id: string, fields: Partial<Job> = {}): Job => ({
+const job = (id: string, fields: Partial<SimulatedJob> = {}): SimulatedJob => ({
   id,
   cores: 64,
   cpuUtil: 1,
@@ -18,11 +18,11 @@ const job = (id: string, fields: Partial<Job> = {}): Job => ({
   work: seconds(100),
   ...fields,
 });
-const training = (id: string, fields: Partial<Job> = {}): Job =>
+const training = (id: string, fields: Partial<SimulatedJob> = {}): SimulatedJob =>
   job(id, { cores: 8, cpuUtil: 0.5, cpuShare: 0, gpus: 1, gpuUtil: 1, gpuShare: 1, ...fields });
 
 describe("an empty node", () => {
-  it("draws idle power whatever is asked of it, and nothing happens to it", () => {
+  it("draws idle power under any caps and has no events", () => {
     const node = new SimulatedNode(gpuNode);
     expect(node.watts).toBe(2 * 50 + 4 * 79);
     const caps = { cpuWattsPerPackage: watts(120), gpuWattsPerBoard: watts(200), throttlePct: percent(50) };
@@ -46,7 +46,7 @@ describe("an empty node", () => {
 });
 
 describe("a job", () => {
-  it("runs at full speed on an uncapped node, and its end is told at its time", () => {
+  it("runs at full speed on an uncapped node and completes on time", () => {
     const node = new SimulatedNode(cpuNode, { at: seconds(10) });
     expect(node.start(job("a"))).toBe(true);
     expect(node.start(job("a"))).toBe(false);
@@ -88,15 +88,15 @@ describe("a job", () => {
     for (const id of ["b", "a"]) node.start(job(id, { cores: 1 }));
     node.start(job("short", { cores: 1, work: seconds(5) }));
     node.start(job("nothing", { cores: 1, work: seconds(0) }));
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     for (let step = 0; step < 5; step++) {
       const happening = node.advance(seconds(100));
-      told.push(happening?.kind === "finished" ? [happening.job.id, happening.at] : happening);
+      events.push(happening?.kind === "finished" ? [happening.job.id, happening.at] : happening);
     }
-    expect(told).toEqual([["nothing", 0], ["short", 5], ["b", 100], ["a", 100], undefined]);
+    expect(events).toEqual([["nothing", 0], ["short", 5], ["b", 100], ["a", 100], undefined]);
   });
 
-  it("can be stopped, and tells what it leaves undone", () => {
+  it("can be stopped and returns its remaining work", () => {
     const node = new SimulatedNode(cpuNode);
     node.start(job("a"));
     node.advance(seconds(30));
@@ -116,7 +116,7 @@ describe("a job", () => {
     expect(node.leftOf("service")).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("gets less where more is asked for than there is", () => {
+  it("gets a smaller share if the node is overcommitted", () => {
     const node = new SimulatedNode(gpuNode);
     node.start(job("a", { cores: 128 }));
     expect(node.rateOf("a")).toBe(1);

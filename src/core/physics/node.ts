@@ -10,56 +10,56 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
+import { firstDone, type JobInProgress, leftAfter, timeLeft } from "./job-in-progress.ts";
 import type { NodeModel } from "./node-model.ts";
 import { type Caps, idleOperation, type Operation, operate, sameCaps } from "./operation.ts";
-import { firstDone, leftAfter, type Running, timeLeft } from "./running.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
-import { demandOf, type Job } from "./work.ts";
+import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
-/** What happened to a node by itself. */
-export type Happening<J extends Job = Job> =
+/** An event that the simulation itself caused. */
+export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   | { readonly kind: "finished"; readonly at: Seconds; readonly job: J }
-  /** It has become too hot and slows itself down, or has cooled enough to stop doing so. */
+  /** The node became too hot and throttles, or cooled down and stopped throttling. */
   | { readonly kind: "throttled" | "recovered"; readonly at: Seconds };
 
-/** Where and when a node begins. */
-export interface Beginning {
+/** The start time and start temperature of a node. */
+export interface SimulatedNodeStart {
   readonly at?: Seconds | undefined;
   readonly ambient?: Celsius | undefined;
 }
 
-/** Thirty thousand years: no simulation gets there, and sums of seconds and joules are still exact on the way. */
+/** Thirty thousand years. Sums of seconds and joules are still exact up to this time. */
 const END_OF_TIME = seconds(1e12);
 
 /**
- * A node that turns running work, clocks and caps into watts, heat and progress. Between two events all its rates are
- * constant, so its time is cut into segments: whatever changes ends one, and energy, progress and temperature within it are
- * closed formulas. Looking at a node changes nothing: however often it is read, its run is the same to the last bit.
- * Times are seconds since the start of the simulation. Advancing costs nothing; a change costs a pass over its own jobs.
+ * Simulates a node: turns jobs, clocks and caps into power, heat and progress. All rates are constant between two events,
+ * so time is divided into segments. Any change ends a segment, and energy, progress and temperature within it are closed
+ * formulas. Reading a node never changes it: the run is identical, however often it is read. Times are seconds since the
+ * start of the simulation. Advancing takes constant time; a change takes one pass over the node's jobs.
  */
-export class SimulatedNode<J extends Job = Job> {
+export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   readonly model: NodeModel;
-  /** In the order they started. A list: it is walked at every change, and a node runs some dozens. */
-  readonly #running: Running<J>[] = [];
+  /** In start order. A list, because every change iterates over it and a node runs only some dozens. */
+  readonly #running: JobInProgress<J>[] = [];
   #caps: Caps = {};
   #ambient: Celsius;
   #hot = false;
   #now: Seconds;
 
-  // What was true when the segment began.
+  // The state at the start of the segment.
   #since: Seconds;
   #temperature: Celsius;
   #cpuJoules = 0;
   #gpuJoules = 0;
 
-  // What is true throughout it, and how it ends if nobody ends it before: the job that will be done, else the heat.
+  // The rates during the segment, and the event that ends it: the completion of a job, or a temperature threshold.
   readonly #operation = idleOperation();
   #settled: Celsius;
   #endsAt = END_OF_TIME;
-  #ending: Running<J> | undefined;
+  #ending: JobInProgress<J> | undefined;
 
-  /** Starts idle, and as warm as an idle node is. */
-  constructor(model: NodeModel, { at, ambient }: Beginning = {}) {
+  /** The node starts idle, at its idle temperature. */
+  constructor(model: NodeModel, { at, ambient }: SimulatedNodeStart = {}) {
     this.model = model;
     this.#ambient = isAir(ambient) ? ambient : baselineAmbient;
     this.#now = seconds(isNonNegative(at) && at < END_OF_TIME ? at : 0);
@@ -73,32 +73,32 @@ export class SimulatedNode<J extends Job = Job> {
     return this.#now;
   }
 
-  /** When something happens to it next if it is left alone; absent where nothing will. */
+  /** The time of the next event if nothing changes; absent if there is none. */
   get nextAt(): Seconds | undefined {
     return this.#endsAt < END_OF_TIME ? this.#endsAt : undefined;
   }
 
   /**
-   * Takes it to a time, or to the first thing that happens before and says what: call again until nothing does. A time
-   * that has passed, or never comes, leaves it where it is.
+   * Advances to a time, or to the first event before it, which is returned: call again until no event is returned. A time in
+   * the past or an infinite time has no effect.
    */
-  advance(to: Seconds): Happening<J> | undefined {
+  advance(to: Seconds): SimulatedNodeEvent<J> | undefined {
     if (this.#endsAt <= to && this.#endsAt < END_OF_TIME) return this.#happen(this.#endsAt);
     if (to > this.#now && to < END_OF_TIME) this.#now = to;
     return undefined;
   }
 
-  /** False where a job of this id runs already: a job is started once. */
+  /** Returns false if a job with this id is already running. */
   start(job: J): boolean {
     if (this.#find(job.id) !== undefined) return false;
-    const demand = demandOf(job);
+    const demand = jobDemandOf(job);
     this.#endSegment();
     this.#running.push({ job, demand, left: demand.work, rate: 0 });
     this.#beginSegment();
     return true;
   }
 
-  /** Takes a job away before its end, and tells the work it leaves undone. Absent where it does not run. */
+  /** Stops a job early and returns its remaining work. Absent if the job is not running. */
   stop(id: string): Seconds | undefined {
     const running = this.#find(id);
     if (running === undefined) return undefined;
@@ -108,16 +108,16 @@ export class SimulatedNode<J extends Job = Job> {
     return seconds(running.left);
   }
 
-  /** All caps at once: what is not named is not asked for any more. */
+  /** Sets all caps at once; a missing cap means uncapped. */
   setCaps(caps: Caps): void {
-    // Programs assert their caps at every tick; what changes nothing ends no segment.
+    // Programs write their caps at every tick; an unchanged cap does not end the segment.
     if (sameCaps(caps, this.#caps)) return;
     this.#endSegment();
     this.#caps = { ...caps };
     this.#beginSegment();
   }
 
-  /** The air it breathes. What cannot be one is no news. */
+  /** Sets the inlet temperature. Implausible values are ignored. */
   setAmbient(ambient: Celsius): void {
     if (!isAir(ambient) || ambient === this.#ambient) return;
     this.#endSegment();
@@ -133,7 +133,7 @@ export class SimulatedNode<J extends Job = Job> {
     return this.#ambient;
   }
 
-  /** Loads, clocks, watts: what it does now. */
+  /** Current loads, clocks and watts. */
   get operation(): Readonly<Operation> {
     return this.#operation;
   }
@@ -159,7 +159,7 @@ export class SimulatedNode<J extends Job = Job> {
     return temperatureAfter(this.model.thermal, this.#temperature, this.#settled, this.#elapsed());
   }
 
-  /** Too hot, and so slowing itself down. */
+  /** Whether the node throttles because it is too hot. */
   get throttled(): boolean {
     return this.#hot;
   }
@@ -172,22 +172,22 @@ export class SimulatedNode<J extends Job = Job> {
     for (const { job } of this.#running) yield job;
   }
 
-  /** Work left of a job, in seconds at full speed; absent where it does not run. */
+  /** Remaining work of a job, in seconds at full speed; absent if it is not running. */
   leftOf(id: string): Seconds | undefined {
     const running = this.#find(id);
     return running && leftAfter(running, this.#elapsed());
   }
 
-  /** Work a job does per second, 1 at full speed; absent where it does not run. */
+  /** Progress of a job per second, 1 at full speed; absent if it is not running. */
   rateOf(id: string): number | undefined {
     return this.#find(id)?.rate;
   }
 
-  #find(id: string): Running<J> | undefined {
+  #find(id: string): JobInProgress<J> | undefined {
     return this.#running.find(({ job }) => job.id === id);
   }
 
-  #remove(running: Running<J>): void {
+  #remove(running: JobInProgress<J>): void {
     this.#running.splice(this.#running.indexOf(running), 1);
   }
 
@@ -195,7 +195,7 @@ export class SimulatedNode<J extends Job = Job> {
     return seconds(this.#now - this.#since);
   }
 
-  #happen(at: Seconds): Happening<J> {
+  #happen(at: Seconds): SimulatedNodeEvent<J> {
     const ending = this.#ending;
     this.#now = at;
     this.#endSegment();
@@ -206,7 +206,7 @@ export class SimulatedNode<J extends Job = Job> {
     return { kind: this.#hot ? "throttled" : "recovered", at };
   }
 
-  /** Puts the temperature on the mark it has reached, or the exponential's last bit could keep it a moment short of it. */
+  /** Sets the temperature exactly to the threshold that was reached, because rounding could leave it slightly below. */
   #turn(): void {
     const { throttleAt, resumeAt } = this.model.thermal;
     const mark = this.#hot ? Math.min(this.#temperature, resumeAt) : Math.max(this.#temperature, throttleAt);
@@ -214,7 +214,7 @@ export class SimulatedNode<J extends Job = Job> {
     this.#hot = !this.#hot;
   }
 
-  /** Books what the segment has done. */
+  /** Adds up energy and progress of the segment. */
   #endSegment(): void {
     const elapsed = this.#elapsed();
     this.#cpuJoules = this.cpuJoules;
@@ -224,7 +224,7 @@ export class SimulatedNode<J extends Job = Job> {
     this.#since = this.#now;
   }
 
-  /** Works out what is true from here on, and until when. */
+  /** Computes the rates from now on and the end of the segment. */
   #beginSegment(): void {
     const { model } = this;
     operate(this.#operation, model, this.#running, this.#caps, this.#hot ? model.thermal.hotClock : 1);
@@ -239,5 +239,5 @@ export class SimulatedNode<J extends Job = Job> {
   }
 }
 
-/** Anything else is no temperature a computer has ever breathed. */
+/** Other values are implausible inlet temperatures. */
 const isAir = (ambient: Celsius | undefined): ambient is Celsius => ambient !== undefined && Math.abs(ambient) < 1000;

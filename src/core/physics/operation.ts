@@ -2,9 +2,9 @@ import { throttledCount } from "../control/index.ts";
 import { type Percent, percent, type Watts, watts } from "../units/index.ts";
 import { exceeds, fittingClock, mixedPowerAt, powerAt } from "./device.ts";
 import type { NodeModel } from "./node-model.ts";
-import { type Demand, progressRate } from "./work.ts";
+import { type JobDemand, progressRate } from "./work.ts";
 
-/** What is asked of the hardware. Absent, or no number: not asked. A cap too low to be kept saturates, 0 W among them. */
+/** Requested caps. A missing or invalid cap means uncapped. A cap that is too low, such as 0 W, saturates the device. */
 export interface Caps {
   readonly cpuWattsPerPackage?: Watts | undefined;
   /** Share of the cores held at their slowest clock. */
@@ -17,30 +17,30 @@ export const sameCaps = (one: Caps, other: Caps): boolean =>
   Object.is(one.throttlePct, other.throttlePct) &&
   Object.is(one.gpuWattsPerBoard, other.gpuWattsPerBoard);
 
-/** What a node does between two changes. It is overwritten at the next one: copy what is to be kept. */
+/** The operating point of a node between two changes. The next change overwrites it, so copy values to keep. */
 export interface Operation {
-  /** Cores kept busy, as a share of all. */
+  /** Share of the cores that are busy. */
   cpuLoad: number;
-  /** Mean of the cores' clocks, as a share of full clock. */
+  /** Mean clock of the cores, as a share of full clock. */
   cpuClock: number;
   /** Of all packages. */
   cpuWatts: Watts;
-  /** As slow as it goes and still above its cap. */
+  /** The CPU runs at its slowest clock and still exceeds its cap. */
   cpuSaturated: boolean;
-  /** Mean load of the boards, idle ones among them. */
+  /** Mean load of all boards, including idle ones. */
   gpuLoad: number;
-  /** Mean clock of the boards at work; 1 where none is. */
+  /** Mean clock of the busy boards; 1 if none is busy. */
   gpuClock: number;
   /** Of all boards. */
   gpuWatts: Watts;
-  /** Some board is as slow as it goes and still above its cap. */
+  /** At least one board runs at its slowest clock and still exceeds its cap. */
   gpuSaturated: boolean;
 }
 
-/** A job on a node, with the pace the node's operation gives it. */
-export interface Paced {
-  readonly demand: Demand;
-  /** Work done per second, 1 at full speed. */
+/** A job with its progress rate at the current operating point. */
+export interface PacedJob {
+  readonly demand: JobDemand;
+  /** Progress per second, 1 at full speed. */
   rate: number;
 }
 
@@ -56,13 +56,14 @@ export const idleOperation = (): Operation => ({
 });
 
 /**
- * Works out what a node does with these jobs under these caps, and how fast each job gets on. All packages share the CPU's
- * load evenly; each board works for its own job and keeps its cap by itself. Two passes over the jobs, nothing allocated.
+ * Computes the operating point of a node for these jobs and caps, and the progress rate of each job. All packages share the
+ * CPU load evenly; each board serves its own job and keeps its own cap. It makes two passes over the jobs and allocates
+ * nothing.
  */
 export function operate(
   operation: Operation,
   model: NodeModel,
-  jobs: readonly Paced[],
+  jobs: readonly PacedJob[],
   caps: Caps,
   ceiling: number,
 ): void {
@@ -73,7 +74,7 @@ export function operate(
     asked += demand.gpus;
   }
   powerCpu(operation, model, busy / model.cores, caps, ceiling);
-  // More asked for than there is: everybody gets less of it.
+  // If the jobs need more cores than there are, all of them get proportionally less.
   const cpuClock = operation.cpuClock * Math.min(1, model.cores / busy);
   powerGpu(
     operation,
@@ -101,7 +102,7 @@ function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Ca
 function powerGpu(
   operation: Operation,
   { gpu, boards }: NodeModel,
-  jobs: readonly Paced[],
+  jobs: readonly PacedJob[],
   cap: Watts | undefined,
   ceiling: number,
   cpuClock: number,

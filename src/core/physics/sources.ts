@@ -1,7 +1,11 @@
 import type { Figure, Provenance, Source } from "../inventory/index.ts";
 
-/** A figure of the model that says how we know it. */
-export const known = <Value extends number>(value: Value, provenance: Provenance, source: Source): Figure<Value> => ({
+/** A model parameter with its provenance. */
+export const sourcedFigure = <Value extends number>(
+  value: Value,
+  provenance: Provenance,
+  source: Source,
+): Figure<Value> => ({
   value,
   provenance,
   source,
@@ -9,7 +13,7 @@ export const known = <Value extends number>(value: Value, provenance: Provenance
 
 const source = (title: string, where: string): Source => ({ title, where });
 
-/** Where the model's figures come from: something the public can look up, or the word that nobody published it. */
+/** The sources of the model parameters: public documents, or a note that nothing is published. */
 export const PHYSICS_SOURCES = {
   powerCapping: source(
     "V100 training of language models at 150 of 250 W: 13.7 % less energy, 6.8 % more time",

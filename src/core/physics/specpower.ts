@@ -1,9 +1,9 @@
 import type { LoadPoints } from "./load-shape.ts";
 
-/** Watts at the wall at active idle and at 10 %, 20 % … 100 % of what the server can do. */
+/** Watts at the wall at active idle and at 10 %, 20 % … 100 % of the server's throughput. */
 const steps = (...watts: readonly number[]): LoadPoints => watts.map((power, step) => [step / 10, power]);
 
-/** Servers as SPEC published them. Only the way from idle to full is taken over to a package; see `loadShape`. */
+/** Servers as SPEC published them. Only the shape between idle and full load is applied to a package; see `loadShape`. */
 export const SPECPOWER = {
   epyc7763: steps(58, 104, 120, 134, 150, 169, 197, 217, 236, 255, 272),
   epyc9654: steps(128, 257, 300, 340, 378, 410, 442, 498, 577, 697, 817),

@@ -64,7 +64,7 @@ describe("heat", () => {
     expect(node.advance(seconds(2e5))).toMatchObject({ kind: "recovered" });
   });
 
-  it("is no matter for a cap that keeps the node cool", () => {
+  it("does not throttle if a cap keeps the node cool", () => {
     const node = new SimulatedNode(model, { ambient: celsius(45) });
     node.setCaps({ cpuWattsPerPackage: watts(200) });
     node.start(busy);

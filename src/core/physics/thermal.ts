@@ -1,27 +1,27 @@
 import { type Celsius, celsius, type Seconds, seconds, type Watts } from "../units/index.ts";
 
-/** One body that is warmed by the node's power and cooled by the air it breathes. */
+/** A single thermal mass, heated by the node's power and cooled by the inlet air. */
 export interface ThermalModel {
-  /** Degrees above the air for every watt, once settled. */
+  /** Steady-state temperature rise above the inlet air, per watt. */
   readonly degreesPerWatt: number;
-  /** How long 63 % of the way to the settled temperature takes. */
+  /** Time constant: 63 % of the way to the steady state. */
   readonly timeConstant: Seconds;
-  /** Where the hardware starts to slow itself down, and where it stops: apart, so that it does not flicker. */
+  /** Thresholds at which thermal throttling starts and stops. They differ to provide hysteresis. */
   readonly throttleAt: Celsius;
   readonly resumeAt: Celsius;
-  /** The clock it allows itself while hot. */
+  /** The clock during thermal throttling. */
   readonly hotClock: number;
 }
 
-/** Where temperature ends up if nothing changes. */
+/** The steady-state temperature. */
 export const settledAt = (model: ThermalModel, power: Watts, ambient: Celsius): Celsius =>
   celsius(ambient + model.degreesPerWatt * power);
 
-/** dT/dt = (settled − T)/τ, solved: no step is too long for it. */
+/** The solution of dT/dt = (settled − T)/τ, exact for any time step. */
 export const temperatureAfter = (model: ThermalModel, now: Celsius, settled: Celsius, time: Seconds): Celsius =>
   celsius(settled + (now - settled) * Math.exp((0 - time) / model.timeConstant));
 
-/** When a temperature on its way to `settled` passes `mark`: 0 if it is there or beyond, Infinity if it never gets there. */
+/** The time until the temperature passes `mark` on its way to `settled`: 0 if it already has, Infinity if it never will. */
 export function timeToReach(
   model: ThermalModel,
   now: Celsius,

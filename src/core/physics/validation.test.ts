@@ -9,7 +9,7 @@ import { SimulatedNode } from "./node.ts";
 import { type NodeModel, nodeModel, nodeModelOf } from "./node-model.ts";
 import type { Caps } from "./operation.ts";
 import { SPECPOWER } from "./specpower.ts";
-import type { Job } from "./work.ts";
+import type { SimulatedJob } from "./work.ts";
 import { WORK_KINDS, type WorkKind } from "./work-kinds.ts";
 
 /** A node with boards of one product, as its labels would tell. */
@@ -27,7 +27,7 @@ const gpuNode = (product: string, gpus: number): NodeModel =>
     ),
   );
 
-const jobOf = (kind: WorkKind, fields: Partial<Job> = {}): Job => ({
+const jobOf = (kind: WorkKind, fields: Partial<SimulatedJob> = {}): SimulatedJob => ({
   id: kind.name,
   cores: 4,
   cpuUtil: kind.cpuUtil.value,
@@ -40,7 +40,7 @@ const jobOf = (kind: WorkKind, fields: Partial<Job> = {}): Job => ({
 });
 
 /** Runs one job alone to its end. */
-function run(model: NodeModel, job: Job, caps: Caps) {
+function run(model: NodeModel, job: SimulatedJob, caps: Caps) {
   const node = new SimulatedNode(model);
   node.setCaps(caps);
   node.start(job);

@@ -1,7 +1,7 @@
 import type { Figure } from "../inventory/index.ts";
-import { PHYSICS_SOURCES as from, known } from "./sources.ts";
+import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 
-/** Jobs that are taken to behave alike; `Job` says what the figures mean. */
+/** A type of job; `SimulatedJob` describes the parameters. */
 export interface WorkKind {
   readonly name: string;
   readonly cpuUtil: Figure;
@@ -11,9 +11,9 @@ export interface WorkKind {
   readonly gpuShare: Figure;
 }
 
-const assumed = (value: number): Figure => known(value, "assumed", from.estimate);
-/** Found by fitting the model to the published pair of energy and time; not read off any device. */
-const fitted = (value: number): Figure => known(value, "assumed", from.powerCapping);
+const assumed = (value: number): Figure => sourcedFigure(value, "assumed", from.estimate);
+/** Fitted to the published pair of energy and time; not measured on a device. */
+const fitted = (value: number): Figure => sourcedFigure(value, "assumed", from.powerCapping);
 
 const cpuOnly = (name: string, cpuUtil: number, cpuShare: number): WorkKind => ({
   name,
@@ -24,11 +24,11 @@ const cpuOnly = (name: string, cpuUtil: number, cpuShare: number): WorkKind => (
 });
 
 export const WORK_KINDS = {
-  /** Number crunching that fits the caches. */
+  /** CPU-bound computation that fits into the caches. */
   compute: cpuOnly("CPU, compute-bound", 0.95, 0.9),
-  /** Requests that wait for others most of the time. */
+  /** Request handling that mostly waits for other services. */
   service: cpuOnly("CPU, service", 0.4, 0.5),
-  /** Scans and joins: as fast as memory. */
+  /** Scans and joins, bound by memory bandwidth. */
   analytics: cpuOnly("CPU, memory-bound", 0.75, 0.25),
   training: {
     name: "GPU, training",
@@ -45,7 +45,7 @@ export const WORK_KINDS = {
     gpuUtil: assumed(0.95),
     gpuShare: assumed(0.85),
   },
-  /** Token by token: the board waits for its memory. */
+  /** Token generation, bound by memory bandwidth. */
   decode: {
     name: "GPU, decode",
     cpuUtil: assumed(0.2),

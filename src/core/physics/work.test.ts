@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { seconds } from "../units/index.ts";
-import { demandOf, type Job, progressRate } from "./work.ts";
+import { jobDemandOf, progressRate, type SimulatedJob } from "./work.ts";
 
-const job: Job = {
+const job: SimulatedJob = {
   id: "a",
   cores: 4,
   cpuUtil: 0.5,
@@ -15,24 +15,24 @@ const job: Job = {
 
 describe("a job's demand", () => {
   it("is what it says", () => {
-    expect(demandOf(job)).toEqual({ cpuLoad: 2, cpuShare: 0.4, gpus: 2, gpuUtil: 0.9, gpuShare: 0.3, work: 60 });
+    expect(jobDemandOf(job)).toEqual({ cpuLoad: 2, cpuShare: 0.4, gpus: 2, gpuUtil: 0.9, gpuShare: 0.3, work: 60 });
   });
 
   it("has no share of a GPU it does not hold", () => {
-    expect(demandOf({ ...job, gpus: undefined })).toMatchObject({ gpus: 0, gpuShare: 0 });
-    expect(demandOf({ ...job, gpus: 1, gpuUtil: undefined, gpuShare: undefined })).toMatchObject({
+    expect(jobDemandOf({ ...job, gpus: undefined })).toMatchObject({ gpus: 0, gpuShare: 0 });
+    expect(jobDemandOf({ ...job, gpus: 1, gpuUtil: undefined, gpuShare: undefined })).toMatchObject({
       gpuUtil: 0,
       gpuShare: 0,
     });
   });
 
   it("scales two shares that are more than the whole", () => {
-    expect(demandOf({ ...job, cpuShare: 1, gpuShare: 1 })).toMatchObject({ cpuShare: 0.5, gpuShare: 0.5 });
+    expect(jobDemandOf({ ...job, cpuShare: 1, gpuShare: 1 })).toMatchObject({ cpuShare: 0.5, gpuShare: 0.5 });
   });
 
   it.each([Number.NaN, -1])("takes %d for nothing", (bad) => {
     const all = { cores: bad, cpuUtil: bad, cpuShare: bad, gpus: bad, gpuUtil: bad, gpuShare: bad, work: seconds(bad) };
-    expect(demandOf({ id: "a", ...all })).toEqual({
+    expect(jobDemandOf({ id: "a", ...all })).toEqual({
       cpuLoad: 0,
       cpuShare: 0,
       gpus: 0,
@@ -45,7 +45,7 @@ describe("a job's demand", () => {
 
 describe("progress", () => {
   const rate = (cpuShare: number, gpuShare: number, cpuClock: number, gpuClock: number) =>
-    progressRate(demandOf({ ...job, cpuShare, gpuShare }), cpuClock, gpuClock);
+    progressRate(jobDemandOf({ ...job, cpuShare, gpuShare }), cpuClock, gpuClock);
 
   it("is 1/(c/f + 1 − c)", () => {
     expect(rate(1, 0, 0.5, 1)).toBe(0.5);

@@ -1,29 +1,29 @@
 import type { Seconds } from "../units/index.ts";
 
 /**
- * What a job asks of a node. Its time at full speed falls into three shares: one that waits for the CPU's clock, one that
- * waits for the GPU's, and the rest, which waits for memory, network and disks and does not care about either.
+ * The resource use of a job. Its time at full speed has three shares: one scales with the CPU clock, one with the GPU clock,
+ * and the rest (memory, network, disks) with neither.
  */
-export interface Job {
-  /** What tells it from the node's other jobs. */
+export interface SimulatedJob {
+  /** Identifies the job on its node. */
   readonly id: string;
-  /** Cores it holds, and how busy it keeps them (0–1). */
+  /** Allocated cores, and their utilisation (0–1). */
   readonly cores: number;
   readonly cpuUtil: number;
-  /** Share of its time that waits for the CPU's clock. */
+  /** Share of its time that scales with the CPU clock. */
   readonly cpuShare: number;
-  /** Boards it holds, also a part of one, and how hard it drives them (0–1). */
+  /** Allocated boards, also fractions of one, and their utilisation (0–1). */
   readonly gpus?: number | undefined;
   readonly gpuUtil?: number | undefined;
-  /** Share of its time that waits for the GPU's clock. */
+  /** Share of its time that scales with the GPU clock. */
   readonly gpuShare?: number | undefined;
-  /** How long it takes at full speed; Infinity for a service, which ends when it is stopped. */
+  /** Duration at full speed; Infinity for a service, which runs until it is stopped. */
   readonly work: Seconds;
 }
 
-/** A job's figures, made fit to reckon with once, when it starts. */
-export interface Demand {
-  /** Cores kept busy. */
+/** The validated parameters of a job, computed once when it starts. */
+export interface JobDemand {
+  /** Number of busy cores. */
   readonly cpuLoad: number;
   readonly cpuShare: number;
   readonly gpus: number;
@@ -32,13 +32,13 @@ export interface Demand {
   readonly work: number;
 }
 
-/** Larger counts are typing errors, and products of two of them would be infinite. */
+/** Larger counts are typing errors, and the product of two of them would be infinite. */
 const MOST = 1e9;
 const count = (value: number | undefined): number => (value !== undefined && value > 0 ? Math.min(MOST, value) : 0);
 const share = (value: number | undefined): number => Math.min(1, count(value));
 
-/** What is negative or no number is nothing, and shares end at 1; two shares that are more than the whole are scaled to it. */
-export function demandOf(job: Job): Demand {
+/** Negative and invalid values count as 0, and shares end at 1. Two shares that exceed 1 together are scaled to 1. */
+export function jobDemandOf(job: SimulatedJob): JobDemand {
   const gpus = count(job.gpus);
   const cpuShare = share(job.cpuShare);
   const gpuShare = gpus > 0 ? share(job.gpuShare) : 0;
@@ -54,12 +54,11 @@ export function demandOf(job: Job): Demand {
 }
 
 /**
- * Progress per second, 1 at full speed: 1/(c/f + 1 − c), with a term for each clock. The shares are spans of one job's
- * time, so what the two clocks cost adds up: with one share only it is the plain law, and neither clock can make up for
- * the other.
+ * Progress per second, 1 at full speed: 1/(c/f + 1 − c), with a term for each clock. The shares are separate parts of the
+ * job's time, so the slowdowns of the two clocks add up, and neither clock can compensate for the other.
  */
-export function progressRate({ cpuShare, gpuShare }: Demand, cpuClock: number, gpuClock: number): number {
-  // A share of nothing waits for no clock, not even for one that stands still.
+export function progressRate({ cpuShare, gpuShare }: JobDemand, cpuClock: number, gpuClock: number): number {
+  // A share of 0 does not depend on the clock, not even on a clock of 0.
   const cpu = cpuShare > 0 ? cpuShare * (1 / cpuClock - 1) : 0;
   const gpu = gpuShare > 0 ? gpuShare * (1 / gpuClock - 1) : 0;
   return 1 / (1 + cpu + gpu);

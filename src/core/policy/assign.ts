@@ -2,13 +2,13 @@ import type { Instant } from "../units/index.ts";
 import { asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
 
 /**
- * Which nodes fill `hpCount`: pinned performance nodes first, then one node of each family that has none yet, densest family
- * first, then the densest of what is left. The families choose among the places; they never add one.
+ * Chooses the nodes for the `hpCount` performance places: first nodes pinned to performance, then one node of each family
+ * without one, densest family first, then the densest remaining nodes. Families never add a place.
  *
- * A pin holds even beyond `hpCount`: a person asked for it. So does a node that was promoted a short time ago: it takes no place
- * from another one, so that promotion never waits. `ordered` is in density order.
+ * A pin is obeyed even beyond `hpCount`, because a user requested it. So is a node that was promoted a short time ago: it
+ * takes no place from another node, so that promotions never wait. `ordered` is in density order.
  */
-export function assign(ordered: readonly PlanNode[], hpCount: number): PlannedNode[] {
+export function assignProfiles(ordered: readonly PlanNode[], hpCount: number): PlannedNode[] {
   const pinned = ordered.filter(({ pin }) => pin === "performance");
   const free = ordered.filter(({ pin }) => pin === undefined);
   const places = Math.max(0, hpCount - pinned.length);

@@ -64,7 +64,7 @@ describe("CPU cap intents", () => {
     expect(intent("eco", genoa, absolute)).toEqual({ cpu: { packagePowerCapWatts: 120 } });
   });
 
-  it("OPR-31 are not lowered to the maximum of a relative, nor to a guess", () => {
+  it("OPR-31 are not lowered to the maximum of a proxy or an estimate", () => {
     const most = (hardware: CapHardware) =>
       intent("performance", hardware, settings({ absolute: true })).cpu?.packagePowerCapWatts;
     expect(most(cpuNode({ maxWatts: "catalogue" }))).toBe(400);
@@ -84,7 +84,7 @@ describe("CPU cap intents", () => {
     expect(intent("eco", gpuNode({ count: 0 }), settings({ onGpuNodes: false })).cpu).toBeDefined();
   });
 
-  it("leave out what the API would refuse", () => {
+  it("omit caps that the API would reject", () => {
     const odd = (value: number) => settings({ percent: { performance: percent(value), eco: percent(value) } });
     expect(intent("eco", ordinary, odd(150))).toEqual({ cpu: { packagePowerCapPctOfMax: 100 } });
     for (const value of [0, -5, Number.NaN]) expect(intent("eco", ordinary, odd(value))).toEqual({});
@@ -174,7 +174,7 @@ describe("GPU cap intents", () => {
     expect(watted({ ...half, from: { maxWatts: "discovered", minWatts: "discovered" } }, absolute())).toBe(430);
   });
 
-  it("leave out what the API would refuse", () => {
+  it("omit caps that the API would reject", () => {
     const none = settings({}, { percent: { performance: percent(0), eco: percent(Number.NaN) } });
     expect(intent("eco", gpuNode(), none)).toEqual({ cpu: { packagePowerCapPctOfMax: 60 } });
     expect(intent("performance", gpuNode(), none)).not.toHaveProperty("gpu");

@@ -2,9 +2,9 @@ import type { CpuCap, Exactness, GpuPowerCap, NodeTwinSpec, Profile } from "../a
 import { type CpuView, type GpuView, gpuNameParts, type Origin } from "../inventory/index.ts";
 import { type Percent, percent, percentOf, type Watts, watts } from "../units/index.ts";
 
-/** The caps of a NodeTwin's spec; an absent one means uncapped. */
+/** The caps of a NodeTwin's spec; an absent cap means uncapped. */
 export type CapIntents = Pick<NodeTwinSpec, "cpu" | "gpu">;
-/** What a node is capped at under either profile. */
+/** The caps of a node under each profile. */
 export type ProfileCaps = Readonly<Record<Profile, CapIntents>>;
 
 export interface CapSettings {
@@ -13,14 +13,14 @@ export interface CapSettings {
     readonly absolute: boolean;
     readonly watts: Readonly<Record<Profile, Watts>>;
     readonly percent: Readonly<Record<Profile, Percent>>;
-    /** Whether nodes with GPUs get a CPU cap as well. */
+    /** Whether nodes with GPUs get a CPU cap too. */
     readonly onGpuNodes: boolean;
   };
   readonly gpu: {
-    /** Watts per GPU beside percent, where the model maps to watts. */
+    /** Whether to set watts per GPU besides the percentage, if the model's watts are known. */
     readonly absolute: boolean;
     readonly percent: Readonly<Record<Profile, Percent>>;
-    /** By product; it wins over the catalogue. */
+    /** By product; takes precedence over the catalogue. */
     readonly modelCaps: Readonly<Record<string, ModelCaps>>;
   };
 }
@@ -30,15 +30,15 @@ export interface ModelCaps {
   readonly maxCapWatts: Watts;
 }
 
-/** The part of a HardwareView caps depend on. */
+/** The part of a HardwareView that caps depend on. */
 export interface CapHardware {
   readonly cpu: Pick<CpuView, "match" | "maxWattsPerSocket" | "minWattsPerSocket" | "from">;
   readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from"> | undefined;
 }
 
 /**
- * Settings first, because they are read once; then hardware, because caps change with nothing else. Any cap the API would
- * refuse is left out: no cap is better than one nobody can read.
+ * Takes the settings first, because they are read once, and then the hardware, because caps depend on nothing else. A cap
+ * that the API would reject is left out.
  */
 export function capIntents({ cpu, gpu }: CapSettings): (hardware: CapHardware) => ProfileCaps {
   const rangeOf = gpu.absolute ? gpuRanges(gpu.modelCaps) : () => undefined;
@@ -56,7 +56,7 @@ export function capIntents({ cpu, gpu }: CapSettings): (hardware: CapHardware) =
 
 function cpuCap(profile: Profile, cpu: CapHardware["cpu"], settings: CapSettings["cpu"]): CpuCap | undefined {
   if (settings.absolute) {
-    // The catalogue's minimum is what a BIOS can make of the model, and no floor for the limit of a package.
+    // The catalogue's minimum is what the BIOS can configure for the model. It is no lower bound for a package limit.
     const least = cpu.from.minWatts === "discovered" ? cpu.minWattsPerSocket : undefined;
     const most = isItsOwn(cpu.from.maxWatts, cpu.match) ? cpu.maxWattsPerSocket : undefined;
     const packagePowerCapWatts = within(settings.watts[profile], least, most);
@@ -77,8 +77,8 @@ function gpuCap(share: Percent, range: ModelCaps | undefined): GpuPowerCap | und
 type Board = NonNullable<CapHardware["gpu"]>;
 
 /**
- * What a board's percentages are of: what the settings say of its product, else what is known of the board itself. Watts
- * guessed from a relative could be more than the board ever draws, and win over the percentage all the same.
+ * The maximum that a board's percentages refer to: the settings for its product, else the known values of the board itself.
+ * Watts from a proxy could exceed what the board ever draws, and would still take precedence over the percentage.
  */
 function gpuRanges(modelCaps: CapSettings["gpu"]["modelCaps"]): (gpu: Board) => ModelCaps | undefined {
   const configured = new Map(Object.entries(modelCaps).map(([product, caps]) => [gpuNameParts(product).id, caps]));
@@ -93,11 +93,11 @@ const ownRange = ({ from, match, minWatts, maxWatts }: Board): ModelCaps | undef
     ? { minCapWatts: isItsOwn(from.minWatts, match) ? minWatts : undefined, maxCapWatts: maxWatts }
     : undefined;
 
-/** Read from the device, or listed for exactly its model: a relative's figures, or a guess, bound nothing. */
+/** True for values read from the device or listed for exactly its model, not for proxies and estimates. */
 const isItsOwn = (origin: Origin | undefined, match: Exactness): boolean =>
   origin === "discovered" || (origin === "catalogue" && match === "exact");
 
-/** Undefined for what is no cap: less than a watt, or no number. */
+/** Undefined for values that are not a cap: below one watt, or not a number. */
 function within(value: Watts, least: Watts | undefined, most: Watts | undefined): Watts | undefined {
   const capped = Math.min(Math.max(value, least ?? value), most ?? value);
   return Number.isFinite(capped) && capped >= 1 ? watts(capped) : undefined;

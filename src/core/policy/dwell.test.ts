@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NodeTwin, SchedulableClass } from "../api/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
-import { heldUntil, lastTransitionTime } from "./dwell.ts";
+import { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 import { planProfiles } from "./plan.ts";
 import type { PlanNode } from "./plan-node.ts";
 import type { PolicyType } from "./settings.ts";
@@ -17,31 +17,35 @@ const promoted = (offset: number) => twin({ schedulableClass: "performance", las
 
 describe("X-96 the hold of a promoted node", () => {
   it("ends PROFILE_MIN_DWELL after the promotion, to the millisecond", () => {
-    expect(heldUntil(promoted(0), DWELL, NOW)).toBe(NOW + DWELL);
-    expect(heldUntil(promoted(1 - DWELL), DWELL, NOW)).toBe(NOW + 1);
-    expect(heldUntil(promoted(0 - DWELL), DWELL, NOW)).toBeUndefined();
+    expect(performanceHeldUntil(promoted(0), DWELL, NOW)).toBe(NOW + DWELL);
+    expect(performanceHeldUntil(promoted(1 - DWELL), DWELL, NOW)).toBe(NOW + 1);
+    expect(performanceHeldUntil(promoted(0 - DWELL), DWELL, NOW)).toBeUndefined();
   });
 
   it("tolerates a clock that is ahead by less than the dwell time, and no more", () => {
-    expect(heldUntil(promoted(DWELL - 1), DWELL, NOW)).toBe(NOW + 2 * DWELL - 1);
-    expect(heldUntil(promoted(DWELL), DWELL, NOW)).toBeUndefined();
-    expect(heldUntil(promoted(86_400_000), DWELL, NOW)).toBeUndefined();
+    expect(performanceHeldUntil(promoted(DWELL - 1), DWELL, NOW)).toBe(NOW + 2 * DWELL - 1);
+    expect(performanceHeldUntil(promoted(DWELL), DWELL, NOW)).toBeUndefined();
+    expect(performanceHeldUntil(promoted(86_400_000), DWELL, NOW)).toBeUndefined();
   });
 
   it("is off with a dwell time of 0", () => {
-    expect(heldUntil(promoted(0), milliseconds(0), NOW)).toBeUndefined();
+    expect(performanceHeldUntil(promoted(0), milliseconds(0), NOW)).toBeUndefined();
   });
 
   it("needs a time, the class performance and the profile performance", () => {
-    expect(heldUntil(undefined, DWELL, NOW)).toBeUndefined();
-    expect(heldUntil(twin({ schedulableClass: "performance" }), DWELL, NOW)).toBeUndefined();
+    expect(performanceHeldUntil(undefined, DWELL, NOW)).toBeUndefined();
+    expect(performanceHeldUntil(twin({ schedulableClass: "performance" }), DWELL, NOW)).toBeUndefined();
     expect(
-      heldUntil(twin({ schedulableClass: "performance", lastTransitionTime: "soon" }), DWELL, NOW),
+      performanceHeldUntil(twin({ schedulableClass: "performance", lastTransitionTime: "soon" }), DWELL, NOW),
     ).toBeUndefined();
-    expect(heldUntil(twin({ schedulableClass: "eco", lastTransitionTime: iso(0) }), DWELL, NOW)).toBeUndefined();
-    expect(heldUntil(twin({ schedulableClass: "draining", lastTransitionTime: iso(0) }), DWELL, NOW)).toBeUndefined();
+    expect(
+      performanceHeldUntil(twin({ schedulableClass: "eco", lastTransitionTime: iso(0) }), DWELL, NOW),
+    ).toBeUndefined();
+    expect(
+      performanceHeldUntil(twin({ schedulableClass: "draining", lastTransitionTime: iso(0) }), DWELL, NOW),
+    ).toBeUndefined();
     const half = twin({ schedulableClass: "performance", lastTransitionTime: iso(0) }, "eco");
-    expect(heldUntil(half, DWELL, NOW)).toBeUndefined();
+    expect(performanceHeldUntil(half, DWELL, NOW)).toBeUndefined();
   });
 });
 

@@ -2,13 +2,13 @@ import type { NodeTwin, NodeTwinStatus, SchedulableClass } from "../api/index.ts
 import { type Instant, instant, type Milliseconds } from "../units/index.ts";
 
 /**
- * Until when a promoted node keeps the performance profile whatever the policy says; undefined where nothing holds it.
+ * The time until which a promoted node keeps the performance profile, whatever the policy decides; undefined if it need not.
  *
- * Only what is published counts, so that a restart changes nothing: a node is promoted when its twin shows performance in spec
- * and class and says since when. A time further ahead than `dwell` is no skew between two clocks but a clock that was set back:
- * it holds nothing, or the node would be held for as long as the clock was wrong.
+ * Only published state counts, so that a restart changes nothing: a node counts as promoted if its twin has performance in
+ * spec and class and a transition time. A transition time further ahead than `dwell` means that the clock was set back. It is
+ * ignored, because it would hold the node for as long as the clock was wrong.
  */
-export function heldUntil(
+export function performanceHeldUntil(
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
   dwell: Milliseconds,
   now: Instant,
@@ -21,8 +21,8 @@ export function heldUntil(
 }
 
 /**
- * What a status with the class `next` says of the last transition. The first class of a node is no transition: it has no time,
- * and a node that only started at performance is not held there.
+ * The lastTransitionTime for a status with the class `next`. The first class of a node is no transition and has no time, so
+ * a node that starts at performance is not held there.
  */
 export function lastTransitionTime(
   there: NodeTwinStatus | undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Node, type NodeTwinSpec, type Profile, parseLabelSelector } from "../api/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
-import { blockingTaintOf, eligibilityOf, keptProfile } from "./eligibility.ts";
+import { blockingTaintOf, eligibilityOf, lastTargetProfile } from "./eligibility.ts";
 import { planProfiles } from "./plan.ts";
 
 const parsed = parseLabelSelector("joulie.io/managed=true");
@@ -54,7 +54,7 @@ describe("X-46 a node that cannot accept pods now", () => {
     expect(eligibilityOf(withReady(status), settings)).toBe("not ready");
   });
 
-  it("is eligible again when Ready is True, and where nobody reports the condition", () => {
+  it("is eligible again when Ready is True or the condition is missing", () => {
     expect(eligibilityOf(withReady("True"), settings)).toBe("eligible");
     expect(eligibilityOf({ ...withReady("True"), status: { conditions: [] } }, settings)).toBe("eligible");
     const other = { type: "MemoryPressure", status: "False" };
@@ -130,9 +130,9 @@ describe("a reserved or cordoned node", () => {
   });
 
   it("keeps the profile it was last given, draining or not, and gets none if it had none", () => {
-    expect(keptProfile(undefined)).toBeUndefined();
-    expect(keptProfile(spec("performance", false))).toBe("performance");
-    expect(keptProfile(spec("eco", false))).toBe("eco");
-    expect(keptProfile(spec("eco", true))).toBe("eco");
+    expect(lastTargetProfile(undefined)).toBeUndefined();
+    expect(lastTargetProfile(spec("performance", false))).toBe("performance");
+    expect(lastTargetProfile(spec("eco", false))).toBe("eco");
+    expect(lastTargetProfile(spec("eco", true))).toBe("eco");
   });
 });

@@ -9,8 +9,8 @@ import {
 } from "../api/index.ts";
 
 /**
- * Only eligible nodes are planned and count as supply. Unmanaged nodes have no target. All others keep their last target: they
- * are reserved, or they cannot accept pods now.
+ * Only eligible nodes are planned and count as supply. Unmanaged nodes have no target. All other nodes keep their last
+ * target: they are reserved, or they cannot accept pods now.
  */
 export type Eligibility = "eligible" | "unmanaged" | "reserved" | "cordoned" | "not ready" | "tainted";
 
@@ -28,17 +28,17 @@ export function eligibilityOf(node: Node, { selector, reservedLabel }: Eligibili
   return blockingTaintOf(node) === undefined ? "eligible" : "tainted";
 }
 
-/** A node that reports no Ready condition counts as ready: the scheduler goes by taints, and so do we then. */
+/** A node without a Ready condition counts as ready: taints decide, as they do for the scheduler. */
 const isReady = ({ status }: Node): boolean =>
   (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
 
-/** The first taint that keeps pods away from the node. PreferNoSchedule does not. */
+/** The first taint that keeps pods off the node. PreferNoSchedule does not. */
 export const blockingTaintOf = ({ spec }: Node): NodeTaint | undefined =>
   spec?.taints?.find(({ key, effect }) => blockingEffects.has(effect) && !isHarmless(key));
 
 const blockingEffects: ReadonlySet<string> = new Set(["NoSchedule", "NoExecute"]);
 
-/** GPU nodes commonly carry these so that only GPU pods land there: the node still serves the pods it is meant for. */
+/** Taints that GPU nodes commonly carry so that only GPU pods run there. They do not make a node ineligible. */
 const gpuTaints: ReadonlySet<string> = new Set(["nvidia.com/gpu", "amd.com/gpu"]);
 const harmlessPrefixes = ["gpu.intel.com/", `${apiGroup}/`];
 
@@ -46,8 +46,7 @@ const isHarmless = (key: string): boolean =>
   gpuTaints.has(key) || harmlessPrefixes.some((prefix) => key.startsWith(prefix));
 
 /**
- * The profile to hand to the guard for a managed node that is not eligible: the one it was last given, so that its target
- * stays, while one that was draining is still re-checked and released. Undefined for a node that never had a target: it gets
- * none.
+ * The profile to pass to the guard for a managed node that is not eligible: its last target. So its target stays, while a
+ * draining node is still re-checked and released. Undefined for a node that never had a target; it gets none.
  */
-export const keptProfile = (spec: NodeTwinSpec | undefined): Profile | undefined => spec?.profile;
+export const lastTargetProfile = (spec: NodeTwinSpec | undefined): Profile | undefined => spec?.profile;

@@ -4,8 +4,8 @@ import type { Node, NodePowerProfileSpec, NodeTwinSpec, Profile, SchedulableClas
 import { percent, watts } from "../units/index.ts";
 import type { CapIntents, ProfileCaps } from "./caps.ts";
 import { type GuardDecision, guard } from "./guard.ts";
-import { published } from "./published.ts";
-import { seenOn } from "./seen.ts";
+import { observedStateOf } from "./observed-state.ts";
+import { publishedStateOf } from "./published-state.ts";
 import { capsUnder, targetOf } from "./target.ts";
 import { transitions } from "./transitions.ts";
 
@@ -71,14 +71,14 @@ const anySequence = fc.array(anySpell, { maxLength: 8 }).map((spells) => spells.
 const seenIn = ({ spec, schedulableClass, label }: Cluster, { caps, pin }: Pass) => {
   const node: Node = { metadata: { name: "n", labels: { ...(label && { power: label }) } } };
   const status = { ...(schedulableClass && { schedulableClass }) };
-  return seenOn(node, spec && { spec, status }, { caps, pin, powerProfileLabel: "power" });
+  return observedStateOf(node, spec && { spec, status }, { caps, pin, powerProfileLabel: "power" });
 };
 const plannedIn = ({ pin, planned }: Pass): Profile => pin?.profile ?? planned;
 
 function run(cluster: Cluster, pass: Pass): { readonly decision: GuardDecision; readonly after: Cluster } {
   const { performancePods, drainingCaps, caps, pin } = pass;
   const decision = guard(seenIn(cluster, pass), { planned: plannedIn(pass), performancePods }, { drainingCaps });
-  const now = published(decision.next);
+  const now = publishedStateOf(decision.next);
   return {
     decision,
     after: {
@@ -116,7 +116,7 @@ function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: Guar
   const planned = plannedIn(pass);
   const caps = capsUnder(pin, pass.caps);
   const before = seenIn(cluster, pass);
-  const now = published(next);
+  const now = publishedStateOf(next);
   const edge = transitions.find(({ from, to }) => from === before.state && to === next.state);
   const mayHavePods = performancePods !== 0;
   // What performance asks for is performance's, even if settings made it less.
@@ -155,7 +155,7 @@ describe("downgrade guard, any sequence of passes", () => {
     );
   });
 
-  it("OPR-24 always arrives: two passes that plan eco, count no pod and write give an eco node its caps", () => {
+  it("OPR-24 converges: after two passes that plan eco, count no pod and write, the node has eco caps", () => {
     fc.assert(
       fc.property(anySequence, anyPass, (passes, last) => {
         let cluster: Cluster = {};

@@ -3,8 +3,8 @@ import type { Node, Profile } from "../api/index.ts";
 import { percent } from "../units/index.ts";
 import type { ProfileCaps } from "./caps.ts";
 import { guard } from "./guard.ts";
-import { type PowerState, published } from "./published.ts";
-import { seenOn } from "./seen.ts";
+import { observedStateOf } from "./observed-state.ts";
+import { type PowerState, publishedStateOf } from "./published-state.ts";
 import { targetOf } from "./target.ts";
 import { type NodeState, transitions } from "./transitions.ts";
 
@@ -15,10 +15,10 @@ const caps: ProfileCaps = {
 const at = (state: NodeState, whose: Profile): PowerState => ({ state, caps: whose });
 
 /** A node on which everything about its state was written, and is read back. */
-function seen(state: PowerState, shown = published(state)) {
+function seen(state: PowerState, shown = publishedStateOf(state)) {
   const node: Node = { metadata: { name: "n", labels: { "joulie.io/power-profile": shown.profile } } };
-  const spec = { nodeName: "n", ...targetOf(published(state), undefined, caps, "static_partition") };
-  return seenOn(
+  const spec = { nodeName: "n", ...targetOf(publishedStateOf(state), undefined, caps, "static_partition") };
+  return observedStateOf(
     node,
     { spec, status: { schedulableClass: shown.schedulableClass } },
     { caps, pin: undefined, powerProfileLabel: "joulie.io/power-profile" },
@@ -38,7 +38,7 @@ const ecoUncapped = at("ActiveEco", "performance");
 const eco = at("ActiveEco", "eco");
 
 describe("transitions", () => {
-  it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 are these edges and no other", () => {
+  it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 are exactly these", () => {
     expect(
       transitions.map(({ name, from, to, planned, blocked, result }) => [name, from, to, planned, blocked, result]),
     ).toEqual([
@@ -98,9 +98,9 @@ describe("downgrade guard", () => {
 
   it("gives eco caps only in a later pass than eco, and only if that one counts no pod either", () => {
     const allowed = pass(active, "eco", 0).next;
-    expect(published(allowed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
+    expect(publishedStateOf(allowed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
     const landed = pass(allowed, "eco", 1).next;
-    expect(published(landed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
+    expect(publishedStateOf(landed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
     expect(pass(landed, "eco", 0)).toEqual({ next: eco });
     expect(pass(pass(draining, "eco", 0).next, "eco", 0)).toEqual({ next: eco });
   });
@@ -108,7 +108,7 @@ describe("downgrade guard", () => {
   it("gives no eco caps while the cluster does not show eco, however often no pod is counted", () => {
     const decide = (shown: PowerState) =>
       guard(
-        seen(ecoUncapped, published(shown)),
+        seen(ecoUncapped, publishedStateOf(shown)),
         { planned: "eco", performancePods: 0 },
         { drainingCaps: "performance" },
       );
@@ -117,11 +117,15 @@ describe("downgrade guard", () => {
     expect(decide(ecoUncapped)).toEqual({ next: eco });
     // Caps in force stay so: it is not for this to raise them.
     expect(
-      guard(seen(eco, published(active)), { planned: "eco", performancePods: 0 }, { drainingCaps: "performance" }),
+      guard(
+        seen(eco, publishedStateOf(active)),
+        { planned: "eco", performancePods: 0 },
+        { drainingCaps: "performance" },
+      ),
     ).toEqual({ next: eco });
   });
 
-  it("keeps performance caps while draining, unless told to lower them at once", () => {
+  it("keeps performance caps while draining, unless configured to lower them at once", () => {
     expect(pass(active, "eco", 1).next.caps).toBe("performance");
     expect(pass(active, "eco", 1, "eco").next).toEqual(drainingUnderEco);
     expect(pass(drainingUnderEco, "eco", 1, "eco").next.caps).toBe("eco");

@@ -36,7 +36,7 @@ describe("rounding", () => {
     );
   });
 
-  it("gives a defined count for what is no number", () => {
+  it("returns a defined count for NaN and Infinity", () => {
     expect(roundedShare(10, Number.NaN)).toBe(0);
     expect(portions(0, 0)).toBe(0);
     expect(portions(Number.NaN, 10)).toBe(0);

@@ -1,17 +1,17 @@
-/** How many performance nodes: at least none, at most all, always a whole number. */
+/** Limits the number of performance nodes to an integer between 0 and the number of nodes. */
 export const withinCluster = (count: number, nodes: number): number => orZero(Math.floor(clamp(count, 0, nodes)));
 
-/** Where the bounds contradict each other the upper one wins. */
+/** If the bounds contradict each other, the upper one wins. */
 export const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value));
 
-/** A few units in the last place: 0.29 × 50 is 14.499999999999998 to a computer and 14.5 to the person who wrote 0.29. */
+/** Tolerance for floating-point errors: 0.29 × 50 is 14.499999999999998 but should round like 14.5. */
 const slack = 4 * Number.EPSILON;
 
-/** Halves go up. */
+/** Rounds halves up. */
 export const roundedShare = (nodes: number, fraction: number): number =>
   orZero(Math.floor(nodes * fraction * (1 + slack) + 0.5));
 
-/** Whole portions needed to hold an amount; what cannot be divided needs none. */
+/** The number of portions needed for an amount; 0 if the division is impossible. */
 export const portions = (amount: number, portion: number): number =>
   orZero(Math.ceil((amount / portion) * (1 - slack)));
 

@@ -6,19 +6,19 @@ export {
   type ModelCaps,
   type ProfileCaps,
 } from "./caps.ts";
-export { heldUntil, lastTransitionTime } from "./dwell.ts";
+export { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 export {
   blockingTaintOf,
   type Eligibility,
   type EligibilitySettings,
   eligibilityOf,
-  keptProfile,
+  lastTargetProfile,
 } from "./eligibility.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
+export { isTwinOf, type ObservationSettings, type ObservedState, observedStateOf } from "./observed-state.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
-export { type PowerState, type Published, published } from "./published.ts";
-export { isTwinOf, type SeenState, type SeenWith, seenOn } from "./seen.ts";
+export { type PowerState, type PublishedState, publishedStateOf } from "./published-state.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsUnder, pinFrom, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

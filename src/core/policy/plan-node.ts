@@ -2,28 +2,28 @@ import type { Profile } from "../api/index.ts";
 import { byDensity, type Density } from "../inventory/index.ts";
 import type { Instant } from "../units/index.ts";
 
-/** An eligible node as a policy sees it. */
+/** The input of a policy about one eligible node. */
 export interface PlanNode {
   readonly name: string;
   readonly density: Density;
-  /** Nodes of one family can stand in for each other. */
+  /** Nodes of one family are interchangeable. */
   readonly family: string;
-  /** The profile a person's NodePowerProfile fixes. */
+  /** The profile that a user's NodePowerProfile pins. */
   readonly pin?: Profile | undefined;
-  /** It was promoted a short time ago and stays performance until then (PROFILE_MIN_DWELL). A pin is obeyed all the same. */
+  /** The node was promoted recently and stays at performance until this time (PROFILE_MIN_DWELL). Pins take precedence. */
   readonly heldUntil?: Instant | undefined;
 }
 
 export interface PlannedNode {
   readonly name: string;
   readonly profile: Profile;
-  /** One sentence for people: why this profile. */
+  /** Why the node has this profile, one sentence for users. */
   readonly reason: string;
 }
 
 const unknown: Density = { cpu: 0, gpu: 0, total: 0 };
 
-/** Densest first, ties by name, each name once; a density that is no number counts as none. */
+/** Sorts by density, then by name, and removes duplicates. An invalid density counts as 0. */
 export function inDensityOrder(nodes: readonly PlanNode[]): PlanNode[] {
   const sorted = nodes.map((node) => (Number.isNaN(node.density.total) ? { ...node, density: unknown } : node));
   sorted.sort(byDensity);

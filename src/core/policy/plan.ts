@@ -1,5 +1,5 @@
 import type { Instant } from "../units/index.ts";
-import { assign } from "./assign.ts";
+import { assignProfiles } from "./assign.ts";
 import { inDensityOrder, type PlanNode, type PlannedNode } from "./plan-node.ts";
 import { queueAware } from "./queue-aware.ts";
 import { ruleSwap, swapPhase } from "./rule-swap.ts";
@@ -7,15 +7,15 @@ import type { PolicySettings, PolicyType } from "./settings.ts";
 import { staticPartition } from "./static-partition.ts";
 
 export interface Plan {
-  /** How many performance nodes the policy asks for; pins may make it more or fewer, held nodes more. */
+  /** The number of performance nodes that the policy wants. Pins may raise or lower it, held nodes may raise it. */
   readonly hpCount: number;
   /** In density order, each name once. */
   readonly nodes: readonly PlannedNode[];
 }
 
-/** What a plan depends on beside the nodes. It has no memory: the same state gives the same plan. */
+/** The input of a plan besides the nodes. A plan has no memory: the same input gives the same plan. */
 export interface PlanInput {
-  /** Active performance-sensitive pods cluster-wide, pending ones included. */
+  /** Active performance-sensitive pods in the cluster, including pending ones. */
   readonly performancePods: number;
   readonly now: Instant;
 }
@@ -25,12 +25,12 @@ export const planProfiles = (nodes: readonly PlanNode[], settings: PolicySetting
 
 type Policy = (ordered: readonly PlanNode[], settings: PolicySettings, input: PlanInput) => Plan;
 
-/** A policy of this kind sets how many; density and family set which. */
+/** These policies decide how many nodes; density and family decide which ones. */
 const byCount =
   (count: (nodes: number, settings: PolicySettings, input: PlanInput) => number): Policy =>
   (ordered, settings, input) => {
     const hpCount = count(ordered.length, settings, input);
-    return { hpCount, nodes: assign(ordered, hpCount) };
+    return { hpCount, nodes: assignProfiles(ordered, hpCount) };
   };
 
 const policies: Readonly<Record<PolicyType, Policy>> = {

@@ -1,13 +1,13 @@
 import type { Instant, Milliseconds } from "../units/index.ts";
 import { asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
 
-/** Every interval the other of the two phases. An interval that is no length of time stays in the first. */
+/** The phase alternates every interval. An invalid interval stays in phase 0. */
 export function swapPhase(now: Instant, interval: Milliseconds): 0 | 1 {
   const passed = Math.floor(now / interval);
   return Math.abs(passed % 2) === 1 ? 1 : 0;
 }
 
-/** In phase 0 the densest node is eco, in phase 1 the next one; pinned nodes are passed over. No family is kept and no node is held. */
+/** In phase 0 the densest unpinned node is eco, in phase 1 the next one. Families and dwell times are ignored. */
 export function ruleSwap(ordered: readonly PlanNode[], phase: 0 | 1): PlannedNode[] {
   let free = 0;
   return ordered.map(({ name, pin }) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NodePowerProfile, NodePowerProfileSpec, Profile } from "../api/index.ts";
 import { percent } from "../units/index.ts";
 import type { ProfileCaps } from "./caps.ts";
-import { published } from "./published.ts";
+import { publishedStateOf } from "./published-state.ts";
 import { capsUnder, pinFrom, targetOf } from "./target.ts";
 import type { NodeState } from "./transitions.ts";
 
@@ -15,7 +15,7 @@ const pin = (profile: Profile, more: Partial<NodePowerProfileSpec> = {}): NodePo
   ...more,
 });
 const target = (state: NodeState, whose: Profile, asked?: NodePowerProfileSpec) =>
-  targetOf(published({ state, caps: whose }), asked, caps, "queue_aware_v1");
+  targetOf(publishedStateOf({ state, caps: whose }), asked, caps, "queue_aware_v1");
 
 describe("target", () => {
   it("carries profile, caps, draining and the policy that decided", () => {
@@ -83,7 +83,7 @@ describe("a pin", () => {
     spec: pin("eco"),
   });
 
-  it("is a person's NodePowerProfile, never the operator's mirror", () => {
+  it("is a user's NodePowerProfile, never the operator's mirror", () => {
     expect(pinFrom(undefined)).toBeUndefined();
     expect(pinFrom(profile())).toEqual(pin("eco"));
     expect(pinFrom(profile({ "joulie.io/managed-by": "flux" }))).toEqual(pin("eco"));

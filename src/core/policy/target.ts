@@ -7,17 +7,17 @@ import {
   pinnedPolicyName,
 } from "../api/index.ts";
 import type { ProfileCaps } from "./caps.ts";
-import type { Published } from "./published.ts";
+import type { PublishedState } from "./published-state.ts";
 import type { PolicyType } from "./settings.ts";
 
-/** What a person asks of a node. The operator's mirror of its own target is nobody's wish: it would pin the plan to itself. */
+/** The pin of a user. The operator's mirror of its own target is ignored, because it would pin the plan to itself. */
 export const pinFrom = (profile: NodePowerProfile | undefined): NodePowerProfileSpec | undefined =>
   profile?.metadata.labels?.[labels.managedBy] === managedByOperator ? undefined : profile?.spec;
 
 /**
- * The caps of a node that may be pinned. A pin's own caps are those of the profile it asks for, copied as they are: a device
- * it does not name is uncapped. A pin that names no cap at all asks for the profile and no more. The other profile keeps its
- * caps, for a node on its way to the pinned one.
+ * The caps of a node that may be pinned. The caps of the pin replace those of the pinned profile; a device without a cap in
+ * the pin is uncapped. A pin without any cap sets only the profile. The other profile keeps its caps, for a node that is
+ * still changing to the pinned one.
  */
 export function capsUnder(pin: NodePowerProfileSpec | undefined, caps: ProfileCaps): ProfileCaps {
   if (pin === undefined) return caps;
@@ -28,7 +28,7 @@ export function capsUnder(pin: NodePowerProfileSpec | undefined, caps: ProfileCa
 
 /** The spec of a node's NodeTwin. */
 export const targetOf = (
-  { profile, draining, caps }: Published,
+  { profile, draining, caps }: PublishedState,
   pin: NodePowerProfileSpec | undefined,
   profileCaps: ProfileCaps,
   policy: PolicyType,

@@ -2,13 +2,13 @@ import type { Profile } from "../api/index.ts";
 
 export type NodeState = "ActivePerformance" | "DrainingPerformance" | "ActiveEco";
 
-/** An edge of the state machine. There is no other: an eco node never becomes a draining one. */
+/** A transition of the state machine. There are no others: an eco node never starts draining. */
 export interface Transition {
   readonly name: "defer" | "allow" | "still blocked" | "unblocked" | "re-plan perf" | "plan perf";
   readonly from: NodeState;
   readonly to: NodeState;
   readonly planned: Profile;
-  /** Whether performance-sensitive pods are on the node; undefined where it does not matter. */
+  /** Whether performance-sensitive pods are on the node; undefined if it does not matter. */
   readonly blocked?: boolean;
   readonly result: "applied" | "deferred";
 }
@@ -49,7 +49,7 @@ export const transitions: readonly Transition[] = [
   { name: "plan perf", from: "ActiveEco", to: "ActivePerformance", planned: "performance", result: "applied" },
 ];
 
-/** Undefined where the plan is what the node already is. */
+/** Undefined if the node already has the planned profile. */
 export const transitionFrom = (state: NodeState, planned: Profile, blocked: boolean): Transition | undefined =>
   transitions.find(
     (edge) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../units/index.ts";
-import { batchOf, isFresh, podlessHeadroom } from "./batch.ts";
+import { batchOf, currentHeadroom, isFresh } from "./batch.ts";
 import { readTwin } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
@@ -55,14 +55,14 @@ describe("isFresh", () => {
 
 describe("podlessHeadroom", () => {
   it("X-73 is measured where it can be, else predicted, else missing", () => {
-    expect(podlessHeadroom(twin({ cap: 400, drawn: 100, predicted: 10 }))).toBe(75);
-    expect(podlessHeadroom(twin({ cap: 0, drawn: 100, predicted: 10 }))).toBe(10);
-    expect(podlessHeadroom(twin({ drawn: 100 }))).toBeUndefined();
+    expect(currentHeadroom(twin({ cap: 400, drawn: 100, predicted: 10 }))).toBe(75);
+    expect(currentHeadroom(twin({ cap: 0, drawn: 100, predicted: 10 }))).toBe(10);
+    expect(currentHeadroom(twin({ drawn: 100 }))).toBeUndefined();
   });
 });
 
 describe("batchOf", () => {
-  it("says nothing about an empty cluster", () => {
+  it("is empty for an empty cluster", () => {
     expect(batchOf([], now, settings)).toEqual({ now, clusterTrend: 0, perfPressure: 0 });
     expect(batchOf([undefined], now, settings)).toEqual({ now, clusterTrend: 0, perfPressure: 0 });
   });

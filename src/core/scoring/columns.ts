@@ -1,24 +1,24 @@
 import { gpuResources } from "../api/index.ts";
 import { type GpuNode, gpuBoardsOn, type MarginalHardware } from "../demand/index.ts";
-import { podlessHeadroom } from "./batch.ts";
+import { currentHeadroom } from "./batch.ts";
 import { coolingTerm, trendBonus } from "./formula.ts";
 import type { KnownClass, TwinState } from "./twin-state.ts";
 
-/** Class 0 is none: no twin, or one that names no class. */
+/** Class 0 means no class: no twin, or a twin without a class. */
 export const NO_CLASS = 0;
 export const classCodes: Readonly<Record<KnownClass, number>> = { performance: 1, eco: 2, draining: 3 };
 export const classesByCode: readonly (KnownClass | undefined)[] = [undefined, "performance", "eco", "draining"];
 
-/** Resources whose units get a column; requests for any other (MIG slices, shared boards) are worked out node by node. */
+/** Resources with their own column. Requests for others (MIG slices, shared boards) are computed node by node. */
 export const columnResources: readonly string[] = Object.values(gpuResources);
 const oneUnit = columnResources.map((resource) => new Map([[resource, 1]]));
-/** One column more, for what had to be asked of each node. */
-export const askedColumn = columnResources.length;
+/** The extra column for resources that are computed node by node. */
+export const perNodeColumn = columnResources.length;
 
 const FIRST_CAPACITY = 64;
 const numbers = () => new Float64Array(FIRST_CAPACITY);
 
-/** Twice as long, with the same beginning. */
+/** A copy of twice the length. */
 function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
   const longer = new Float64Array(column.length * 2);
   longer.set(column);
@@ -26,29 +26,29 @@ function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
 }
 
 /**
- * One typed array per figure and one place per slot. Whatever neither the pod nor the moment can change is worked out when an
- * event writes it: scores are read far more often than twins are written.
+ * One typed array per value, indexed by slot. Everything that depends on neither the pod nor the time is computed when an
+ * event arrives, because scores are read far more often than twins are written.
  */
-export class Columns {
-  /** NaN where there is no date: no comparison with it holds, so it is never fresh. */
+export class ScoringColumns {
+  /** NaN without a date: every comparison with it is false, so it is never fresh. */
   updatedAt = numbers();
   classCode = numbers();
-  /** 0 where the node is unmeasured. */
+  /** 0 if the node is not measured. */
   budget = numbers();
   drawn = numbers();
   trend = numbers();
   calmBonus = numbers();
   burstBonus = numbers();
   cooling = numbers();
-  /** Before the pod comes; NaN where it is neither measured nor predicted. */
+  /** Without the pod; NaN if neither measured nor predicted. */
   headroom = numbers();
-  /** The factor on the pod's watts: 1 unless facility metrics are on and the site needs more. */
+  /** The factor for the pod's watts: the PUE if facility metrics are on, else 1. */
   pue = numbers();
   totalCores = numbers();
   maxCpuWatts = numbers();
   gpuCount = numbers();
   maxGpuWatts = numbers();
-  /** Boards one unit of each resource stands for: 1, or less where the node cuts or shares its boards. */
+  /** Boards per unit of each resource: 1, or less if the node slices or shares its boards. */
   boardsPerUnit = Array.from({ length: columnResources.length + 1 }, numbers);
 
   get capacity(): number {
@@ -83,7 +83,7 @@ export class Columns {
     this.calmBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, false);
     this.burstBonus[slot] = power === undefined ? 0 : trendBonus(power.trend, true);
     this.cooling[slot] = coolingTerm(twin?.coolingStress);
-    this.headroom[slot] = (twin && podlessHeadroom(twin)) ?? Number.NaN;
+    this.headroom[slot] = (twin && currentHeadroom(twin)) ?? Number.NaN;
     this.pue[slot] = facilityMetrics ? Math.max(1, twin?.pue ?? 1) : 1;
   }
 
@@ -92,7 +92,7 @@ export class Columns {
     this.maxCpuWatts[slot] = hardware.maxCpuWatts;
     this.gpuCount[slot] = hardware.gpuCount;
     this.maxGpuWatts[slot] = hardware.maxGpuWatts;
-    // Asked of one board, so that the node's size does not hide what a unit is.
+    // Computed for one board, so that the size of the node does not hide the share of a unit.
     for (const [column, unit] of oneUnit.entries()) {
       (this.boardsPerUnit[column] as Float64Array)[slot] = gpuBoardsOn(unit, { ...gpuNode, boards: 1 });
     }

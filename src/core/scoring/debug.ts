@@ -1,19 +1,19 @@
 import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
 import type { Instant, Percent, Watts, WattsPerMinute } from "../units/index.ts";
-import { isFresh, podlessHeadroom } from "./batch.ts";
+import { currentHeadroom, isFresh } from "./batch.ts";
 import { coolingTerm, headroomTerm } from "./formula.ts";
 import type { ScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";
 
-/** A node with everything the extender knows about it. */
+/** A node with everything that the extender knows about it. */
 export interface DebuggedNode {
   readonly name: string;
   readonly twin?: NodeTwinStatus | undefined;
   readonly hardware?: HardwareView | undefined;
 }
 
-/** What `GET /debug/scoring` says about a node, no pod involved. A figure nobody knows is left out of the JSON, and is not 0. */
+/** The entry of a node in `GET /debug/scoring`, without a pod. Unknown values are omitted from the JSON and are not 0. */
 export interface DebugRow {
   readonly nodeName: string;
   readonly schedulableClass: SchedulableClass;
@@ -31,7 +31,7 @@ export interface DebugRow {
   readonly gpuCount: number;
   readonly gpuMaxWattsPerGpu: Watts | undefined;
   readonly hasGpu: boolean;
-  /** Stale nodes score 50 whatever the other figures say. */
+  /** Stale nodes score 50, whatever the other values are. */
   readonly stale: boolean;
 }
 
@@ -54,7 +54,7 @@ export function debugReport(nodes: Iterable<DebuggedNode>, now: Instant, setting
 
 function debugRow({ name, twin: status, hardware }: DebuggedNode, now: Instant, settings: ScoringSettings): DebugRow {
   const twin = readTwin(status ?? {});
-  const headroom = podlessHeadroom(twin);
+  const headroom = currentHeadroom(twin);
   const measured = status?.powerMeasurement;
   return {
     nodeName: name,

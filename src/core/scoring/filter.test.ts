@@ -6,13 +6,13 @@ import { readTwin } from "./twin-state.ts";
 const ofClass = (schedulableClass: string) => readTwin({ schedulableClass } as Parameters<typeof readTwin>[0]);
 
 describe("filterNode", () => {
-  it("SCH-04 refuses an eco node to a performance pod and says why", () => {
+  it("SCH-04 rejects an eco node for a performance pod with a reason", () => {
     expect(filterNode("performance", ofClass("eco"), undefined)).toBe(
       "Joulie: the node is capped to save energy (class eco); performance pods need a node of class performance",
     );
   });
 
-  it("SCH-05 refuses a draining node to a performance pod and says why", () => {
+  it("SCH-05 rejects a draining node for a performance pod with a reason", () => {
     expect(filterNode("performance", ofClass("draining"), undefined)).toBe(
       "Joulie: the node is on its way to eco (class draining); performance pods need a node of class performance",
     );
@@ -22,7 +22,7 @@ describe("filterNode", () => {
     expect(filterNode("performance", ofClass("performance"), undefined)).toBeUndefined();
   });
 
-  it("SCH-07 refuses by the eco label where there is no twin", () => {
+  it("SCH-07 rejects a node with the eco label if there is no twin", () => {
     expect(filterNode("performance", undefined, "eco")).toBe(
       "Joulie: the node is labelled power-profile=eco and its twin says nothing else; performance pods need a performance node",
     );
@@ -58,7 +58,7 @@ describe("filterNode", () => {
     expect(filterNode("performance", old, "performance")).toContain("class eco");
   });
 
-  it("X-44 believes the class performance and not the eco label", () => {
+  it("X-44 prefers the class performance to the eco label", () => {
     expect(filterNode("performance", ofClass("performance"), "eco")).toBeUndefined();
   });
 

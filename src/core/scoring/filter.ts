@@ -2,8 +2,8 @@ import type { WorkloadClass } from "../demand/index.ts";
 import type { KnownClass, TwinState } from "./twin-state.ts";
 
 /**
- * Why a node is refused to a performance pod. kube-scheduler counts equal texts together (`3 Joulie: …`), so none names its node.
- * The position is the code the columnar kernel answers with; 0 is no rejection.
+ * Why a node is rejected for a performance pod. kube-scheduler groups equal texts (`3 Joulie: …`), so no text names its node.
+ * The index is the code that the columnar kernel returns; 0 means not rejected.
  */
 export const rejections = [
   undefined,
@@ -20,8 +20,8 @@ const LABELLED_ECO: RejectionCode = 3;
 const LABELLED_DRAINING: RejectionCode = 4;
 
 /**
- * A class is trusted at any age: an old `eco` keeps performance pods off a node that is probably still capped, which is the
- * safe side. A class also beats the label, which is written last. Only a node whose twin names no class is judged by its labels.
+ * The class is trusted at any age: an old `eco` keeps performance pods off a node that is probably still capped, which is
+ * safe. The class takes precedence over the labels, which are written last. Labels count only if the twin has no class.
  */
 export function rejectionCode(
   workloadClass: WorkloadClass,
@@ -35,7 +35,7 @@ export function rejectionCode(
   return profileLabel === "eco" ? LABELLED_ECO : 0;
 }
 
-/** The reason why this node is not for this pod; undefined where it may run there. */
+/** The reason why the pod may not run on this node; undefined if it may. */
 export const filterNode = (
   workloadClass: WorkloadClass,
   twin: TwinState | undefined,

@@ -143,7 +143,7 @@ describe("scores", () => {
 });
 
 describe("a batch", () => {
-  it("SCH-26 SCH-27 X-74 sums the trend of all fresh nodes, whoever is asked about", () => {
+  it("SCH-26 SCH-27 X-74 sums the trend of all fresh nodes, candidates or not", () => {
     const kernel = kernelWith({ a: { trend: 30 }, b: { class: "eco", trend: 471 }, c: { trend: 9000, age: 300_001 } });
     expect(kernel.batch).toEqual({ now, clusterTrend: 501, perfPressure: 0 });
     expect(scoreOf(kernel, "a")).toBe(70);
@@ -235,7 +235,7 @@ describe("events", () => {
     expect([kernel.size, kernel.end]).toEqual([0, 1]);
   });
 
-  it("about the end of a node that is gone already leave nothing behind", () => {
+  it("that delete an unknown node leave nothing behind", () => {
     const kernel = kernelWith({ a: {} });
     kernel.remove("a");
     kernel.remove("a");
@@ -277,7 +277,7 @@ describe("events", () => {
     expect(asked).toBe(2);
     const whole = scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 1 }));
     expect([...scores]).toEqual([whole, 50, whole, whole, 50, whole, whole]);
-    // Asked anew for the next pod.
+    // Computed again for the next pod.
     kernel.scoreMany(slots, asking(0, { "nvidia.com/mig-1g.5gb": 28 }), "performance", scores);
     expect(scores[0]).toBe(scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 4 })));
   });

@@ -1,7 +1,7 @@
 import { gpuBoardsOn, type PodDemand, type WorkloadClass } from "../demand/index.ts";
 import { type Instant, instant, type Percent, percent, type Watts, wattsPerMinute } from "../units/index.ts";
 import { type Batch, isFreshAt } from "./batch.ts";
-import { askedColumn, classCodes, classesByCode, columnResources, NO_CLASS } from "./columns.ts";
+import { classCodes, classesByCode, columnResources, NO_CLASS, perNodeColumn } from "./columns.ts";
 import { type RejectionCode, rejectionCode } from "./filter.ts";
 import {
   clampScore,
@@ -15,19 +15,19 @@ import {
   profileBonus,
   publishedScore,
 } from "./formula.ts";
-import { NodeTable } from "./node-table.ts";
+import { ScoringNodeTable } from "./node-table.ts";
 import type { ScoringSettings } from "./settings.ts";
 import type { KnownClass } from "./twin-state.ts";
 
 /**
- * The oracle's scores at the speed of typed arrays: each figure of all nodes side by side, an event writes one slot, a request
- * reads columns. Every floating-point step is the oracle's, in the oracle's order, so that scores are equal and not just close;
- * a form that multiplies the pod with one slope per node would be faster still, and off by a point now and then.
+ * Computes the oracle's scores with typed arrays: one column per value, an event writes one slot, and a request reads the
+ * columns. Every floating-point step is the same as in the oracle and in the same order, so that the scores are equal.
+ * Multiplying the pod with one slope per node would be faster, but sometimes off by a point.
  */
-export class ScoringKernel extends NodeTable {
+export class ScoringKernel extends ScoringNodeTable {
   readonly #settings: ScoringSettings;
   readonly #neutral: number;
-  // Before the first batch nothing is fresh.
+  // Before the first batch no twin is fresh.
   #batch: Batch = { now: instant(Number.NaN), clusterTrend: wattsPerMinute(0), perfPressure: percent(0) };
   /** Bonus, relief and penalty by class code; a node has at most one of them. */
   readonly #points: Readonly<Record<WorkloadClass, Float64Array>> = {
@@ -43,12 +43,12 @@ export class ScoringKernel extends NodeTable {
     this.#neutral = publishedScore(NEUTRAL_SCORE, settings.scoreMax);
   }
 
-  /** What the current batch saw of the cluster: with it the oracle explains a score of this kernel. */
+  /** The cluster state of the current batch; with it the oracle can explain a score of this kernel. */
   get batch(): Batch {
     return this.#batch;
   }
 
-  /** Looks at the whole cluster once; the scores that follow are of this moment. Sums run in slot order. */
+  /** Computes the cluster state once; the following scores use it. Sums run in slot order. */
   beginBatch(now: Instant): Batch {
     const { updatedAt, classCode, trend, headroom } = this.columns;
     const { stalenessThreshold } = this.#settings;
@@ -68,7 +68,7 @@ export class ScoringKernel extends NodeTable {
     return this.#batch;
   }
 
-  /** 0: the pod may run there; else the position of the reason in `rejections`. */
+  /** 0 if the pod may run there, else the index of the reason in `rejections`. */
   filter(slot: number, workloadClass: WorkloadClass): RejectionCode {
     return rejectionCode(
       workloadClass,
@@ -85,8 +85,8 @@ export class ScoringKernel extends NodeTable {
   }
 
   /**
-   * Writes the score of each slot to the same place in `out`; slot -1 is an unknown node. Allocates nothing, unless the pod asks
-   * for slices of GPUs or for two kinds of them: how many boards that is, each node has to be asked.
+   * Writes the score of each slot to the same index of `out`; slot -1 is an unknown node. Allocates nothing, unless the pod
+   * requests GPU slices or two types of GPU, whose number of boards is computed node by node.
    */
   scoreMany(slots: Int32Array, demand: PodDemand, workloadClass: WorkloadClass, out: Int16Array): void {
     const { updatedAt, classCode, budget, drawn, cooling, calmBonus, burstBonus, headroom, pue } = this.columns;
@@ -99,7 +99,7 @@ export class ScoringKernel extends NodeTable {
     const { cpuCores, gpus } = demand;
     const withGpus = gpus.size > 0;
     const column = columnOf(gpus);
-    if (withGpus && column === askedColumn) this.#askNodes(slots, gpus);
+    if (withGpus && column === perNodeColumn) this.#askNodes(slots, gpus);
     const units = gpus.get(columnResources[column] ?? "") ?? 1;
     const boardsPerUnit = this.columns.boardsPerUnit[column] as Float64Array;
 
@@ -129,11 +129,11 @@ export class ScoringKernel extends NodeTable {
     }
   }
 
-  /** Writes to a column of its own what the scoring loop then reads: a call in that loop would cost it most of its speed. */
+  /** Fills the extra column that the scoring loop reads. A function call inside that loop would cost most of its speed. */
   #askNodes(slots: Int32Array, gpus: PodDemand["gpus"]): void {
-    const asked = this.columns.boardsPerUnit[askedColumn] as Float64Array;
+    const asked = this.columns.boardsPerUnit[perNodeColumn] as Float64Array;
     for (const slot of slots) if (slot >= 0) asked[slot] = Number.NaN;
-    // A node that comes many times is asked once.
+    // A node that occurs several times is computed once.
     for (const slot of slots) {
       if (slot >= 0 && Number.isNaN(asked[slot])) asked[slot] = gpuBoardsOn(gpus, this.gpuNode(slot));
     }
@@ -152,16 +152,16 @@ export class ScoringKernel extends NodeTable {
   }
 }
 
-/** The column that tells how many boards a unit of this pod's GPUs is. */
+/** The column with the number of boards per unit of this pod's GPUs. */
 function columnOf(gpus: PodDemand["gpus"]): number {
-  if (gpus.size > 1) return askedColumn;
+  if (gpus.size > 1) return perNodeColumn;
   for (let column = 0; column < columnResources.length; column++) {
     if (gpus.has(columnResources[column] as string)) return column;
   }
-  return askedColumn;
+  return perNodeColumn;
 }
 
-/** As the marginal estimate has it: at most all of a device, and all of one whose size is unknown. */
+/** As in the marginal estimate: at most the whole device, and the whole device if its size is unknown. */
 function shareOf(asked: number, available: number): number {
   if (!(asked > 0)) return 0;
   return available > asked ? asked / available : 1;

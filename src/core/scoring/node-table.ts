@@ -1,11 +1,11 @@
 import type { Labels, NodeTwinStatus } from "../api/index.ts";
 import { type GpuNode, gpuNodeOf, marginalHardwareOf } from "../demand/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
-import { Columns } from "./columns.ts";
+import { ScoringColumns } from "./columns.ts";
 import { Slots } from "./slots.ts";
 import { readTwin } from "./twin-state.ts";
 
-/** What a slot's columns were written from, as far as another event needs it again. */
+/** The inputs of a slot that later events need again. */
 interface Sources {
   readonly hasTwin: boolean;
   readonly hardware?: HardwareView | undefined;
@@ -16,11 +16,11 @@ const nothing: Sources = { hasTwin: false };
 const gpuless: GpuNode = { boards: 0 };
 
 /**
- * All nodes, each in a slot of the columns. Twin, hardware and labels come as separate events in any order; each writes one
- * slot in constant time, and a node whose last part is gone gives its slot back, so late deletions leave nothing behind.
+ * All nodes, each in a slot of the columns. Twin, hardware and labels arrive as separate events in any order; each event
+ * writes one slot in constant time. A node without any remaining part frees its slot, so late deletions leave nothing behind.
  */
-export class NodeTable {
-  protected readonly columns = new Columns();
+export class ScoringNodeTable {
+  protected readonly columns = new ScoringColumns();
   readonly #facilityMetrics: boolean;
   readonly #slots = new Slots();
   readonly #sources: Sources[] = [];
@@ -30,17 +30,17 @@ export class NodeTable {
     this.#facilityMetrics = facilityMetrics;
   }
 
-  /** -1 for a node nothing is known about. Valid until the next event about a node. */
+  /** -1 for an unknown node. Valid until the next event of any node. */
   slotOf(name: string): number {
     return this.#slots.of(name);
   }
 
-  /** One past the highest slot ever used. */
+  /** One more than the highest slot ever used. */
   get end(): number {
     return this.#slots.end;
   }
 
-  /** How many nodes are known. */
+  /** Number of known nodes. */
   get size(): number {
     return this.#slots.size;
   }
@@ -70,7 +70,7 @@ export class NodeTable {
     return this.#gpuNodes[slot] ?? gpuless;
   }
 
-  /** The slot to write to; -1 where nothing is left to write. */
+  /** The slot to write; -1 if there is nothing to write. */
   #update(name: string, change: Partial<Sources>): number {
     const known = this.#slots.of(name);
     const sources = { ...(this.#sources[known] ?? nothing), ...change };
@@ -90,7 +90,7 @@ export class NodeTable {
     return slot;
   }
 
-  /** A free slot reads like a node without a twin: it adds nothing to a batch. */
+  /** A free slot looks like a node without a twin: it adds nothing to a batch. */
   #release(name: string, slot: number): void {
     if (slot < 0) return;
     this.#slots.release(name);

@@ -73,7 +73,7 @@ function scored(p: ScoredPod, state: CandidateNode, batch = calm, settings = def
 const fifty = hardware(70, 500);
 const tenCores = pod("10");
 
-describe("worked examples of seed 003", () => {
+describe("worked examples of the scoring formula", () => {
   it("SCH-34 cap 600 W, 300 W drawn, pod 50 W, stress 20, flat: 41.1667", () => {
     const breakdown = scored(
       { ...tenCores, workloadClass: "performance" },

@@ -25,20 +25,20 @@ import {
 import type { ScoringSettings } from "./settings.ts";
 import type { TwinState } from "./twin-state.ts";
 
-/** The pod as scoring sees it. */
+/** The pod, as far as scoring needs it. */
 export interface ScoredPod {
   readonly demand: PodDemand;
   readonly workloadClass: WorkloadClass;
 }
 
-/** A candidate as the extender knows it. */
+/** A candidate node with what the extender knows about it. */
 export interface CandidateNode {
   readonly twin?: TwinState | undefined;
   readonly hardware?: HardwareView | undefined;
   readonly labels?: Labels | undefined;
 }
 
-/** Why a node is not scored but gets the neutral score. */
+/** Why a node gets the neutral score. */
 export type NeutralReason = "no twin" | "no class" | "stale" | "no headroom";
 
 export interface NeutralBreakdown {
@@ -46,12 +46,12 @@ export interface NeutralBreakdown {
   readonly score: number;
 }
 
-/** How a score came about, in points that add up to `raw`. */
+/** The components of a score, in points that add up to `raw`. */
 export interface ScoredBreakdown {
   readonly neutral?: undefined;
-  /** What the pod would add to the node, weighted with the PUE where that is on. */
+  /** The watts that the pod would add to the node, multiplied with the PUE if that is enabled. */
   readonly marginal: MarginalWatts;
-  /** Share of the budget left with the pod in place; 0.7 of it counts. */
+  /** The share of the budget that remains with the pod; weighted with 0.7. */
   readonly headroomScore: Percent;
   readonly coolingTerm: number;
   readonly trendBonus: number;
@@ -65,7 +65,7 @@ export interface ScoredBreakdown {
 
 export type Breakdown = NeutralBreakdown | ScoredBreakdown;
 
-/** The formula as it is written, for one pod on one node. `kernel.ts` does the same fast; this one can be read and explains itself. */
+/** The reference implementation of the formula, for one pod and one node. `kernel.ts` is the fast one; this one explains the score. */
 export function scoreNode(pod: ScoredPod, node: CandidateNode, batch: Batch, settings: ScoringSettings): Breakdown {
   const { twin } = node;
   if (twin === undefined) return neutral("no twin", settings);
@@ -101,11 +101,11 @@ export function scoreNode(pod: ScoredPod, node: CandidateNode, batch: Batch, set
   };
 }
 
-/** What the pod would add to this node. */
+/** The watts that the pod would add to this node. */
 export const marginalOn = (pod: ScoredPod, node: CandidateNode, settings: ScoringSettings): MarginalWatts =>
   pueWeighted(marginalWattsOn(pod, node, settings.coefficients), node.twin?.pue, settings.facilityMetrics);
 
-/** A prediction is made for the node as it is; only a measurement can tell what is left with the pod on top. */
+/** A prediction describes the node as it is; only a measurement allows projecting the headroom with the pod. */
 const headroomWith = ({ power, predictedHeadroom }: TwinState, added: Watts): Percent | undefined =>
   power === undefined ? predictedHeadroom : headroomScore(power.budget, power.drawn, added);
 

@@ -3,16 +3,16 @@ import type { MarginalCoefficients } from "../demand/index.ts";
 import { type Milliseconds, milliseconds } from "../units/index.ts";
 
 export interface ScoringSettings {
-  /** A twin older than this says nothing any more. */
+  /** A twin older than this is stale. */
   readonly stalenessThreshold: Milliseconds;
   readonly coefficients: MarginalCoefficients;
-  /** Whether a pod's watts are weighted with the PUE where it would run. */
+  /** Whether a pod's watts are multiplied with the PUE of the node. */
   readonly facilityMetrics: boolean;
-  /** Points a standard pod loses on a draining node. */
+  /** Points that a standard pod loses on a draining node. */
   readonly drainingPenalty: number;
-  /** The best score: 100, or 10 for the range of kube-scheduler's own protocol. */
+  /** The highest score: 100, or 10 for the range of kube-scheduler's extender protocol. */
   readonly scoreMax: number;
-  /** The node labels that say the profile and whether the node is draining, where its twin says nothing. */
+  /** The node labels for profile and draining, used if the twin has no class. */
   readonly nodeLabels: { readonly powerProfile: string; readonly draining: string };
 }
 

@@ -1,10 +1,10 @@
-/** Small dense numbers for node names, given back when a node leaves: the index into every column of the kernel. */
+/** Assigns small dense numbers to node names and reuses them: the index into every column of the kernel. */
 export class Slots {
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
   #end = 0;
 
-  /** One past the highest slot ever in use: what a loop over all slots runs to. */
+  /** One more than the highest slot ever used: the bound for loops over all slots. */
   get end(): number {
     return this.#end;
   }

@@ -10,18 +10,18 @@ import {
   wattsPerMinute,
 } from "../units/index.ts";
 
-/** A class that says something; `unknown` does not. */
+/** A class other than `unknown`. */
 export type KnownClass = Exclude<SchedulableClass, "unknown">;
 
-/** A measurement that scores: what the node draws, what it may draw, and where that is going. */
+/** A measurement usable for scoring: power, power budget and trend. */
 interface MeasuredPower {
   readonly drawn: Watts;
   readonly budget: Watts;
-  /** Flat where no trend is known. */
+  /** 0 if no trend is known. */
   readonly trend: WattsPerMinute;
 }
 
-/** What scoring reads of a twin, checked once: from here on a figure is usable or undefined, never NaN and never a stand-in 0. */
+/** The values of a twin that scoring reads, validated once: every value is usable or undefined, never NaN or a placeholder 0. */
 export interface TwinState {
   readonly schedulableClass: KnownClass | undefined;
   readonly updatedAt: Instant | undefined;
@@ -45,8 +45,7 @@ export function readTwin(status: NodeTwinStatus): TwinState {
 }
 
 /**
- * Without a positive budget there is nothing to measure against, and without a draw nothing to measure: either way the node
- * counts as unmeasured, its trend included.
+ * Without a positive budget or without a reading the node counts as not measured, and its trend is ignored too.
  */
 function measuredPower(block: NodeTwinStatus["powerMeasurement"]): MeasuredPower | undefined {
   const drawn = finite(block?.measuredNodePowerW);
@@ -55,7 +54,7 @@ function measuredPower(block: NodeTwinStatus["powerMeasurement"]): MeasuredPower
   return { drawn: watts(drawn), budget: watts(budget), trend: wattsPerMinute(finite(block?.powerTrendWPerMin) ?? 0) };
 }
 
-/** Types promise numbers; JSON holds null, and arithmetic makes NaN. */
+/** JSON may contain null, and arithmetic may produce NaN, whatever the types say. */
 const finite = (value: unknown): number | undefined => (Number.isFinite(value) ? (value as number) : undefined);
 
 function share(value: unknown): Percent | undefined {

@@ -1,6 +1,6 @@
 import { type Instant, milliseconds } from "../units/index.ts";
 
-/** How far the clocks of two machines may differ. A time further ahead than this is no skew: one of them was set anew. */
+/** The allowed clock skew between two machines. A time further ahead means that one of the clocks was set. */
 const allowedSkew = milliseconds(60_000);
 
-export const isAhead = (at: Instant, now: Instant): boolean => at - now > allowedSkew;
+export const isBeyondClockSkew = (at: Instant, now: Instant): boolean => at - now > allowedSkew;

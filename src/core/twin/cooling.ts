@@ -1,13 +1,13 @@
 import { type Celsius, celsius, type Percent, type Watts, watts } from "../units/index.ts";
-import { score } from "./score.ts";
+import { toScore } from "./score.ts";
 
-/** How much of its cooling a node uses: a reduced-order thermal simulation can take the linear model's place. */
+/** Predicts how much of its cooling capacity a node uses. A thermal simulation can replace the linear model. */
 export interface CoolingModel {
-  /** Absent where the model cannot tell. */
+  /** Absent if the model cannot predict. */
   coolingStress(nodePower: Watts, ambient: Celsius): Percent | undefined;
 }
 
-/** Where the linear model starts to count, and what an unknown ambient is taken for. */
+/** The baseline of the linear model, and the default for an unknown ambient temperature. */
 export const baselineAmbient = celsius(20);
 
 const SCORE_AT_REFERENCE = 80;
@@ -16,18 +16,18 @@ const SCORE_PER_DEGREE = 0.5;
 /** Two EPYC 9654 and eight H100 NVL under full load. */
 export const defaultReferenceNodePower = watts(4000);
 
-/** 80 points at the reference power leave 20 for warm air, at half a point per degree; cold air earns nothing. */
+/** 80 points at the reference power, plus half a point per degree above the baseline. Cold air subtracts nothing. */
 export function linearCoolingModel({ referenceNodePower = defaultReferenceNodePower } = {}): CoolingModel {
   return {
     coolingStress: (nodePower, ambient) =>
-      score(
+      toScore(
         (nodePower * SCORE_AT_REFERENCE) / referenceNodePower +
           Math.max(0, ambient - baselineAmbient) * SCORE_PER_DEGREE,
       ),
   };
 }
 
-/** The air a node breathes: its cooling zone's, else the site's, else 20 °C. Sub-zero is a temperature like any other. */
+/** The ambient temperature of a node: that of its cooling zone, else of the site, else 20 °C. Sub-zero values are valid. */
 export function ambientOf(zone: Celsius | undefined, site: Celsius | undefined): Celsius {
   return [zone, site].find((reading) => reading !== undefined && Number.isFinite(reading)) ?? baselineAmbient;
 }

@@ -1,7 +1,7 @@
 import type { HardwareView } from "../inventory/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 
-/** What a prediction has to know of the hardware; inventory's view of a node is one. */
+/** The hardware properties that predictions need; a HardwareView has them. */
 export interface PowerEnvelope {
   readonly cpu: Pick<HardwareView["cpu"], "sockets" | "maxWattsPerSocket">;
   /** Absent, or a count of 0, on a node without GPUs. */
@@ -15,10 +15,10 @@ export interface DevicePower {
 }
 
 /**
- * What the node draws at most, uncapped. Without GPUs it has 0 W of them, which is a fact and not a gap; figures that no
- * device can have leave it unknown.
+ * The maximum power of the node without caps. A node without GPUs has 0 W of GPU power. Implausible values make the result
+ * undefined.
  */
-export function maximaOf({ cpu, gpu }: PowerEnvelope): DevicePower | undefined {
+export function maxPowerOf({ cpu, gpu }: PowerEnvelope): DevicePower | undefined {
   const cpuMax = cpu.sockets * cpu.maxWattsPerSocket;
   const gpuMax = gpu === undefined ? 0 : gpu.count * gpu.maxWatts;
   const known = cpuMax >= 0 && gpuMax >= 0 && Number.isFinite(cpuMax + gpuMax);

@@ -1,7 +1,7 @@
 import type { HardwareView, LoadCurve } from "../inventory/index.ts";
 import { isNonNegative, type Watts, watts } from "../units/index.ts";
 
-/** What an estimate has to know of the hardware; inventory's view of a node is one. */
+/** The hardware properties that estimates need; a HardwareView has them. */
 export interface LoadEnvelope {
   readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "maxWatts"> & {
     readonly curve?: Pick<LoadCurve, "points"> | undefined;
@@ -11,13 +11,13 @@ export interface LoadEnvelope {
 
 const gpuIdle = ({ gpu }: LoadEnvelope): number => (gpu === undefined ? 0 : gpu.count * gpu.idleWatts);
 
-/** The last resort: what the node draws idle and what the pods bound to it are expected to add, at most the cap. */
+/** The last resort: idle power plus the expected power of the bound pods, at most the cap. */
 export const staticEstimate = (hardware: LoadEnvelope, pods: Watts, cap: Watts | undefined): Watts | undefined =>
   atMost(hardware.cpu.idleWatts + gpuIdle(hardware) + pods, cap);
 
 /**
- * Power by the load curve at the CPUs' utilisation (0 idle, 1 busy), without a curve on the line from idle to full power. CPU
- * utilisation says nothing about GPUs: they are taken to draw their idle power and what their pods add.
+ * Estimates power from CPU utilisation (0 idle, 1 busy) and the load curve, or linearly without a curve. CPU utilisation says
+ * nothing about GPUs: they count with their idle power plus the expected power of their pods.
  */
 export function utilizationEstimate(
   hardware: LoadEnvelope,
@@ -33,10 +33,10 @@ export function utilizationEstimate(
   return atMost(cpu + gpuIdle(hardware) + gpuPods, cap);
 }
 
-/** Linear between the points, level outside of them. */
+/** Linear between the points, constant outside. */
 function along(points: LoadCurve["points"], load: number): number {
   const next = points.findIndex(([at]) => at >= load);
-  // Past the last point `next` is -1, which is the last point again.
+  // Past the last point `next` is -1, which selects the last point.
   const [to, high] = points.at(next) ?? [0, 0];
   const [from, low] = points[next - 1] ?? [to, high];
   return to > from ? low + ((high - low) * (load - from)) / (to - from) : high;

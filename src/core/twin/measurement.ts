@@ -1,20 +1,20 @@
 import type { PowerMeasurement } from "../api/index.ts";
 import { type Instant, isNonNegative, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
-import { type EffectiveCaps, isShare } from "./caps.ts";
-import { type DevicePower, maximaOf, type PowerEnvelope } from "./envelope.ts";
+import { type EffectiveCaps, isPercentage } from "./caps.ts";
+import { type DevicePower, maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import type { PowerReading } from "./power-source.ts";
 
-/** The power CPUs and GPUs may draw under their caps: from hardware and target alone, never from a live reading. */
+/** The power that CPUs and GPUs may draw under their caps. It depends on hardware and target, never on a live reading. */
 export function cappedPower(hardware: PowerEnvelope, caps: EffectiveCaps): DevicePower | undefined {
-  const maxima = maximaOf(hardware);
-  if (maxima === undefined || !isShare(caps.cpuPct) || !isShare(caps.gpuPct)) return undefined;
+  const maxima = maxPowerOf(hardware);
+  if (maxima === undefined || !isPercentage(caps.cpuPct) || !isPercentage(caps.gpuPct)) return undefined;
   const capped = { cpu: percentOf(caps.cpuPct, maxima.cpu), gpu: percentOf(caps.gpuPct, maxima.gpu) };
   return Number.isFinite(capped.cpu + capped.gpu) ? capped : undefined;
 }
 
 /**
- * The block the scheduler projects headroom with. Without a budget above 0 W there is nothing to measure against, hence no
- * block; without a reading there is a budget but no figure, for missing telemetry is missing and not 0 W.
+ * The powerMeasurement block, from which the scheduler projects headroom. It is absent without a budget above 0 W. Without a
+ * reading it has a budget but no measured power, because missing telemetry is not 0 W.
  */
 export function powerMeasurement(
   hardware: PowerEnvelope,
@@ -22,7 +22,7 @@ export function powerMeasurement(
   reading: PowerReading | undefined,
   trend: WattsPerMinute,
 ): PowerMeasurement | undefined {
-  const maxima = maximaOf(hardware);
+  const maxima = maxPowerOf(hardware);
   const capped = cappedPower(hardware, caps);
   if (maxima === undefined || capped === undefined) return undefined;
   const nodeCapped = capped.cpu + capped.gpu;
@@ -48,7 +48,7 @@ function measured(reading: PowerReading | undefined, trend: WattsPerMinute): Pow
   };
 }
 
-/** A time the API would refuse is left out: the watts are still worth telling. */
+/** Omits a time that the API would reject; the watts are still useful. */
 const timestamp = (at: Instant): { measuredAt?: string } =>
   at >= 0 && at <= END_OF_9999 ? { measuredAt: new Date(at).toISOString() } : {};
 const END_OF_9999 = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -59,11 +59,11 @@ const SHARE_THAT_MATTERS = 0.01;
 const derived = ["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuTdpW", "gpuTdpW", "nodeTdpW"] as const;
 
 /**
- * Whether the new block is worth a write: another source, budget or maximum, a reading that appeared or vanished, or one that
- * moved by 1 % or 5 W. A trend counts once it moved by 5 W/min, or a node would go on rising long after it has settled.
- * Held against what was published last, and not against the tick before: a slow drift never moves by 5 W within one tick.
+ * Whether the new block is worth a write: another source, budget or maximum, a reading that appeared or disappeared, or one
+ * that changed by 1 % or 5 W. A trend counts if it changed by 5 W/min; otherwise a node would seem to rise long after its
+ * power has settled. Compares with the last published block, because a slow drift never changes by 5 W within one tick.
  */
-export function publishWorthy(
+export function isWorthPublishing(
   lastPublished: PowerMeasurement | undefined,
   next: PowerMeasurement | undefined,
 ): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PowerSource } from "../api/index.ts";
 import { instant, milliseconds, watts } from "../units/index.ts";
-import { agentReading, choosePower, type PowerReading, powerSourceModes } from "./power-source.ts";
+import { agentReading, choosePowerReading, type PowerReading, powerSourceModes } from "./power-source.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
 const HEARTBEAT = milliseconds(50_000);
@@ -13,16 +13,16 @@ const external = reading("kepler", 500);
 
 describe("choosePower", () => {
   it("X-97 takes in auto the agent's reading, else utilisation, else the static estimate", () => {
-    expect(choosePower("auto", { agent, utilization, static: estimate, external })).toBe(agent);
-    expect(choosePower("auto", { utilization, static: estimate, external })).toBe(utilization);
-    expect(choosePower("auto", { static: estimate, external })).toBe(estimate);
-    expect(choosePower("auto", { external })).toBeUndefined();
-    expect(choosePower("auto", {})).toBeUndefined();
+    expect(choosePowerReading("auto", { agent, utilization, static: estimate, external })).toBe(agent);
+    expect(choosePowerReading("auto", { utilization, static: estimate, external })).toBe(utilization);
+    expect(choosePowerReading("auto", { static: estimate, external })).toBe(estimate);
+    expect(choosePowerReading("auto", { external })).toBeUndefined();
+    expect(choosePowerReading("auto", {})).toBeUndefined();
   });
 
   it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("X-97 X-31 passes over a reading of %d W", (power) => {
-    expect(choosePower("auto", { agent: reading("agent", power), static: estimate })).toBe(estimate);
-    expect(choosePower("auto", { agent: reading("agent", 0), static: estimate })?.power).toBe(0);
+    expect(choosePowerReading("auto", { agent: reading("agent", power), static: estimate })).toBe(estimate);
+    expect(choosePowerReading("auto", { agent: reading("agent", 0), static: estimate })?.power).toBe(0);
   });
 
   it.each([
@@ -31,11 +31,11 @@ describe("choosePower", () => {
     ["http", external],
     ["prometheus", external],
   ] as const)("TWN-04 uses in mode %s that source", (mode, expected) => {
-    expect(choosePower(mode, { agent, utilization, static: estimate, external })).toBe(expected);
+    expect(choosePowerReading(mode, { agent, utilization, static: estimate, external })).toBe(expected);
   });
 
-  it.each(["utilization", "http", "prometheus"] as const)("replaces a silent source by no other in mode %s", (mode) => {
-    expect(choosePower(mode, { agent, static: estimate })).toBeUndefined();
+  it.each(["utilization", "http", "prometheus"] as const)("does not replace a missing source in mode %s", (mode) => {
+    expect(choosePowerReading(mode, { agent, static: estimate })).toBeUndefined();
   });
 
   it("has the modes of OPERATOR_NODE_POWER_SOURCE", () => {
@@ -93,7 +93,7 @@ describe("agentReading", () => {
     },
   );
 
-  it("X-31 is missing where the figure is none", () => {
+  it("X-31 is missing if the value is invalid", () => {
     expect(read({ cpu: report(Number.NaN) })).toBeUndefined();
     expect(read({ cpu: report(-5) })).toBeUndefined();
     expect(read({ cpu: { observedPowerWatts: watts(5), updatedAt: "soon" } })).toBeUndefined();
@@ -107,7 +107,7 @@ describe("agentReading", () => {
     },
   );
 
-  it("is missing where the sum is past all numbers", () => {
+  it("is missing if the sum is infinite", () => {
     expect(read({ cpu: report(1e308), gpu: report(1e308) }, true)).toBeUndefined();
   });
 });

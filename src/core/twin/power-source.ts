@@ -8,7 +8,7 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { isAhead } from "./clock-skew.ts";
+import { isBeyondClockSkew } from "./clock-skew.ts";
 
 export interface PowerReading {
   readonly power: Watts;
@@ -20,7 +20,7 @@ export interface PowerReading {
 export const powerSourceModes = ["auto", "static", "utilization", "http", "prometheus"] as const;
 export type PowerSourceMode = (typeof powerSourceModes)[number];
 
-/** What is known of a node's power this tick, by the way it came to be known. */
+/** The power readings of a node in this tick, by source. */
 export interface PowerReadings {
   readonly agent?: PowerReading | undefined;
   /** From the configured HTTP endpoint or Prometheus. */
@@ -29,7 +29,7 @@ export interface PowerReadings {
   readonly static?: PowerReading | undefined;
 }
 
-/** A source somebody named is not replaced behind their back: if it is silent, the node is unmeasured. */
+/** An explicitly configured source is never replaced: without its reading the node is not measured. */
 const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings)[]>> = {
   auto: ["agent", "utilization", "static"],
   static: ["static"],
@@ -38,7 +38,7 @@ const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings
   prometheus: ["external"],
 };
 
-export function choosePower(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
+export function choosePowerReading(mode: PowerSourceMode, readings: PowerReadings): PowerReading | undefined {
   for (const way of preference[mode]) {
     const reading = readings[way];
     if (isNonNegative(reading?.power)) return reading;
@@ -47,24 +47,23 @@ export function choosePower(mode: PowerSourceMode, readings: PowerReadings): Pow
 }
 
 /**
- * The longest time in which an agent reports a node's power at least once, though nothing moved: the one figure that agent
- * and operator share. Why it is no count of the agent's ticks: docs/design/0005-twin-readings.md.
+ * The longest interval between two power reports of an agent, even if nothing changed. Agent and operator share this value.
+ * docs/design/0005-twin-readings.md explains why it is not a number of agent ticks.
  */
 export const agentHeartbeat = milliseconds(60_000);
 
-/** Two reports may be lost before a reading is old. */
+/** Two reports may be lost before a reading is stale. */
 const FRESH_HEARTBEATS = 3;
 
-/** How long the operator goes by an agent's reading. An agent with a longer interval leaves its node unmeasured in between. */
+/** How long the operator uses an agent's reading. With a longer agent interval the node is not measured in between. */
 export const agentReadingFreshFor = milliseconds(FRESH_HEARTBEATS * agentHeartbeat);
 
 /**
- * What the agent itself last saw on the node: CPUs and GPUs together, as old as the older of the two. A GPU node of which it
- * saw only one of them is unmeasured, for half a node's power is no measure of it.
+ * The power that the agent last reported for the node: CPUs and GPUs together, as old as the older of the two. If the agent
+ * of a GPU node reports only one of them, the node is not measured, because a partial sum is not the node's power.
  *
- * `heartbeat` is the longest time in which the agent reports at least once, though nothing moved. It is not its tick: inside
- * its deadband a healthy agent is silent for many ticks, and a bound on those would make every steady node unmeasured. The
- * operator cannot read it off the agent, so both go by `agentHeartbeat`.
+ * `heartbeat` is the longest interval between two reports. It is not the agent's tick: within its deadband a healthy agent
+ * reports nothing for many ticks. The operator cannot read the interval from the agent, so both use `agentHeartbeat`.
  */
 export function agentReading(
   status: NodeTwinStatus["controlStatus"],
@@ -85,8 +84,8 @@ export function agentReading(
   return Number.isFinite(power) ? { power: watts(power), source: "agent", at: instant(oldest) } : undefined;
 }
 
-/** A report from the future is as doubtful as an old one. */
+/** A report from the future is as unreliable as an old one. */
 function freshSince(report: TwinControlReport | undefined, now: Instant, heartbeat: Milliseconds): Instant | undefined {
   const at = instant(Date.parse(report?.updatedAt ?? ""));
-  return now - at <= FRESH_HEARTBEATS * heartbeat && !isAhead(at, now) ? at : undefined;
+  return now - at <= FRESH_HEARTBEATS * heartbeat && !isBeyondClockSkew(at, now) ? at : undefined;
 }

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checked, type Node, type NodeHardwareStatus, nodeTwinKind } from "../api/index.ts";
+import { type Node, type NodeHardwareStatus, nodeTwinKind, validateForWrite } from "../api/index.ts";
 import { hardwareView } from "../inventory/index.ts";
 import { celsius, instant, percent, watts, wattsPerMinute } from "../units/index.ts";
 import { type EffectiveCaps, effectiveCaps } from "./caps.ts";
 import { linearCoolingModel } from "./cooling.ts";
-import { compute, headroom, nodePower, type TwinInput } from "./predict.ts";
+import { headroom, nodePower, predictTwin, type TwinInput } from "./predict.ts";
 
-/** The worked example of seed 004: two EPYC sockets and four H100. */
+/** The worked example of the contract: two EPYC sockets and four H100. */
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(400) }, gpu: { count: 4, maxWatts: watts(400) } };
 const caps = (cpuPct: number, gpuPct: number): EffectiveCaps => ({ cpuPct: percent(cpuPct), gpuPct: percent(gpuPct) });
 const eco = caps(60, 60);
@@ -57,7 +57,7 @@ describe("headroom", () => {
 
 describe("compute", () => {
   it("TWN-01 TWN-02 TWN-03 TWN-18 TWN-20 TWN-24 TWN-27 predicts the example's node, every field of it", () => {
-    const output = compute({
+    const output = predictTwin({
       hardware,
       caps: eco,
       schedulableClass: "eco",
@@ -94,15 +94,15 @@ describe("compute", () => {
   it.each(["performance", "eco", "draining"] as const)(
     "TWN-02 passes on the class %s that the guard published",
     (given) => {
-      expect(compute({ hardware, caps: eco, schedulableClass: given }).schedulableClass).toBe(given);
+      expect(predictTwin({ hardware, caps: eco, schedulableClass: given }).schedulableClass).toBe(given);
     },
   );
 
   it("X-79 OPR-43 takes an unknown ambient for 20 °C and an unknown PUE for 1", () => {
-    const output = compute({ hardware, caps: eco });
+    const output = predictTwin({ hardware, caps: eco });
     expect(output.predictedCoolingStressScore).toBe(28.8);
     expect(output.estimatedPUE).toBe(1);
-    expect(compute({ hardware, caps: eco, ambient: celsius(Number.NaN) }).predictedCoolingStressScore).toBe(28.8);
+    expect(predictTwin({ hardware, caps: eco, ambient: celsius(Number.NaN) }).predictedCoolingStressScore).toBe(28.8);
     expect(output).not.toHaveProperty("predictedPsuStressScore");
     expect(output).not.toHaveProperty("hardwareDensityScore");
     expect(output.powerMeasurement).not.toHaveProperty("measuredNodePowerW");
@@ -110,13 +110,13 @@ describe("compute", () => {
 
   it("X-81 has no trend before there are samples to have one", () => {
     const reading = { power: watts(1), source: "static", at: instant(0) } as const;
-    expect(compute({ hardware, caps: eco, reading }).powerMeasurement?.powerTrendWPerMin).toBe(0);
+    expect(predictTwin({ hardware, caps: eco, reading }).powerMeasurement?.powerTrendWPerMin).toBe(0);
   });
 
   it("TWN-14 predicts the same whatever the node really draws", () => {
     const predicted = (power: number) => {
       const reading = { power: watts(power), source: "agent", at: instant(0) } as const;
-      const { powerMeasurement: _, ...rest } = compute({ hardware, caps: eco, reading, ambient: celsius(25) });
+      const { powerMeasurement: _, ...rest } = predictTwin({ hardware, caps: eco, reading, ambient: celsius(25) });
       return rest;
     };
     expect(predicted(0)).toEqual(predicted(2400));
@@ -130,31 +130,31 @@ describe("compute", () => {
         return percent(250);
       },
     };
-    const output = compute({ hardware, caps: eco, ambient: celsius(-3) }, { cooling });
+    const output = predictTwin({ hardware, caps: eco, ambient: celsius(-3) }, { cooling });
     expect(seen).toEqual([[1440, -3]]);
     expect(output).toMatchObject({ predictedCoolingStressScore: 100, predictedPowerHeadroomScore: 0 });
   });
 
   it("TWN-19 measures the supply against the capacity it is given", () => {
     const model = { cooling: linearCoolingModel(), rackCapacity: watts(100_000) };
-    expect(compute({ hardware, caps: eco, supplyTotal: watts(30_000) }, model).predictedPsuStressScore).toBe(30);
+    expect(predictTwin({ hardware, caps: eco, supplyTotal: watts(30_000) }, model).predictedPsuStressScore).toBe(30);
   });
 
   it("TWN-26 asks the cooling model once per node: nothing in it grows with anything", () => {
     let asked = 0;
     const cooling = { coolingStress: () => percent(asked++) };
-    compute({ hardware: { ...hardware, gpu: { count: 1000, maxWatts: watts(700) } }, caps: eco }, { cooling });
+    predictTwin({ hardware: { ...hardware, gpu: { count: 1000, maxWatts: watts(700) } }, caps: eco }, { cooling });
     expect(asked).toBe(1);
   });
 
-  it("predicts nothing of hardware whose figures are none", () => {
-    const output = compute({ hardware: { cpu: { sockets: 1, maxWattsPerSocket: watts(1e308) } }, caps: eco });
+  it("predicts nothing for hardware with invalid values", () => {
+    const output = predictTwin({ hardware: { cpu: { sockets: 1, maxWattsPerSocket: watts(1e308) } }, caps: eco });
     expect(output).toStrictEqual({ schedulableClass: "unknown", effectiveCapState: eco, estimatedPUE: 1 });
   });
 
-  it("says 0 W of a node with no sockets, which is no stress at all", () => {
+  it("predicts 0 W and no stress for a node without sockets", () => {
     expect(
-      compute({ hardware: { cpu: { sockets: 0, maxWattsPerSocket: watts(400) } }, caps: caps(100, 100) }),
+      predictTwin({ hardware: { cpu: { sockets: 0, maxWattsPerSocket: watts(400) } }, caps: caps(100, 100) }),
     ).toMatchObject({
       predictedCoolingStressScore: 0,
       predictedPowerHeadroomScore: 100,
@@ -172,37 +172,37 @@ describe("compute", () => {
     trend: wattsPerMinute(30),
   };
   const without = (field: string) =>
-    Object.fromEntries(Object.entries(compute(fine)).filter(([name]) => name !== field));
+    Object.fromEntries(Object.entries(predictTwin(fine)).filter(([name]) => name !== field));
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 2.01])(
     "leaves out a density of %d, and nothing else",
     (density) => {
-      expect(compute({ ...fine, density })).toStrictEqual(without("hardwareDensityScore"));
-      expect(compute({ ...fine, density: 2 }).hardwareDensityScore).toBe(2);
-      expect(compute({ ...fine, density: 0 }).hardwareDensityScore).toBe(0);
+      expect(predictTwin({ ...fine, density })).toStrictEqual(without("hardwareDensityScore"));
+      expect(predictTwin({ ...fine, density: 2 }).hardwareDensityScore).toBe(2);
+      expect(predictTwin({ ...fine, density: 0 }).hardwareDensityScore).toBe(0);
     },
   );
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no PSU stress with a supply of %d W", (total) => {
-    expect(compute({ ...fine, supplyTotal: watts(total) })).toStrictEqual(without("predictedPsuStressScore"));
+    expect(predictTwin({ ...fine, supplyTotal: watts(total) })).toStrictEqual(without("predictedPsuStressScore"));
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 0.99])("takes a PUE of %d for unknown, which is 1", (pue) => {
-    expect(compute({ ...fine, pue })).toStrictEqual({ ...compute(fine), estimatedPUE: 1 });
-    expect(compute({ ...fine, pue: 1 }).estimatedPUE).toBe(1);
-    expect(compute({ ...fine, pue: 1.01 }).estimatedPUE).toBe(1.01);
+    expect(predictTwin({ ...fine, pue })).toStrictEqual({ ...predictTwin(fine), estimatedPUE: 1 });
+    expect(predictTwin({ ...fine, pue: 1 }).estimatedPUE).toBe(1);
+    expect(predictTwin({ ...fine, pue: 1.01 }).estimatedPUE).toBe(1.01);
   });
 
   it.each([Number.NaN, 100.5, -1])("leaves out a cap of %d %% and what follows from it", (pct) => {
-    const { effectiveCapState, ...rest } = compute({ ...fine, caps: caps(pct, 60) });
+    const { effectiveCapState, ...rest } = predictTwin({ ...fine, caps: caps(pct, 60) });
     expect(effectiveCapState).toStrictEqual({ gpuPct: 60 });
     expect(rest).not.toHaveProperty("predictedPowerHeadroomScore");
     expect(rest).not.toHaveProperty("powerMeasurement");
-    expect(compute({ ...fine, caps: caps(60, pct) }).effectiveCapState).toStrictEqual({ cpuPct: 60 });
+    expect(predictTwin({ ...fine, caps: caps(60, pct) }).effectiveCapState).toStrictEqual({ cpuPct: 60 });
   });
 
   it.each([undefined, percent(Number.NaN)])("TWN-25 predicts nothing where the cooling model says %s", (said) => {
-    const output = compute(fine, { cooling: { coolingStress: () => said } });
+    const output = predictTwin(fine, { cooling: { coolingStress: () => said } });
     expect(output).not.toHaveProperty("predictedCoolingStressScore");
     expect(output).not.toHaveProperty("predictedPowerHeadroomScore");
     expect(output.powerMeasurement).toBeDefined();
@@ -217,7 +217,7 @@ describe("compute", () => {
         fc.record({ count, max: figure, ambient: figure, total: figure, cpuPct: figure, gpuPct: figure }),
         fc.record({ power: figure, at: figure, trend: figure, pue: figure, density: figure, capacity: figure }),
         ({ count: devices, max, ambient, total, cpuPct, gpuPct }, { power, at, trend, pue, density, capacity }) => {
-          const output = compute(
+          const output = predictTwin(
             {
               hardware: {
                 cpu: { sockets: devices, maxWattsPerSocket: watts(max) },
@@ -237,7 +237,7 @@ describe("compute", () => {
           for (const value of [predictedPowerHeadroomScore, predictedCoolingStressScore, predictedPsuStressScore]) {
             expect(value === undefined || (value >= 0 && value <= 100)).toBe(true);
           }
-          expect(() => checked(nodeTwinKind, { metadata: { name: "n" }, status: output })).not.toThrow();
+          expect(() => validateForWrite(nodeTwinKind, { metadata: { name: "n" }, status: output })).not.toThrow();
         },
       ),
       { numRuns: 1000 },

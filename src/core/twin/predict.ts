@@ -8,26 +8,26 @@ import {
   watts,
   wattsPerMinute,
 } from "../units/index.ts";
-import { type EffectiveCaps, isShare } from "./caps.ts";
+import { type EffectiveCaps, isPercentage } from "./caps.ts";
 import { ambientOf, type CoolingModel, linearCoolingModel } from "./cooling.ts";
 import type { PowerEnvelope } from "./envelope.ts";
 import { cappedPower, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 import { psuStress } from "./psu.ts";
-import { score } from "./score.ts";
+import { toScore } from "./score.ts";
 
-/** All that is needed to predict one node. What is unknown is absent. */
+/** The input of a prediction for one node. Unknown values are absent. */
 export interface TwinInput {
   readonly hardware: PowerEnvelope;
   readonly caps: EffectiveCaps;
-  /** What the guard has published of the node's profile. */
+  /** The node's state as the guard published it. */
   readonly schedulableClass?: SchedulableClass | undefined;
   readonly density?: number | undefined;
   readonly ambient?: Celsius | undefined;
-  /** Power drawn from the node's supply by all nodes on it (see `supplyTotals`). */
+  /** Total power of all nodes on the node's supply (see `supplyTotals`). */
   readonly supplyTotal?: Watts | undefined;
   readonly pue?: number | undefined;
-  /** Where the node's workloads come in: what they make it draw, measured or estimated. */
+  /** The node's power, measured or estimated; it reflects the node's workloads. */
   readonly reading?: PowerReading | undefined;
   readonly trend?: WattsPerMinute | undefined;
 }
@@ -51,24 +51,24 @@ export type TwinOutput = Pick<
 
 const defaultModel: TwinModel = { cooling: linearCoolingModel() };
 
-/** What the node could draw at its caps. It is a planning figure: no live reading goes into it. */
+/** The power that the node may draw at its caps. It is a planning value, independent of live readings. */
 export function nodePower(hardware: PowerEnvelope, caps: EffectiveCaps): Watts | undefined {
   const capped = cappedPower(hardware, caps);
   return capped === undefined ? undefined : watts(capped.cpu + capped.gpu);
 }
 
-/** Room for more work: cap factor (cpuPct + gpuPct)/200 times cooling factor 1 − stress/100, in percent. */
+/** Headroom for more work: cap factor (cpuPct + gpuPct)/200 times cooling factor 1 − stress/100, in percent. */
 export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Percent): Percent | undefined =>
-  score(((cpuPct + gpuPct) * (100 - coolingStress)) / 200);
+  toScore(((cpuPct + gpuPct) * (100 - coolingStress)) / 200);
 
-/** hardwareDensityScore: up to 1 for the CPUs and up to 1 for the GPUs. */
+/** hardwareDensityScore: up to 1 for the CPUs plus up to 1 for the GPUs. */
 const MOST_DENSITY = 2;
 
 /**
- * The status of one node, from nothing but its own input: no loop, so a cluster costs as much as it has nodes. A figure that
- * is none is left out on its own: the API refuses it, and with it the whole status.
+ * Predicts the status of one node from its own input only, so the cost is linear in the number of nodes. An invalid value is
+ * omitted, because the API would reject the whole status.
  */
-export function compute(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
+export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
   const { hardware, caps, density, pue } = input;
   const power = nodePower(hardware, caps);
   const stress = power === undefined ? undefined : stressOf(model, power, input.ambient);
@@ -78,8 +78,8 @@ export function compute(input: TwinInput, model: TwinModel = defaultModel): Twin
   const output: TwinOutput = {
     schedulableClass: input.schedulableClass ?? "unknown",
     effectiveCapState: {
-      ...(isShare(caps.cpuPct) ? { cpuPct: caps.cpuPct } : {}),
-      ...(isShare(caps.gpuPct) ? { gpuPct: caps.gpuPct } : {}),
+      ...(isPercentage(caps.cpuPct) ? { cpuPct: caps.cpuPct } : {}),
+      ...(isPercentage(caps.gpuPct) ? { gpuPct: caps.gpuPct } : {}),
     },
     estimatedPUE: isNonNegative(pue) && pue >= 1 ? pue : 1,
   };
@@ -91,6 +91,6 @@ export function compute(input: TwinInput, model: TwinModel = defaultModel): Twin
   return output;
 }
 
-// A model that is plugged in may not know the bounds; the API insists on them.
+// A custom model may return values out of range, which the API would reject.
 const stressOf = ({ cooling }: TwinModel, power: Watts, ambient: Celsius | undefined): Percent | undefined =>
-  score(cooling.coolingStress(power, ambientOf(ambient, undefined)) ?? Number.NaN);
+  toScore(cooling.coolingStress(power, ambientOf(ambient, undefined)) ?? Number.NaN);

@@ -1,33 +1,32 @@
 import { isNonNegative, isPositive, type Percent, type Watts, watts } from "../units/index.ts";
-import { score } from "./score.ts";
+import { toScore } from "./score.ts";
 
-/** A typical rack's supply. */
+/** The capacity of a typical rack. */
 export const defaultRackCapacity = watts(50_000);
 
-/** Absent without a total, or a capacity to hold it against. */
+/** Absent without a total or a capacity. */
 export const psuStress = (total: Watts | undefined, rackCapacity: Watts = defaultRackCapacity): Percent | undefined =>
-  isNonNegative(total) && isPositive(rackCapacity) ? score((total * 100) / rackCapacity) : undefined;
+  isNonNegative(total) && isPositive(rackCapacity) ? toScore((total * 100) / rackCapacity) : undefined;
 
 export interface RackedNode {
   readonly name: string;
   /** The value of joulie.io/rack. */
   readonly rack?: string | undefined;
   /**
-   * The reading the twin goes by, whatever its source. A `static` one is an estimate too, and yet nearer to the truth than
-   * the cap: it counts the pods that are there, where the cap would have an idle cluster draw all it may.
+   * The reading that the twin uses, from any source. A `static` estimate is more accurate than the cap: it counts the pods on
+   * the node, while the cap assumes that an idle cluster draws its maximum.
    */
   readonly measured?: Watts | undefined;
-  /** What the node may draw under its caps: it stands in where nothing was measured. */
+  /** The power that the node may draw under its caps; used if there is no reading. */
   readonly capEstimate?: Watts | undefined;
 }
 
 /**
- * The power drawn from a supply, one figure for all nodes of a rack, by the value of their joulie.io/rack. Nodes without a
- * rack label share one more group: with no label anywhere that is the whole cluster, and beside labelled racks it leaves out
- * the power that is known to come from elsewhere (docs/design/0005 has the other reading). A node of which nothing is known
- * adds nothing, and a group of such nodes has no figure.
+ * The total power per supply, by the value of joulie.io/rack. Nodes without a rack label form one more group: the whole
+ * cluster if there are no labels, else the nodes outside the labelled racks (docs/design/0005 describes the alternative). A
+ * node without any known power adds nothing, and a group of such nodes has no total.
  *
- * `rackReadings` is what the racks' own meters say; it replaces the sum. 0 W with nodes running is a dead meter.
+ * `rackReadings` are the readings of the racks' meters and replace the sum. 0 W with running nodes means a dead meter.
  */
 export function supplyTotals(
   nodes: Iterable<RackedNode>,
@@ -36,7 +35,7 @@ export function supplyTotals(
   const sums = new Map<string, number>();
   const names = new Set<string>();
   for (const { name, rack = "", measured, capEstimate } of nodes) {
-    // A name seen twice is one node.
+    // A duplicate name counts as one node.
     if (names.has(name)) continue;
     names.add(name);
     const power = isNonNegative(measured) ? measured : capEstimate;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { instant, percent, watts, wattsPerMinute } from "../units/index.ts";
-import { compute } from "./predict.ts";
-import { forPublication } from "./publication.ts";
+import { predictTwin } from "./predict.ts";
+import { roundForPublication } from "./publication.ts";
 
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(333.37) }, gpu: { count: 3, maxWatts: watts(123.456) } };
 
-describe("what is published of a twin", () => {
-  const status = forPublication(
-    compute({
+describe("the published status of a twin", () => {
+  const status = roundForPublication(
+    predictTwin({
       hardware,
       caps: { cpuPct: percent(33.333_333), gpuPct: percent(66.666_666) },
       schedulableClass: "eco",
@@ -44,28 +44,30 @@ describe("what is published of a twin", () => {
   });
 
   it("does not change when it is rounded again", () => {
-    expect(forPublication(status)).toEqual(status);
+    expect(roundForPublication(status)).toEqual(status);
   });
 
   it("keeps a tenth of a watt of a small machine, for a whole watt would be a large share of it", () => {
     const small = { cpu: { sockets: 1, maxWattsPerSocket: watts(15.04) } };
-    const { powerMeasurement } = forPublication(
-      compute({ hardware: small, caps: { cpuPct: percent(60), gpuPct: percent(100) } }),
+    const { powerMeasurement } = roundForPublication(
+      predictTwin({ hardware: small, caps: { cpuPct: percent(60), gpuPct: percent(100) } }),
     );
     expect(powerMeasurement).toMatchObject({ nodeCappedPowerW: 9, cpuTdpW: 15, nodeTdpW: 15 });
-    expect(forPublication({ powerMeasurement: { measuredNodePowerW: watts(7.26) } }).powerMeasurement).toEqual({
+    expect(roundForPublication({ powerMeasurement: { measuredNodePowerW: watts(7.26) } }).powerMeasurement).toEqual({
       measuredNodePowerW: 7.3,
     });
   });
 
   it("keeps a budget above 0 W above 0 W", () => {
-    const tiny = forPublication({ powerMeasurement: { nodeCappedPowerW: watts(0.01) } });
+    const tiny = roundForPublication({ powerMeasurement: { nodeCappedPowerW: watts(0.01) } });
     expect(tiny.powerMeasurement?.nodeCappedPowerW).toBeGreaterThan(0);
   });
 
-  it("has no figure that was not there, and no -0", () => {
-    expect(forPublication({ schedulableClass: "unknown" })).toEqual({ schedulableClass: "unknown" });
-    const { powerMeasurement } = forPublication({ powerMeasurement: { powerTrendWPerMin: wattsPerMinute(-0.01) } });
+  it("adds no field and contains no -0", () => {
+    expect(roundForPublication({ schedulableClass: "unknown" })).toEqual({ schedulableClass: "unknown" });
+    const { powerMeasurement } = roundForPublication({
+      powerMeasurement: { powerTrendWPerMin: wattsPerMinute(-0.01) },
+    });
     expect(Object.is(powerMeasurement?.powerTrendWPerMin, 0)).toBe(true);
   });
 });

@@ -6,16 +6,16 @@ type Rounding = (value: number) => number;
 const toPlaces =
   (places: number): Rounding =>
   (value) =>
-    // Adding 0 makes 0 of -0.
+    // Adding 0 turns -0 into 0.
     Number(value.toFixed(places)) + 0;
 
-/** What is above 0 stays above 0: a budget of 0 W would be none at all. */
+/** Positive values stay positive: a budget of 0 W would count as none. */
 const positive =
   (round: Rounding): Rounding =>
   (value) =>
     round(value) || Number(value.toPrecision(1));
 
-/** Below 100 W a whole watt would be more than 1 % of the figure. */
+/** Below 100 W a whole watt is more than 1 % of the value. */
 const power = positive((value) => toPlaces(value < 100 ? 1 : 0)(value));
 const tenths = toPlaces(1);
 
@@ -41,10 +41,10 @@ const ofStatus = {
 const ofCaps = { cpuPct: positive(tenths), gpuPct: positive(tenths) } as const;
 
 /**
- * The status as the operator publishes it. People read these figures in `kubectl get nodetwins`, and no meter or model is exact
- * to 15 digits. The computation itself stays exact: figures are rounded here and nowhere else.
+ * The status as the operator publishes it. Values are rounded for `kubectl get nodetwins`, since no meter or model is exact to
+ * 15 digits. Rounding happens only here; all computations use exact values.
  */
-export function forPublication(output: TwinOutput): TwinOutput {
+export function roundForPublication(output: TwinOutput): TwinOutput {
   const { effectiveCapState, powerMeasurement } = output;
   return {
     ...rounded(output, ofStatus),

@@ -1,5 +1,5 @@
 import { type Percent, percent } from "../units/index.ts";
 
-/** Into [0, 100]; what is no number has no score, for 0 would say that all is well. */
-export const score = (value: number): Percent | undefined =>
+/** Clamps to [0, 100]. NaN gives no score, because 0 would mean no stress. */
+export const toScore = (value: number): Percent | undefined =>
   Number.isNaN(value) ? undefined : percent(Math.min(100, Math.max(0, value)));

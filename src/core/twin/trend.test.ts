@@ -101,7 +101,7 @@ describe("a window with one more sample", () => {
     expect(slopeOf([0, 10], [1, 20], [5.001, 90])).toBeCloseTo(fitted([1, 20], [5.001, 90]), 9);
   });
 
-  it("X-31 starts anew after a gap, with no trend from before it", () => {
+  it("X-31 starts over after a gap without a trend from before", () => {
     const window = windowOf([0, 100], [1, 200], [30, 900]);
     expect(slope(window, 30)).toBe(0);
     expect(slope(plus(window, sample(31, 910), at(31)), 31)).toBeCloseTo(10, 9);
@@ -144,7 +144,7 @@ describe("a window with one more sample", () => {
     );
   });
 
-  it("X-81 passes over a sample more than five minutes old", () => {
+  it("X-81 ignores a sample older than five minutes", () => {
     const window = windowOf([4, 300], [8, 310]);
     expect(slope(plus(window, sample(2.999, 900), at(8)), 8)).toBeCloseTo(2.5, 9);
     expect(slope(plus(window, sample(3, 900), at(8)), 8)).toBeCloseTo(fitted([3, 900], [4, 300], [8, 310]), 9);
@@ -166,7 +166,7 @@ describe("a window with one more sample", () => {
     expect(slope(plus(window, sample(98, Number.NaN), at(98)), 102)).toBe(0);
   });
 
-  it("bears a minute between the clocks of two machines, and no more", () => {
+  it("tolerates a clock skew of one minute and no more", () => {
     const ahead = (minute: number) => plus(windowOf([0, 300]), sample(minute, 320), at(1));
     expect(slope(ahead(2), 1)).toBeCloseTo(10, 9);
     expect(slope(ahead(2.001), 2.001)).toBe(0);
@@ -175,7 +175,7 @@ describe("a window with one more sample", () => {
     expect(slope(back(0.999), 2)).toBe(0);
   });
 
-  it("X-31 makes no trend of a change of source", () => {
+  it("X-31 starts over when the source changes", () => {
     const window = windowOf([0, 300, "agent"], [1, 300, "agent"], [2, 900, "static"]);
     expect(slope(window, 2)).toBe(0);
     expect(slope(plus(window, sample(3, 910, "static"), at(3)), 3)).toBeCloseTo(10, 9);

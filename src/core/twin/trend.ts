@@ -1,36 +1,36 @@
 import type { PowerSource } from "../api/index.ts";
 import { type Instant, isNonNegative, type Watts, type WattsPerMinute, wattsPerMinute } from "../units/index.ts";
-import { isAhead } from "./clock-skew.ts";
+import { isBeyondClockSkew } from "./clock-skew.ts";
 
 export interface PowerSample {
   readonly at: Instant;
   readonly power: Watts;
-  /** Two sources disagree about the same node; the difference is no trend. */
+  /** Readings of two sources differ, and that difference is no trend. */
   readonly source: PowerSource;
 }
 
 const MINUTE = 60_000;
 const WINDOW = 5 * MINUTE;
-/** Two samples a second; past that the oldest leaves early, so that a node's memory stays bounded. */
+/** Two samples per second. Beyond that the oldest sample is evicted, to bound the memory per node. */
 const MOST_SAMPLES = 600;
 
 /**
- * Where a node's power is going, by the samples of the last five minutes. They are kept in place and not copied with each one
- * that comes: a cluster has thousands of such windows, and all of them move in every pass.
+ * The power trend of a node over the last five minutes. The window is updated in place, because a cluster has thousands of
+ * windows and every pass updates all of them.
  */
 export class PowerTrend {
   /** Oldest first, all from one source. */
   readonly #samples: PowerSample[] = [];
 
   /**
-   * Samples may come late, out of order or twice (the last word on an instant counts). A newest sample ahead of `now` was
-   * taken before the clock was set back, or by one that was ahead for a moment: the window starts over rather than waiting
-   * for time to catch up. What is no power, or not of these five minutes, is a missing sample.
+   * Samples may arrive late, out of order or twice (the last one of an instant counts). If the newest sample is ahead of `now`,
+   * a clock was set back or ran ahead: the window starts over instead of waiting for time to catch up. Samples that are invalid
+   * or outside the window are ignored.
    */
   add(sample: PowerSample, now: Instant): void {
     const samples = this.#samples;
     const newest = samples.at(-1);
-    if (newest !== undefined && isAhead(newest.at, now)) samples.length = 0;
+    if (newest !== undefined && isBeyondClockSkew(newest.at, now)) samples.length = 0;
     if (!isNonNegative(sample.power) || !isRecent(sample, now)) return;
     if (newest?.source !== sample.source) samples.length = 0;
     while (samples[0] !== undefined && !isRecent(samples[0], now)) samples.shift();
@@ -39,9 +39,9 @@ export class PowerTrend {
     if (samples.length > MOST_SAMPLES) samples.shift();
   }
 
-  /** Least-squares slope of the samples that are at most five minutes old; 0 with fewer than two. Positive is rising. */
+  /** Least-squares slope of the samples of the last five minutes; 0 with fewer than two. Positive means rising. */
   slope(now: Instant): WattsPerMinute {
-    // Minutes since the first sample and not since 1970, and both axes about their means: the sums stay small and exact.
+    // Times are relative to the first sample and both axes are centred, so that the sums stay small and exact.
     let first: Instant | undefined;
     let count = 0;
     let minutes = 0;
@@ -67,4 +67,4 @@ export class PowerTrend {
   }
 }
 
-const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isAhead(at, now);
+const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isBeyondClockSkew(at, now);

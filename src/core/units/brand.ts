@@ -1,4 +1,4 @@
 declare const unit: unique symbol;
 
-/** A number that knows its unit: `Watts` cannot be passed where `Percent` is asked for, at no cost at run time. */
+/** A number with a unit: `Watts` cannot be passed as `Percent`. It has no cost at run time. */
 export type Quantified<Unit extends string> = number & { readonly [unit]: Unit };

@@ -12,15 +12,15 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 const PART = /(?:(\d+)(?:\.(\d*))?|\.(\d+))(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
-/** Go keeps durations as 63 bits of nanoseconds, some 292 years; longer is a mistake and not a wish. */
+/** Go stores durations as 63 bits of nanoseconds, about 292 years. Longer durations are errors. */
 const LONGEST = 2n ** 63n - 1n;
 const DIGITS_OF_LONGEST = LONGEST.toString().length;
-/** BigInt takes quadratic time to read digits. An hour has 13 digits of nanoseconds: nothing behind the 30th decimal counts. */
+/** Parsing a BigInt takes quadratic time. An hour has 13 digits of nanoseconds, so decimals after the 30th are irrelevant. */
 const DECIMALS = 30;
 
 const EXPECTED = "a duration such as 30s, 5m or 1h30m";
 
-/** Go's grammar (`time.ParseDuration`), which every Kubernetes user knows: `500ms`, `1.5h`, `1h30m`, `0`. Never negative. */
+/** Parses Go's duration syntax (`time.ParseDuration`): `500ms`, `1.5h`, `1h30m`, `0`. Never negative. */
 export function parseDuration(text: string): Result<Milliseconds, BadText> {
   const unsigned = text.startsWith("+") ? text.slice(1) : text;
   if (unsigned === "0") return ok(milliseconds(0));
@@ -43,8 +43,8 @@ export function parseDuration(text: string): Result<Milliseconds, BadText> {
 }
 
 /**
- * The shortest form that reads back as the same duration: `1h30m`, `1.5s`, `250ms`, to the nanosecond. Not for parsing but for
- * messages, a negative length gets its sign and one that is no number shows as such.
+ * The shortest form that parses to the same duration: `1h30m`, `1.5s`, `250ms`, exact to the nanosecond. For messages it also
+ * formats negative durations and NaN, which cannot be parsed.
  */
 export function formatDuration(length: Milliseconds): string {
   if (!Number.isFinite(length)) return String(length);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isNonNegative, isPositive } from "./finite.ts";
 import { type Watts, watts } from "./power.ts";
 
-describe("figures to reckon with", () => {
+describe("isPositive and isNonNegative", () => {
   it.each([0.001, 1, Number.MIN_VALUE, Number.MAX_VALUE])("%d is positive", (value) => {
     expect([isPositive(value), isNonNegative(value)]).toEqual([true, true]);
   });

@@ -1,4 +1,4 @@
-/** Types promise numbers, but JSON holds null and arithmetic makes NaN and Infinity: none of them is a figure to reckon with. */
+/** JSON may contain null, and arithmetic may produce NaN and Infinity, whatever the types say. */
 export const isNonNegative = <Quantity extends number>(value: Quantity | undefined): value is Quantity =>
   Number.isFinite(value) && (value as number) >= 0;
 

@@ -1,6 +1,6 @@
 import type { Quantified } from "./brand.ts";
 
-/** 0–100 where it is a share; scores and stresses use it too. */
+/** 0–100 for shares; also used for scores and stresses. */
 export type Percent = Quantified<"%">;
 
 export const percent = (value: number): Percent => value as Percent;

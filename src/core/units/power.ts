@@ -4,7 +4,7 @@ import type { Seconds } from "./time.ts";
 export type Watts = Quantified<"W">;
 /** Joules, not microjoules: 2^53 µJ is ten days at 10 kW. */
 export type Joules = Quantified<"J">;
-/** How fast power changes; positive is rising. */
+/** Rate of change of power; positive means rising. */
 export type WattsPerMinute = Quantified<"W/min">;
 
 export const watts = (value: number): Watts => value as Watts;
@@ -17,5 +17,5 @@ export const joulesFromMicrojoules = (microjoules: number): Joules => joules(mic
 
 /** Energy of a constant power over a time. */
 export const energyOver = (power: Watts, time: Seconds): Joules => joules(power * time);
-/** Mean power of an energy spent over a time. */
+/** Mean power of an energy over a time. */
 export const powerOver = (energy: Joules, time: Seconds): Watts => watts(energy / time);

@@ -1,20 +1,20 @@
 import { type BadText, badText, ok, type Result } from "./result.ts";
 
-// Kubernetes' own grammar (apimachinery, resource.Quantity). Each digit run has one way to match, so long text stays linear.
+// The syntax of Kubernetes quantities (apimachinery, resource.Quantity). The pattern is unambiguous, so it runs in linear time.
 const QUANTITY = /^([+-])?(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?$/;
 
 const POWER_OF_TEN: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const POWER_OF_TWO: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 
-/** Kubernetes keeps nothing finer than a billionth. */
+/** The resolution of Kubernetes quantities is one billionth. */
 const FINEST = -9;
 const LARGEST = 2n ** 63n - 1n;
 const DIGITS_OF_LARGEST = LARGEST.toString().length;
 
 /**
- * `100m` is 0.1, `1Ki` 1024, `12e6` 12,000,000: the double nearest to the exact value. As in Kubernetes, what is finer than 1n
- * rounds away from zero to a whole number of n (who asks for something gets something); what is beyond 2^63-1 is capped there,
- * in every form and not only in the binary one, so that a sum of quantities stays finite.
+ * `100m` is 0.1, `1Ki` 1024, `12e6` 12,000,000: the double nearest to the exact value. As in Kubernetes, values are rounded
+ * away from zero to a multiple of 1n, so that a small request never becomes 0. Values beyond 2^63-1 are capped there, in every
+ * format and not only in the binary one, so that a sum of quantities stays finite.
  */
 export function parseQuantity(text: string): Result<number, BadText> {
   const match = QUANTITY.exec(text);
@@ -30,9 +30,9 @@ export function parseQuantity(text: string): Result<number, BadText> {
 }
 
 /**
- * whole.fraction × 2^shift. BigInt takes quadratic time to read digits, so it sees no more than matter: a whole part too long
- * for the cap is capped, and a fraction is cut where no multiple of 1n × 2^-shift can lie between it and its cut form. That
- * multiple ends after shift + 9 decimals; a 1 behind them stands for whatever was cut off.
+ * whole.fraction × 2^shift. Parsing a BigInt takes quadratic time, so it gets only the digits that matter: a whole part too
+ * long for the cap is capped, and a fraction is cut where no multiple of 1n × 2^-shift lies between it and the cut value. Such
+ * a multiple ends after shift + 9 decimals; a 1 after them represents the digits that were cut off.
  */
 function binaryMagnitudeOf(whole: string, fraction: string, shift: number): number {
   const significant = whole.replace(/^0+/, "");
@@ -43,7 +43,7 @@ function binaryMagnitudeOf(whole: string, fraction: string, shift: number): numb
   return magnitudeOf((BigInt(significant + kept) << BigInt(shift)).toString(), -kept.length);
 }
 
-/** digits × 10^powerOfTen after Kubernetes' rounding and cap. The comparisons keep absurd exponents out of BigInt. */
+/** digits × 10^powerOfTen after Kubernetes' rounding and cap. The comparisons keep huge exponents out of BigInt. */
 function magnitudeOf(digits: string, powerOfTen: number): number {
   const first = digits.search(/[1-9]/);
   if (first < 0) return 0;

@@ -1,4 +1,4 @@
-/** Where chance comes from. Core never makes its own: who needs it is given one, so that a seed repeats a run. */
+/** A source of random numbers. Core code never creates its own; it is passed in, so that a seed reproduces a run. */
 export interface RandomSource {
   /** A number in [0, 1). */
   next(): number;

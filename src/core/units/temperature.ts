@@ -1,6 +1,6 @@
 import type { Quantified } from "./brand.ts";
 
-/** Sub-zero is a temperature. */
+/** Sub-zero values are valid. */
 export type Celsius = Quantified<"°C">;
 
 export const celsius = (value: number): Celsius => value as Celsius;

@@ -1,15 +1,15 @@
 import type { Quantified } from "./brand.ts";
 
-/** A length of time for arithmetic with power and energy. */
+/** A duration for arithmetic with power and energy. */
 export type Seconds = Quantified<"s">;
-/** A length of time as timers and clocks count it. */
+/** A duration for timers and clocks. */
 export type Milliseconds = Quantified<"ms">;
 /** A point in time: milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = Quantified<"ms since 1970">;
 declare const clock: unique symbol;
 /**
- * A point on the clock that never steps: what rates and cooldowns are counted with, for the calendar's may jump by an hour
- * between two ticks. It is the length since that clock's start, so deadlines are plain sums; a calendar instant is none.
+ * A point on the monotonic clock, for rates and cooldowns: the wall clock may jump by an hour between two ticks. It is the
+ * duration since that clock's start, so deadlines are plain sums. It is not a calendar time.
  */
 export type MonotonicInstant = Milliseconds & { readonly [clock]: "monotonic" };
 

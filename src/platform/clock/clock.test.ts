@@ -104,7 +104,7 @@ describe.each(Object.entries(subjects))("the contract of a clock: %s", (_name, m
     await expect(sleep).rejects.toBe(reason);
   });
 
-  it("refuses to sleep on a signal that is already aborted", async () => {
+  it("rejects at once if the signal is already aborted", async () => {
     const { clock } = make();
     const reason = new Error("too late");
     await expect(clock.sleep(ms(0), AbortSignal.abort(reason))).rejects.toBe(reason);

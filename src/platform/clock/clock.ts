@@ -1,37 +1,37 @@
 import type { Instant, Milliseconds, MonotonicInstant } from "../../core/units/index.ts";
 
-/** Time as a program sees it: real, or virtual for the simulator and for tests. Nothing else in the project asks the system. */
+/** The clock of a program: real, or virtual for simulations and tests. No other code reads the system time. */
 export interface Clock {
-  /** What the calendar says. It may jump either way when the machine's time is corrected; for time stamps only. */
+  /** Wall-clock time, for time stamps only. It may jump in either direction when the machine's time is corrected. */
   now(): Instant;
-  /** Time since some start that never steps back: for measuring lengths and for deadlines. */
+  /** Monotonic time since an arbitrary start, for durations and deadlines. */
   monotonic(): MonotonicInstant;
   /**
-   * Calls back once when `length` has passed on the monotonic time, never before `after` returns. A negative length counts as
-   * zero, an infinite one never ends, and NaN is refused with a RangeError.
+   * Calls back once after `length` of monotonic time, never before `after` returns. A negative length counts as 0, an infinite
+   * one never fires, and NaN throws a RangeError.
    */
   after(length: Milliseconds, callback: () => void, options?: TimerOptions): Timer;
-  /** As `after`, for `await`. An abort ends it at once: it rejects with the signal's reason and leaves no timer behind. */
+  /** Like `after`, for `await`. An abort rejects at once with the signal's reason and leaves no timer behind. */
   sleep(length: Milliseconds, signal?: AbortSignal): Promise<void>;
 }
 
 export interface TimerOptions {
-  /** The process may end while this timer still waits. */
+  /** Whether the process may exit while this timer is pending. */
   readonly background?: boolean;
 }
 
 export interface Timer {
-  /** Does nothing once the timer has called back or was cancelled. */
+  /** Has no effect after the timer fired or was cancelled. */
   cancel(): void;
 }
 
-/** A length a timer can wait for. NaN would be a loop without a pause: better to stop where it was made. */
-export function waitable(length: Milliseconds): number {
+/** Validates the length of a timer. NaN would cause a loop without a pause, so it throws. */
+export function checkedTimerLength(length: Milliseconds): number {
   if (Number.isNaN(length)) throw new RangeError("a timer's length must be a number of milliseconds, got NaN");
   return Math.max(0, length);
 }
 
-/** The one way to sleep, for every clock that has `after`. */
+/** The implementation of `sleep` for every clock that has `after`. */
 export async function sleepOn(clock: Pick<Clock, "after">, length: Milliseconds, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   let stop: (() => void) | undefined;
@@ -45,7 +45,7 @@ export async function sleepOn(clock: Pick<Clock, "after">, length: Milliseconds,
       signal?.addEventListener("abort", stop, { once: true });
     });
   } finally {
-    // A loop sleeps thousands of times on one signal: each sleep takes its listener with it.
+    // A loop may sleep thousands of times on one signal, so each sleep removes its listener.
     if (stop !== undefined) signal?.removeEventListener("abort", stop);
   }
 }

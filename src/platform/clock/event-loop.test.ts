@@ -15,7 +15,7 @@ async function sampled(watched: EventLoopDelay): Promise<void> {
 }
 
 describe("eventLoopDelay", () => {
-  it("knows nothing before its first sample, and nothing again after a reset", async () => {
+  it("has no statistics before the first sample and after a reset", async () => {
     watch = eventLoopDelay(milliseconds(5));
     expect(watch.read()).toBeUndefined();
     await sampled(watch);
@@ -23,7 +23,7 @@ describe("eventLoopDelay", () => {
     expect(watch.read()).toBeUndefined();
   });
 
-  it("tells the longest time the loop was held, without the sampling period", async () => {
+  it("reports the longest delay without the sampling period", async () => {
     watch = eventLoopDelay(milliseconds(10));
     await sampled(watch);
     block(120);
@@ -34,7 +34,7 @@ describe("eventLoopDelay", () => {
     expect(p50).toBeLessThanOrEqual(p99 ?? 0);
   });
 
-  it("never tells less than none", async () => {
+  it("never reports a negative delay", async () => {
     watch = eventLoopDelay(milliseconds(20));
     await sampled(watch);
     expect(watch.read()?.p50).toBeGreaterThanOrEqual(0);

@@ -1,25 +1,25 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
-/** How late the event loop was for those who waited, since the last reset. */
-export interface DelayFigures {
+/** Event-loop delay since the last reset. */
+export interface EventLoopDelayStats {
   readonly p50: Milliseconds;
   readonly p99: Milliseconds;
   readonly longest: Milliseconds;
 }
 
-/** A watch over how long the event loop lets work wait. */
+/** Monitors the event-loop delay. */
 export interface EventLoopDelay {
   /** undefined until there is a sample. */
-  read(): DelayFigures | undefined;
-  /** Forgets; the wait that is under way counts neither before nor after. */
+  read(): EventLoopDelayStats | undefined;
+  /** Resets the statistics. The delay in progress is not counted. */
   reset(): void;
   stop(): void;
 }
 
 /**
- * Samples the loop every `resolution`; it does not keep the process alive. Each sample wakes the process: 10 ms costs about half
- * a percent of a core, 100 ms a tenth of that, so a program that should sleep leaves it out.
+ * Samples the event loop every `resolution` without keeping the process alive. Each sample wakes the process: 10 ms costs about
+ * 0.5 % of a core, 100 ms a tenth of that. Programs that should sleep do not use it.
  */
 export function eventLoopDelay(resolution: Milliseconds): EventLoopDelay {
   if (!(resolution >= 1 && resolution <= 60_000)) {
@@ -28,7 +28,7 @@ export function eventLoopDelay(resolution: Milliseconds): EventLoopDelay {
   const period = Math.round(resolution);
   const histogram = monitorEventLoopDelay({ resolution: period });
   histogram.enable();
-  // Node records the time from one sample to the next, of which the period itself is no delay.
+  // Node records the time between two samples; the sampling period itself is not a delay.
   const late = (nanoseconds: number): Milliseconds => milliseconds(Math.max(0, nanoseconds / 1e6 - period));
   return {
     read: () =>

@@ -1,5 +1,5 @@
 export type { Clock, Timer, TimerOptions } from "./clock.ts";
-export { type DelayFigures, type EventLoopDelay, eventLoopDelay } from "./event-loop.ts";
+export { type EventLoopDelay, type EventLoopDelayStats, eventLoopDelay } from "./event-loop.ts";
 export { ScaledClock } from "./scaled.ts";
 export { systemClock } from "./system.ts";
 export { type ThreadLoad, threadLoad } from "./thread-load.ts";

@@ -73,7 +73,7 @@ describe("a scaled clock", () => {
     expect(base.waiting).toBe(0);
   });
 
-  it("refuses a speed that is none", () => {
+  it("rejects an invalid speed", () => {
     const { clock } = scaled(1);
     for (const speed of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => (clock.speed = speed)).toThrow(RangeError);
@@ -82,7 +82,7 @@ describe("a scaled clock", () => {
     expect(clock.speed).toBe(1);
   });
 
-  it("has a patient view, whose pauses keep a little real time", async () => {
+  it("has a view whose pauses last a minimum of real time", async () => {
     const { base, clock } = scaled(60);
     const patient = clock.patient(ms(250));
     const called: string[] = [];

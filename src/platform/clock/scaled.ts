@@ -6,7 +6,7 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../core/units/index.ts";
-import { type Clock, sleepOn, type Timer, type TimerOptions, waitable } from "./clock.ts";
+import { type Clock, checkedTimerLength, sleepOn, type Timer, type TimerOptions } from "./clock.ts";
 
 interface Waiting {
   readonly due: number;
@@ -16,8 +16,8 @@ interface Waiting {
 }
 
 /**
- * Time that passes faster or slower than another clock's, and whose speed may change on the way: what has passed stays as it
- * was, and timers that wait are set anew. Its calendar begins where it is told to, or with the other clock's.
+ * A clock that runs faster or slower than another one. Its speed may change: past time is unaffected, and pending timers are
+ * rescheduled. Its wall clock starts at a given time or at that of the other clock.
  */
 export class ScaledClock implements Clock {
   readonly #base: Clock;
@@ -58,7 +58,12 @@ export class ScaledClock implements Clock {
   }
 
   after(length: Milliseconds, callback: () => void, options?: TimerOptions): Timer {
-    const waiting: Waiting = { due: this.monotonic() + waitable(length), callback, options, timer: undefined };
+    const waiting: Waiting = {
+      due: this.monotonic() + checkedTimerLength(length),
+      callback,
+      options,
+      timer: undefined,
+    };
     this.#waiting.add(waiting);
     this.#arm(waiting);
     return {
@@ -74,11 +79,11 @@ export class ScaledClock implements Clock {
   }
 
   /**
-   * The same time for somebody whose pauses are also there to let messages arrive: those take real time, so of a pause at
-   * least `shortest` stays, however fast this clock runs. No pause at all stays none.
+   * The same clock for code that also waits for messages to arrive. Messages take real time, so every pause lasts at least
+   * `shortest` of real time. A pause of 0 stays 0.
    */
   patient(shortest: Milliseconds): Clock {
-    const least = waitable(shortest);
+    const least = checkedTimerLength(shortest);
     const patient: Clock = {
       now: () => this.now(),
       monotonic: () => this.monotonic(),
@@ -101,5 +106,5 @@ export class ScaledClock implements Clock {
 
 function checked(speed: number): number {
   if (speed > 0 && speed < Number.POSITIVE_INFINITY) return speed;
-  throw new RangeError(`a clock's speed is a number above 0, got ${speed}`);
+  throw new RangeError(`clock speed must be a number above 0, got ${speed}`);
 }

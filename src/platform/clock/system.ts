@@ -1,24 +1,24 @@
 import { instant, monotonicInstant } from "../../core/units/index.ts";
-import { type Clock, sleepOn, waitable } from "./clock.ts";
+import { type Clock, checkedTimerLength, sleepOn } from "./clock.ts";
 
 /** Node turns a longer timeout into one of 1 ms. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
-/** The machine's own time. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => instant(Date.now()),
 
   monotonic: () => monotonicInstant(performance.now()),
 
   after(length, callback, options) {
-    const due = performance.now() + waitable(length);
+    const due = performance.now() + checkedTimerLength(length);
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
-      // The process may have been paused since: Node warns of a negative timeout.
+      // The process may have been paused since; Node warns about a negative timeout.
       timeout = setTimeout(wake, Math.min(Math.max(0, Math.ceil(due - performance.now())), LONGEST_TIMEOUT));
       if (options?.background === true) timeout.unref();
     };
-    // Waking early is normal: a long wait is a chain of timeouts, and Node's own timers may be a fraction of a millisecond early.
+    // An early wake-up is normal: a long wait is a chain of timeouts, and Node's timers may fire slightly early.
     const wake = (): void => {
       if (performance.now() < due) arm();
       else callback();

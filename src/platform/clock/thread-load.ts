@@ -1,9 +1,9 @@
 import { type Performance, performance } from "node:perf_hooks";
 
-/** The share of the time that a thread was busy, 0–1, since it was last asked; time that it waited for a core is part of it. */
+/** The share of time (0–1) that a thread was busy since the last call. Waiting for a CPU core counts as busy. */
 export type ThreadLoad = () => number;
 
-/** Of this thread, or of another by its `performance`. */
+/** For this thread, or for another one by its `performance` object. */
 export function threadLoad(thread: Pick<Performance, "eventLoopUtilization"> = performance): ThreadLoad {
   let last = thread.eventLoopUtilization();
   return () => {

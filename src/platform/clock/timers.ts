@@ -1,16 +1,16 @@
-/** A callback that waits for its time; `order` tells timers of the same time apart. */
+/** A pending callback; `order` is the tie-breaker for equal times. */
 export interface WaitingTimer {
   readonly due: number;
   readonly order: number;
   readonly callback: () => void;
-  /** Where the queue keeps it, -1 when it does not: so that one of thousands can be cancelled without a search. */
+  /** The index in the queue, -1 if not queued, so that a timer can be cancelled without a search. */
   place: number;
 }
 
 const comesBefore = (a: WaitingTimer, b: WaitingTimer): boolean =>
   a.due < b.due || (a.due === b.due && a.order < b.order);
 
-/** Timers by due time, then by registration: a binary heap, where each timer is due before the two at 2i+1 and 2i+2. */
+/** Timers by due time, then by registration. A binary heap: the children of i are at 2i+1 and 2i+2. */
 export class TimerQueue {
   readonly #heap: WaitingTimer[] = [];
 
@@ -32,7 +32,7 @@ export class TimerQueue {
     timer.place = -1;
     const last = this.#heap.pop();
     if (last === undefined || last === timer) return;
-    // The last one fills the gap: it may belong further down, or, coming from another branch, further up.
+    // The last timer fills the gap. It may belong further down, or further up if it comes from another branch.
     if (comesBefore(last, timer)) this.#rise(last, place);
     else this.#sink(last, place);
   }

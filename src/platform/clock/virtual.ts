@@ -6,16 +6,16 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../core/units/index.ts";
-import { type Clock, sleepOn, type Timer, waitable } from "./clock.ts";
+import { type Clock, checkedTimerLength, sleepOn, type Timer } from "./clock.ts";
 import { TimerQueue, type WaitingTimer } from "./timers.ts";
 
-/** More timers than this at one point of time are a loop that waits for nothing. */
+/** More timers at one point in time indicate an endless loop. */
 const MOST_AT_ONCE = 1_000_000;
 
-/** Taken at load, so that a test that replaces the global timers does not stop this clock. */
+/** Captured at load, so that a test that replaces the global timers does not stop this clock. */
 const afterMicrotasks = setImmediate;
 
-/** Time that stands still until it is told to move: a day passes in a moment, and the same way each time. */
+/** A clock that moves only when it is advanced. Tests and simulations run fast and deterministically. */
 export class VirtualClock implements Clock {
   readonly #timers = new TimerQueue();
   #elapsed = 0;
@@ -35,7 +35,7 @@ export class VirtualClock implements Clock {
   }
 
   after(length: Milliseconds, callback: () => void): Timer {
-    const timer = { due: this.#elapsed + waitable(length), order: this.#registered++, callback, place: -1 };
+    const timer = { due: this.#elapsed + checkedTimerLength(length), order: this.#registered++, callback, place: -1 };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.remove(timer) };
   }
@@ -44,20 +44,20 @@ export class VirtualClock implements Clock {
     await sleepOn(this, length, signal);
   }
 
-  /** How many timers wait. */
+  /** Number of pending timers. */
   get waiting(): number {
     return this.#timers.size;
   }
 
-  /** How long until the next timer is due, so that a simulation can jump from event to event; undefined when none waits. */
+  /** Time until the next timer, so that a simulation can jump from event to event; undefined if there is none. */
   get untilNext(): Milliseconds | undefined {
     const next = this.#timers.next;
     return next && milliseconds(Math.max(0, next.due - this.#elapsed));
   }
 
   /**
-   * Moves time on and runs what falls due on the way, in order of time and then of registration, each at its own time; also
-   * what those callbacks register. What they throw comes out here. Promises go on only after it returned: see advanceAsync.
+   * Advances the time and runs all due timers, by time and then by registration, including those registered meanwhile. Errors of
+   * callbacks are thrown here. Promises continue only after it returned: see advanceAsync.
    */
   advance(length: Milliseconds): void {
     const end = this.#endOf(length);
@@ -66,8 +66,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * As `advance`, and lets every promise that can go on do so before and after each timer: a loop that awaits `sleep` runs as
-   * often as it would in real time. It does not wait for real input or output.
+   * Like `advance`, but lets pending promises continue before and after each timer, so that a loop that awaits `sleep` runs as
+   * often as in real time. It does not wait for real input or output.
    */
   async advanceAsync(length: Milliseconds): Promise<void> {
     const end = this.#endOf(length);
@@ -79,9 +79,9 @@ export class VirtualClock implements Clock {
     this.#elapsed = Math.max(this.#elapsed, end);
   }
 
-  /** Sets the calendar forward, or back with a negative length, as a time correction does; timers do not notice. */
+  /** Moves the wall clock, backwards with a negative length, like a time correction. Timers are not affected. */
   step(length: Milliseconds): void {
-    if (!Number.isFinite(length)) throw new RangeError(`the calendar steps by a finite length, got ${length}`);
+    if (!Number.isFinite(length)) throw new RangeError(`the wall clock steps by a finite length, got ${length}`);
     this.#calendar += length;
   }
 
@@ -91,9 +91,9 @@ export class VirtualClock implements Clock {
       this.#timers.remove(timer);
       atOnce = timer.due > this.#elapsed ? 0 : atOnce + 1;
       if (atOnce > MOST_AT_ONCE) {
-        throw new Error(`${MOST_AT_ONCE} timers ran at ${this.#elapsed} ms: something waits 0 ms over and over again`);
+        throw new Error(`${MOST_AT_ONCE} timers ran at ${this.#elapsed} ms: a loop keeps waiting 0 ms`);
       }
-      // A callback may itself have moved the time on.
+      // A callback may have advanced the time itself.
       this.#elapsed = Math.max(this.#elapsed, timer.due);
       yield timer;
     }
@@ -101,13 +101,13 @@ export class VirtualClock implements Clock {
 
   #endOf(length: Milliseconds): number {
     if (!(length >= 0 && length < Number.POSITIVE_INFINITY)) {
-      throw new RangeError(`time moves on by a finite length of zero or more, got ${length}`);
+      throw new RangeError(`time advances by a finite length of zero or more, got ${length}`);
     }
     return this.#elapsed + length;
   }
 }
 
-/** Resolves when no promise can go on any more without time or the world moving. */
+/** Resolves when no promise can continue without a timer or external input. */
 async function settled(): Promise<void> {
   await new Promise<void>((resolve) => {
     afterMicrotasks(resolve);

@@ -1,4 +1,4 @@
-/** Which numbers are allowed; `above` excludes its own value, `min` and `max` include theirs. */
+/** The allowed numbers; `above` is exclusive, `min` and `max` are inclusive. */
 export interface Bounds {
   readonly above?: number;
   readonly min?: number;
@@ -6,7 +6,7 @@ export interface Bounds {
 }
 
 /** Continues "a number": "", " above 0", " of at least 1", " from 1 to 100", … */
-export function boundsInWords({ above, min, max }: Bounds): string {
+export function describeBounds({ above, min, max }: Bounds): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   const parts = [];
   if (above !== undefined) parts.push(`above ${above}`);
@@ -15,7 +15,7 @@ export function boundsInWords({ above, min, max }: Bounds): string {
   return parts.length === 0 ? "" : ` ${parts.join(" and ")}`;
 }
 
-/** Continues `NAME="text"`; `undefined` = the number is allowed. */
+/** Continues `NAME="text"`; `undefined` means that the number is allowed. */
 export function outOfBounds(value: number, { above, min, max }: Bounds): string | undefined {
   if (above !== undefined && value <= above) return `is not above ${above}`;
   if (min !== undefined && value < min) return `is less than ${min}`;

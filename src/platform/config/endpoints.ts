@@ -2,16 +2,16 @@ import { isIPv4, isIPv6 } from "node:net";
 import { fail, ok, type Result } from "../../core/units/index.ts";
 import { type VariableOptions, variable } from "./variable.ts";
 
-/** A part of the network that a program may call. */
+/** A network range that a program may call. */
 export type EndpointRange =
-  /** Scheme, host and port; `{node}` in the host becomes the node's name. */
+  /** Scheme, host and port; `{node}` in the host is replaced by the node's name. */
   | { readonly kind: "origin"; readonly origin: string }
   | { readonly kind: "network"; readonly address: string; readonly prefix: number; readonly family: "ipv4" | "ipv6" }
   | { readonly kind: "loopback" };
 
 export const NODE_PLACEHOLDER = "{node}";
 
-/** The variable's own words for nothing at all, and for this machine. */
+/** The keywords for no endpoint and for this machine. */
 const NONE = "none";
 const LOOPBACK = "loopback";
 
@@ -19,7 +19,7 @@ export const endpointRanges = <const Options extends VariableOptions>(options: O
   variable<readonly EndpointRange[], Options>(
     {
       word: "origin,cidr…",
-      allowed: `origins such as https://bmc.example:8443 ({node} in the host becomes the node's name), CIDRs such as 10.0.0.0/8, and ${LOOPBACK}, separated by commas; or ${NONE}`,
+      allowed: `origins such as https://bmc.example:8443 ({node} in the host is replaced by the node's name), CIDRs such as 10.0.0.0/8, and ${LOOPBACK}, separated by commas; or ${NONE}`,
       read: (text) => {
         if (text === NONE) return ok([]);
         const ranges: EndpointRange[] = [];
@@ -49,20 +49,20 @@ function readRange(item: string): Result<EndpointRange, string> {
     : fail(`has ${JSON.stringify(item)}, which is neither an http or https origin nor a CIDR`);
 }
 
-/** A path would promise a check that is not made. */
+/** Rejects a path, because paths are not checked. */
 const isOnlyOrigin = (item: string): boolean => /^https?:\/\/[^/?#@\s]+\/?$/i.test(item);
 
-/** A name that no host has, in place of the node's: URL would escape the braces. */
+/** A host name that replaces the placeholder, because URL would escape the braces. */
 const STAND_IN = "joulie-node-stand-in";
 
-/** Scheme, host and port of a URL, with `{node}` where it stands in its host. */
+/** Scheme, host and port of a URL, with `{node}` where the host contains it. */
 export function originOf(template: string): string | undefined {
   const url = URL.parse(template.replaceAll(NODE_PLACEHOLDER, STAND_IN));
   if (url === null || !/^https?:$/.test(url.protocol) || /[{}]/.test(url.hostname)) return undefined;
   return url.origin.replaceAll(STAND_IN, NODE_PLACEHOLDER);
 }
 
-/** The default of a list of endpoints: the origins of these URLs, and this machine where it may be called. */
+/** The default of an endpoint list: the origins of these URLs, and this machine if allowed. */
 export function defaultRanges(urls: readonly (string | undefined)[], withLoopback: boolean): string {
   const origins = new Set(urls.flatMap((one) => (one === undefined ? [] : (originOf(one) ?? []))));
   return [...origins, ...(withLoopback ? [LOOPBACK] : [])].join(",") || NONE;

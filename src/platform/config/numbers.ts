@@ -1,31 +1,35 @@
 import { fail, ok, type Percent, parseNumber, parseQuantity, percent } from "../../core/units/index.ts";
-import { type Bounds, boundsInWords, outOfBounds } from "./bounds.ts";
-import { type Kind, type VariableOptions, variable } from "./variable.ts";
+import { type Bounds, describeBounds, outOfBounds } from "./bounds.ts";
+import { type VariableOptions, type VariableType, variable } from "./variable.ts";
 
-/** A bare number: a share, a count. What has a unit is a `quantity`. */
+/** A number without a unit: a share or a count. Use `quantity` for numbers with a unit. */
 export const number = <const Options extends VariableOptions & Bounds>(options: Options) =>
   variable<number, Options>(numberKind("number", options, Number), options);
 
 export const integer = <const Options extends VariableOptions & Bounds>(options: Options) =>
   variable<number, Options>(numberKind("integer", options, Number), options);
 
-/** A number of some unit: `quantity(watts, { default: "120", … })`. */
+/** A number with a unit: `quantity(watts, { default: "120", … })`. */
 export const quantity = <Unit, const Options extends VariableOptions & Bounds>(
   unit: (value: number) => Unit,
   options: Options,
 ) => variable<Unit, Options>(numberKind("number", options, unit), options);
 
-/** A share of a maximum: 0 would forbid all work, and more than all of it is a slip. */
+/** A percentage of a maximum: above 0, because 0 would forbid all work, and at most 100. */
 export const percentage = <const Options extends VariableOptions>(options: Options) =>
   variable<Percent, Options>(numberKind("percent", { above: 0, max: 100 }, percent), options);
 
 const numberNouns = { number: "a number", integer: "an integer", percent: "a percentage" } as const;
 
-function numberKind<Unit>(word: keyof typeof numberNouns, bounds: Bounds, unit: (value: number) => Unit): Kind<Unit> {
+function numberKind<Unit>(
+  word: keyof typeof numberNouns,
+  bounds: Bounds,
+  unit: (value: number) => Unit,
+): VariableType<Unit> {
   const noun = numberNouns[word];
   return {
     word,
-    allowed: `${noun}${boundsInWords(bounds)}`,
+    allowed: `${noun}${describeBounds(bounds)}`,
     read: (text) => {
       const parsed = parseNumber(text);
       if (!parsed.ok || (word === "integer" && !Number.isSafeInteger(parsed.value))) return fail(`is not ${noun}`);

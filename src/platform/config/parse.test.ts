@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { choice, duration, json, labelKeys, text, url } from "./kinds.ts";
 import { integer, number } from "./numbers.ts";
 import { type ConfigInputs, parseConfig } from "./parse.ts";
 import { configOf, goesWith, needs, notAbove } from "./program.ts";
 import type { ConfigSchema } from "./variable.ts";
+import { choice, duration, json, labelKeys, text, url } from "./variable-types.ts";
 
 const about = "Something.";
 const config = configOf(
@@ -76,13 +76,13 @@ describe("where a value comes from", () => {
     });
   });
 
-  it("judges an empty flag, since somebody typed it", () => {
+  it("validates an empty flag", () => {
     expect(problems({ flags: { LEAST: "" } })).toEqual(['--least="" is not an integer; allowed: an integer']);
   });
 });
 
 describe("problems", () => {
-  it("are all told at once, those between good variables too", () => {
+  it("are all reported at once, including violated rules", () => {
     expect(problems({ env: { SHARE: "half", WAIT: "banana", LEAST: "5", MOST: "3", SOURCE: "http" } })).toEqual([
       'SHARE="half" is not a number; allowed: a number of at least 0',
       expect.stringMatching(/^WAIT="banana" is not a duration; allowed: a duration such as /),
@@ -112,7 +112,7 @@ describe("problems", () => {
     expect(message.length).toBeLessThan(300);
   });
 
-  it("show what a terminal would obey, also where the reader quotes the value", () => {
+  it("escape control characters, also if the reader quotes the value", () => {
     const CAPS = '{"a\\nb\\u001b":{"max":"7"}}';
     expect(problems({ env: { SHARE: "\u001b[31m\u009b\u007f", CAPS } })).toEqual([
       'SHARE="\\u001b[31m\\u009b\\u007f" is not a number; allowed: a number of at least 0',
@@ -124,7 +124,7 @@ describe("problems", () => {
     expect(problems({ env: { KEYS: "{LEAST}" } })[0]).toContain('has "{LEAST}", which');
   });
 
-  it("come with the warnings, since a slip in a name may be the reason", () => {
+  it("include the warnings about misspelt names", () => {
     const parsed = parseConfig(config, { ...inputs, env: { SOURCE: "http", ENDPIONT: "http://a" } });
     expect(parsed).toMatchObject({
       ok: false,
@@ -142,7 +142,7 @@ describe("problems", () => {
     expect(messages.join()).not.toMatch(/hunter/);
   });
 
-  it("tell a default that cannot be derived", () => {
+  it("report a default that cannot be derived", () => {
     const needy = configOf({ SHARD: integer({ about, derived: { text: "the ordinal", from: () => undefined } }) });
     expect(problems({}, needy)).toEqual([
       "SHARD is not set and cannot be derived here (default: the ordinal); allowed: an integer",
@@ -165,7 +165,7 @@ describe("the values", () => {
     expect(read({}).shown).not.toHaveProperty("ENDPOINT");
   });
 
-  it("come with a warning for a slip in a name, but not for another program's variable", () => {
+  it("include a warning for a misspelt name, but not for another program's variable", () => {
     expect(read({ env: { ENDPIONT: "x" } }).warnings).toEqual([
       "ENDPIONT is not a variable of Joulie and has no effect; did you mean ENDPOINT?",
     ]);

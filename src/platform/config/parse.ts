@@ -1,31 +1,31 @@
 import type * as z from "zod";
 import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
-import { misspelt } from "./misspelt.ts";
+import { misspeltVariableWarnings } from "./misspelt-variables.ts";
 import { variableNames } from "./program.ts";
-import { type ConfigSchema, factsOf, flagOf, type Machine, type Texts } from "./variable.ts";
+import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues } from "./variable.ts";
 
 type Source = "flag" | "environment" | "default" | "derived";
 
 export interface ConfigInputs {
-  readonly env: Texts;
+  readonly env: RawValues;
   /** By variable name, as in `env`. */
-  readonly flags: Texts;
-  readonly machine: Machine;
-  /** The variables of every program; one of them is never taken for a slip. */
+  readonly flags: RawValues;
+  readonly machine: DefaultContext;
+  /** The variables of all programs; they are never reported as typos. */
   readonly known?: Iterable<string>;
 }
 
 export interface ParsedConfig<Values> {
-  /** Frozen all the way down. */
+  /** Deeply frozen. */
   readonly values: Values;
   readonly sources: Readonly<Record<string, Source>>;
-  /** The text of each value as a person may see it; a variable without a value is missing here. */
-  readonly shown: Texts;
+  /** The printable text of each value; variables without a value are missing. */
+  readonly shown: RawValues;
   readonly warnings: readonly string[];
 }
 
-/** Why a program cannot start. A slip in a name may be the reason for a problem, so both are told. */
+/** Why a program cannot start. A misspelt variable may cause a problem, so warnings are included. */
 export interface RefusedConfig {
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
@@ -33,13 +33,13 @@ export interface RefusedConfig {
 
 interface ConfigProblem {
   readonly variable: string;
-  /** One line: the variable or flag, its value, what is wrong and what is allowed. */
+  /** One line: the variable or flag, its value, the problem and the allowed values. */
   readonly message: string;
 }
 
 const LONGEST_SHOWN = 160;
 
-/** Reads a program's whole configuration: flag before environment before default, and all problems at once. */
+/** Parses the configuration of a program. Flags override the environment, which overrides defaults. Reports all problems at once. */
 export function parseConfig<Config extends ConfigSchema>(
   config: Config,
   { env, flags, machine, known = [] }: ConfigInputs,
@@ -47,7 +47,7 @@ export function parseConfig<Config extends ConfigSchema>(
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
-  const warnings = misspelt(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
+  const warnings = misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
     const words = wordsFor(config, texts, sources);
@@ -66,11 +66,11 @@ export function parseConfig<Config extends ConfigSchema>(
   });
 }
 
-function resolve(config: ConfigSchema, flags: Texts, env: Texts, machine: Machine) {
+function resolve(config: ConfigSchema, flags: RawValues, env: RawValues, machine: DefaultContext) {
   const texts: Record<string, string | undefined> = {};
   const sources: Record<string, Source> = {};
   for (const name of variableNames(config)) {
-    // An empty variable is what a chart renders for a value nobody gave; an empty flag was typed, and is judged.
+    // A chart renders an unset value as an empty variable, so it counts as unset. An empty flag was typed and is validated.
     const facts = factsFor(config, name);
     const fromEnv = facts.flagOnly ? undefined : env[name]?.trim() || undefined;
     const fromFlag = flags[name]?.trim();
@@ -88,13 +88,13 @@ function resolve(config: ConfigSchema, flags: Texts, env: Texts, machine: Machin
 }
 
 interface Words {
-  /** `NAME="text"`, and for a value nobody wrote what it was derived from. */
+  /** `NAME="text"`; for a derived value also what it was derived from. */
   assignment(name: string): string;
   /** How the default is derived, with the values it is derived from. */
   derivation(name: string): string;
 }
 
-function wordsFor(config: ConfigSchema, texts: Texts, sources: Readonly<Record<string, Source>>): Words {
+function wordsFor(config: ConfigSchema, texts: RawValues, sources: Readonly<Record<string, Source>>): Words {
   const plain = (name: string): string => {
     const text = texts[name];
     const written = sources[name] === "flag" || factsFor(config, name).flagOnly ? flagOf(name) : name;
@@ -117,7 +117,7 @@ function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, words: Words):
     const problem = issue.message.replaceAll(/\{([A-Z0-9_]+)\}/g, (_, other: string) => words.assignment(other));
     return { variable: name, message: `${words.assignment(name)} ${problem}; allowed: ${params["allowed"]}` };
   }
-  // Only a variable whose default cannot be derived here reaches zod as undefined.
+  // Only a variable whose default cannot be derived reaches zod as undefined.
   if (issue.code === "invalid_type") {
     const why = `and cannot be derived here (default: ${words.derivation(name)})`;
     return {
@@ -125,7 +125,7 @@ function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, words: Words):
       message: `${facts.flagOnly ? flagOf(name) : name} is not set ${why}; allowed: ${facts.allowed}`,
     };
   }
-  // What a reader says may quote a part of the value.
+  // The message of a reader may quote a part of the value.
   const problem = printable(facts.redact(issue.message));
   return { variable: name, message: `${words.assignment(name)} ${problem}; allowed: ${facts.allowed}` };
 }

@@ -1,22 +1,22 @@
 import * as z from "zod";
-import type { ConfigSchema, Shape } from "./variable.ts";
+import type { ConfigSchema, ConfigShape } from "./variable.ts";
 
-type Values<Members extends Shape> = z.output<z.ZodObject<Members>>;
+type Values<Members extends ConfigShape> = z.output<z.ZodObject<Members>>;
 
-/** What several variables have to agree on. It is tried when all of them are good on their own. */
-export interface Rule<All> {
-  /** The first is the one the message is about. */
+/** A constraint on several variables. It is checked if each of them is valid. */
+export interface ConfigRule<All> {
+  /** The first one is the subject of the message. */
   readonly reads: readonly [keyof All & string, ...(keyof All & string)[]];
   holds(values: All): boolean;
-  /** Continues `NAME="text" …`; `{OTHER}` becomes that variable with its value. */
+  /** Continues `NAME="text" …`; `{OTHER}` is replaced by that variable with its value. */
   readonly problem: string;
   readonly allowed: string;
 }
 
-/** The configuration of one program: its variables, and what they have to agree on. */
-export function configOf<const Members extends Shape>(
+/** The configuration of one program: its variables and the rules between them. */
+export function configOf<const Members extends ConfigShape>(
   members: Members,
-  rules: readonly Rule<Values<Members>>[] = [],
+  rules: readonly ConfigRule<Values<Members>>[] = [],
 ): z.ZodObject<Members> {
   return rules.reduce(
     (schema, rule) =>
@@ -24,30 +24,30 @@ export function configOf<const Members extends Shape>(
         path: [rule.reads[0]],
         error: rule.problem,
         params: { allowed: rule.allowed },
-        // zod would skip every rule as soon as any variable is bad: a person then meets the problems one by one.
+        // zod would skip all rules if any variable is invalid, and users would see the problems one by one.
         when: ({ issues }) => !issues.some((issue) => rule.reads.some((name) => issue.path?.[0] === name)),
       }),
     z.object(members),
   );
 }
 
-/** `NAME=value` makes sense only where another variable is set. */
-export const needs = <All>(name: keyof All & string, value: string, other: keyof All & string): Rule<All> => ({
+/** `NAME=value` requires another variable. */
+export const needs = <All>(name: keyof All & string, value: string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] !== value || values[other] !== undefined,
   problem: `needs {${other}}`,
   allowed: `${name}=${value} with ${other} set`,
 });
 
-/** A variable that is of no use without another. */
-export const goesWith = <All>(name: keyof All & string, other: keyof All & string): Rule<All> => ({
+/** The variable requires another one. */
+export const goesWith = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] === undefined || values[other] !== undefined,
   problem: `needs {${other}}`,
   allowed: `both ${name} and ${other}, or neither`,
 });
 
-export const notAbove = <All>(name: keyof All & string, other: keyof All & string): Rule<All> => ({
+export const notAbove = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => Number(values[name]) <= Number(values[other]),
   problem: `is above {${other}}`,
@@ -57,7 +57,7 @@ export const notAbove = <All>(name: keyof All & string, other: keyof All & strin
 export const variableNames = (config: ConfigSchema): string[] => Object.keys(config.shape);
 
 /** One node label cannot have two meanings. */
-export const differ = <All>(name: keyof All & string, other: keyof All & string): Rule<All> => ({
+export const differ = <All>(name: keyof All & string, other: keyof All & string): ConfigRule<All> => ({
   reads: [name, other],
   holds: (values) => values[name] !== values[other],
   problem: `is the same label as {${other}}`,

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { everyProgram } from "./every-program.ts";
-import { choice, duration, path } from "./kinds.ts";
 import { configOf } from "./program.ts";
 import { configurationReference } from "./reference.ts";
 import { group } from "./variable.ts";
+import { choice, duration, path } from "./variable-types.ts";
 
 const page = configurationReference([
   {

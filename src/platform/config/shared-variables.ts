@@ -1,23 +1,23 @@
 import { labels } from "../../core/api/index.ts";
-import { labelKey, path } from "./kinds.ts";
+import { labelKey, path } from "./variable-types.ts";
 
-/** Variables that mean the same in several programs, each read by those that need it. */
+/** Variables with the same meaning in several programs. */
 export const hardwareCatalogPath = () =>
   path({
     default: "embedded",
     or: "embedded",
     about:
-      "A YAML file that adds to the built-in catalogue of CPUs and GPUs and overrides it; the same for agent, operator and extender.",
+      "A YAML file that extends and overrides the built-in catalogue of CPUs and GPUs. Use the same file for agent, operator and extender.",
   });
 
 export const powerProfileLabel = () =>
   labelKey({
     default: labels.powerProfile,
-    about: "The node label that carries the profile; the same for operator and extender.",
+    about: "The node label for the profile. Use the same one for operator and extender.",
   });
 
 export const drainingLabel = () =>
   labelKey({
     default: labels.draining,
-    about: "The node label that says a node is draining; the same for operator and extender.",
+    about: "The node label for draining nodes. Use the same one for operator and extender.",
   });

@@ -2,67 +2,67 @@ import * as z from "zod";
 import type { Result } from "../../core/units/index.ts";
 import { printable, redactText } from "../log/index.ts";
 
-/** Texts by variable name, before they are read: what flags, environment and defaults say. */
-export type Texts = Readonly<Record<string, string | undefined>>;
+/** Raw texts by variable name, from flags, environment and defaults. */
+export type RawValues = Readonly<Record<string, string | undefined>>;
 
-/** The little that a default may depend on besides other variables. Injected, so that defaults are testable. */
-export interface Machine {
+/** What a default may depend on besides other variables. It is injected for tests. */
+export interface DefaultContext {
   readonly isTerminal: boolean;
   exists(path: string): boolean;
 }
 
-/** A default that depends on other variables or on the machine; `text` says how, for people. */
+/** A default that depends on other variables or on the machine; `text` describes it for users. */
 interface Derived {
   readonly text: string;
-  /** `undefined` = it cannot be derived here, and the variable has to be set. */
-  from(texts: Texts, machine: Machine): string | undefined;
+  /** `undefined` means that it cannot be derived, and the variable must be set. */
+  from(texts: RawValues, machine: DefaultContext): string | undefined;
 }
 
-/** How text becomes a value of one kind. */
-export interface Kind<Value> {
+/** A type of variable: how text is converted to a value. */
+export interface VariableType<Value> {
   /** One word for `--flag <word>`. */
   readonly word: string;
   readonly allowed: string;
-  /** A failure is a predicate: it continues `NAME="text" …`. */
+  /** The text of a failure is a predicate: it continues `NAME="text" …`. */
   read(text: string): Result<Value, string>;
-  /** How the value reads best; absent = as it was written. */
+  /** The canonical form of the value; absent = as it was written. */
   show?(value: Value): string;
-  /** Hides what must not be printed; absent = what is a secret in any text. */
+  /** Redacts the text; absent = redact what looks like a secret in any text. */
   redact?(text: string): string;
 }
 
 export interface VariableOptions {
-  /** One sentence: what it does. */
+  /** One sentence: what the variable does. */
   readonly about: string;
   readonly default?: string;
   readonly derived?: Derived;
 }
 
-/** What a person may want to know about a variable; kept in a zod registry beside the schema that reads it. */
+/** The documentation of a variable; stored in a zod registry beside its schema. */
 export interface VariableFacts {
   readonly word: string;
   readonly about: string;
   readonly allowed: string;
   readonly group: string;
-  /** Asked for on the command line only: the environment of a shell may hold the same word for something else. */
+  /** Only a flag: the environment of a shell may use the same name for something else. */
   readonly flagOnly: boolean;
   readonly default: string | undefined;
   readonly derived: Derived | undefined;
-  /** The value as a person may see it: on one line, in its best form, secrets and credentials hidden. */
+  /** The printable value: on one line, in canonical form, with secrets redacted. */
   show(text: string): string;
-  /** The text as it was written, secrets and credentials hidden. */
+  /** The original text with secrets redacted. */
   redact(text: string): string;
 }
 
 type Reader<Value> = z.ZodPipe<z.ZodString, z.ZodTransform<Value, string>>;
 
-/** With a default the value is always there; without one it may be `undefined`. */
+/** With a default the value is always present; without one it may be `undefined`. */
 export type Variable<Value, Options> = Options extends { readonly default: string } | { readonly derived: Derived }
   ? Reader<Value>
   : z.ZodOptional<Reader<Value>>;
 
-export type Shape = Readonly<Record<string, z.ZodType>>;
-export type ConfigSchema = z.ZodObject<Shape>;
+export type ConfigShape = Readonly<Record<string, z.ZodType>>;
+export type ConfigSchema = z.ZodObject<ConfigShape>;
 
 const registry = z.registry<VariableFacts>();
 
@@ -73,7 +73,7 @@ export function factsOf(schema: z.ZodType): VariableFacts {
 }
 
 export function variable<Value, const Options extends VariableOptions>(
-  kind: Kind<Value>,
+  kind: VariableType<Value>,
   options: Options,
 ): Variable<Value, Options> {
   const reader: Reader<Value> = z.string().transform((text, context): Value => {
@@ -103,18 +103,18 @@ export function variable<Value, const Options extends VariableOptions>(
   return schema;
 }
 
-/** Variables that a person reads together, under one heading of `--help` and of the reference page. */
-export function group<const Members extends Shape>(title: string, members: Members): Members {
+/** Variables that belong together, under one heading of `--help` and of the reference page. */
+export function group<const Members extends ConfigShape>(title: string, members: Members): Members {
   for (const schema of Object.values(members)) registry.add(schema, { ...factsOf(schema), group: title });
   return members;
 }
 
-/** What one run is asked to do, rather than how a program is set up: `--trace FILE`. */
-export function flagsOnly<const Members extends Shape>(title: string, members: Members): Members {
+/** Options of a single run instead of the program's setup: `--trace FILE`. */
+export function flagsOnly<const Members extends ConfigShape>(title: string, members: Members): Members {
   for (const schema of Object.values(members))
     registry.add(schema, { ...factsOf(schema), group: title, flagOnly: true });
   return members;
 }
 
-/** `STATIC_HP_FRAC` as a flag is `--static-hp-frac`. */
+/** The flag of `STATIC_HP_FRAC` is `--static-hp-frac`. */
 export const flagOf = (name: string): string => `--${name.toLowerCase().replaceAll("_", "-")}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { twins, world } from "./test-world.ts";
+import { apiHarness, twins } from "./testing/api-harness.ts";
 
 const nodes = "/api/v1/nodes";
 const merge = { "content-type": "application/merge-patch+json" };
@@ -10,7 +10,7 @@ describe("an object that is too deep", () => {
   it.each([nodes, "/api/v1/namespaces/default/pods", twins])(
     "is refused at %s, and the rest stays readable",
     async (path) => {
-      const { send, watch } = world();
+      const { send, watch } = apiHarness();
       const seen = await watch(`${path}?watch=1`);
       const { status, body } = await send("POST", path, named("deep", lists(100_000)));
       expect([status, body.reason]).toEqual([400, "BadRequest"]);
@@ -20,7 +20,7 @@ describe("an object that is too deep", () => {
   );
 
   it("has more than 1,000 levels", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     // The object itself is one of them.
     expect((await send("POST", nodes, named("just", lists(999)))).status).toBe(201);
     expect((await send("POST", nodes, named("over", lists(1000)))).status).toBe(400);
@@ -29,8 +29,8 @@ describe("an object that is too deep", () => {
     expect((await send("GET", nodes)).body.items.map(({ metadata }) => metadata.name)).toEqual(["just"]);
   });
 
-  it("is refused as YAML, too, as are loops and numbers that are none", async () => {
-    const { send } = world();
+  it("is rejected as YAML too, as are alias loops and non-finite numbers", async () => {
+    const { send } = apiHarness();
     const yaml = { "content-type": "application/yaml" };
     const bodies = ["&a [*a]", "&a [*a, *a]", lists(5000), ".inf", "-.inf", ".nan", "1e999"];
     for (const body of bodies) {
@@ -45,7 +45,7 @@ describe("an object that is too deep", () => {
 
 describe("a body without a socket", () => {
   it("is measured in bytes, as over HTTP", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     const filled = (length: number) => `{"metadata":{"name":"n"},"x":"${"ä".repeat(length)}"}`;
     const room = (3 * 1024 * 1024 - Buffer.byteLength(filled(0))) / 2;
     expect((await send("POST", nodes, filled(Math.floor(room) + 1))).status).toBe(413);
@@ -55,7 +55,7 @@ describe("a body without a socket", () => {
 
 describe("names of the prototype", () => {
   it.each(["constructor", "toString", "__proto__"])("make no media type: %s", async (type) => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", nodes, { metadata: { name: "n" } });
     expect((await send("PATCH", `${nodes}/n`, {}, { "content-type": type })).status).toBe(415);
   });

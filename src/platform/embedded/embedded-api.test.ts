@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { crdOf, nodeTwinKind } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { crdPath, pod, pods, twin, twins, world } from "./test-world.ts";
+import { apiHarness, crdPath, pod, pods, twin, twins } from "./testing/api-harness.ts";
 
 const HOUR = milliseconds(3_600_000);
 
 describe("EmbeddedApi", () => {
   it("is the same in every run of a seed: uids, names, times", async () => {
     const made = async () => {
-      const { send } = world();
+      const { send } = apiHarness();
       await send("POST", twins, twin("a"));
       const { body } = await send("POST", "/api/v1/nodes", { metadata: { generateName: "n-" } });
       return [body, (await send("GET", `${twins}/a`)).body];
@@ -17,7 +17,7 @@ describe("EmbeddedApi", () => {
   });
 
   it("sends a bookmark a minute where asked, and one before it ends", async () => {
-    const { clock, watch } = world();
+    const { clock, watch } = apiHarness();
     const marked = await watch("/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=130");
     const bare = await watch("/api/v1/nodes?watch=1&timeoutSeconds=130");
     await clock.advanceAsync(milliseconds(125_000));
@@ -31,7 +31,7 @@ describe("EmbeddedApi", () => {
   });
 
   it("forgets the oldest changes beyond its history: a watch from there gets 410", async () => {
-    const { send, watch } = world({ historyLimit: 10 });
+    const { send, watch } = apiHarness({ historyLimit: 10 });
     const { body } = await send("GET", "/api/v1/nodes");
     const from = body.metadata.resourceVersion;
     for (let index = 0; index < 10; index++) await send("POST", "/api/v1/nodes", { metadata: { name: `n${index}` } });
@@ -47,7 +47,7 @@ describe("EmbeddedApi", () => {
   });
 
   it("keeps only so many lists half read: the oldest has to start again", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     const first = (await send("GET", "/api/v1/namespaces?limit=1")).body.metadata.continue;
     for (let count = 0; count < 64; count++) await send("GET", "/api/v1/namespaces?limit=1");
     const { status, body } = await send("GET", `/api/v1/namespaces?limit=1&continue=${String(first)}`);
@@ -55,7 +55,7 @@ describe("EmbeddedApi", () => {
   });
 
   it("takes a bound pod away when its grace has passed on the clock, and a second delete may shorten it", async () => {
-    const { clock, send } = world();
+    const { clock, send } = apiHarness();
     for (const name of ["slow", "hurried"]) await send("POST", pods, pod(name, { nodeName: "n" }));
     for (const name of ["slow", "hurried"]) await send("DELETE", `${pods}/${name}`);
     await send("DELETE", `${pods}/hurried`, { gracePeriodSeconds: 5 });
@@ -69,7 +69,7 @@ describe("EmbeddedApi", () => {
   });
 
   it("empties a namespace that goes, and takes along what has finalizers only later", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", "/api/v1/namespaces", { metadata: { name: "gone" } });
     await send("POST", "/api/v1/namespaces/gone/pods", pod("a"));
     await send("POST", "/api/v1/namespaces/gone/pods", {
@@ -83,7 +83,7 @@ describe("EmbeddedApi", () => {
   });
 
   it("forgets an event an hour after its last write", async () => {
-    const { clock, send } = world();
+    const { clock, send } = apiHarness();
     const events = "/apis/events.k8s.io/v1/namespaces/default/events";
     for (const name of ["once", "again"]) await send("POST", events, { metadata: { name } });
     await clock.advanceAsync(milliseconds(HOUR - 1));
@@ -101,7 +101,7 @@ describe("CRDs of the embedded API", () => {
   const name = crd.metadata.name;
 
   it("come and go through the API: with one its objects", async () => {
-    const { send } = world({ crds: [] });
+    const { send } = apiHarness({ crds: [] });
     expect((await send("GET", twins)).status).toBe(404);
     const { body } = await send("POST", crdPath, crd);
     expect(body.status).toMatchObject({
@@ -115,7 +115,7 @@ describe("CRDs of the embedded API", () => {
   });
 
   it("take a changed schema at once", async () => {
-    const { send } = world();
+    const { send } = apiHarness();
     await send("POST", twins, twin("a"));
     const headers = { "content-type": "application/json-patch+json" };
     const path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/profile/enum";
@@ -132,7 +132,7 @@ describe("CRDs of the embedded API", () => {
     ["without a stored version", { spec: { ...crd.spec, versions: [] } }],
     ["without a schema", { spec: { ...crd.spec, versions: [{ name: "v1", served: true, storage: true }] } }],
   ])("are refused %s", async (_says, change) => {
-    const { send } = world({ crds: [] });
+    const { send } = apiHarness({ crds: [] });
     expect((await send("POST", crdPath, { ...crd, ...change })).status).toBe(422);
   });
 });

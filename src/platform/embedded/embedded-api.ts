@@ -2,48 +2,48 @@ import { randomBytes } from "node:crypto";
 import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { ApiRequest, Transport } from "../kube/index.ts";
-import type { WriteOptions } from "./admission.ts";
-import { crds } from "./crds.ts";
-import { create } from "./create.ts";
-import { expireEvents } from "./event-expiry.ts";
-import { Faults } from "./faults.ts";
-import { GarbageCollector } from "./garbage.ts";
-import { Handler } from "./handler.ts";
-import { type Listening, type ListenOptions, listen } from "./http.ts";
-import type { Fields } from "./json.ts";
-import { namespaces } from "./plain-kinds.ts";
-import { Registry } from "./registry.ts";
-import type { Server } from "./server.ts";
-import { expired } from "./status.ts";
-import { Store } from "./store.ts";
-import type { WatchStream } from "./watch-stream.ts";
+import { FaultInjector } from "./api/faults.ts";
+import { RequestHandler } from "./api/handler.ts";
+import { type ListeningServer, type ListenOptions, listen } from "./api/http.ts";
+import { expired } from "./api/status.ts";
+import type { WatchStream } from "./api/watch-stream.ts";
+import { crds } from "./kinds/crds.ts";
+import { namespaces } from "./kinds/namespaces-and-leases.ts";
+import { Registry } from "./kinds/registry.ts";
+import type { JsonObject } from "./storage/json.ts";
+import type { Server } from "./storage/server.ts";
+import { EmbeddedStore } from "./storage/store.ts";
+import type { ApiWriteOptions } from "./write/admission.ts";
+import { create } from "./write/create.ts";
+import { expireEvents } from "./write/event-expiry.ts";
+import { GarbageCollector } from "./write/garbage-collector.ts";
 
 export interface EmbeddedOptions {
   readonly clock: Clock;
-  /** Makes uids and generated names. */
+  /** Source of uids and generated names. */
   readonly random: RandomSource;
-  /** CustomResourceDefinitions served from the start. */
+  /** CustomResourceDefinitions installed at startup. */
   readonly crds?: readonly object[];
-  /** How many changes of each kind a watch can go back over before it gets 410. */
+  /** How many changes of each kind the server retains; an older watch gets 410. */
   readonly historyLimit?: number;
 }
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
-const itself: WriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
+const itself: ApiWriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
 
-/** A Kubernetes API in this process: everything in memory, nothing survives it. */
+/** An in-memory Kubernetes API server inside this process. */
 export class EmbeddedApi {
-  readonly faults: Faults;
-  readonly #handler: Handler;
-  readonly #open = new Set<Listening>();
+  readonly faults: FaultInjector;
+  readonly #handler: RequestHandler;
+  readonly #open = new Set<ListeningServer>();
 
   constructor(options: EmbeddedOptions) {
     const { clock, random } = options;
-    const store = new Store(options.historyLimit ?? 10_000);
+    const store = new EmbeddedStore(options.historyLimit ?? 10_000);
     const server: Server = { store, registry: new Registry(), clock, random };
-    this.#handler = new Handler(server);
-    this.faults = new Faults(clock, {
-      dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: the watch broke off"))),
+    this.#handler = new RequestHandler(server);
+    this.faults = new FaultInjector(clock, {
+      dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: watch aborted"))),
       expire: () => {
         store.compact();
         const { status } = expired(`too old resource version: everything up to ${store.version} is compacted`);
@@ -52,13 +52,13 @@ export class EmbeddedApi {
     });
     serveCrds(server);
     expireEvents(server);
-    // After the CRDs: what a CRD's deletion takes along is collected like everything else.
+    // Registered after serveCrds, so that it also collects the dependents of objects removed with their CRD.
     void new GarbageCollector(server);
     for (const name of firstNamespaces) create(server, namespaces, undefined, { metadata: { name } }, itself);
-    for (const crd of options.crds ?? []) create(server, crds, undefined, crd as Fields, itself);
+    for (const crd of options.crds ?? []) create(server, crds, undefined, crd as JsonObject, itself);
   }
 
-  /** Straight into the API, without a socket. Whoever holds the object needs no token. */
+  /** An in-process transport without socket or token. */
   transport(): Transport {
     const closed = new AbortController();
     return {
@@ -71,8 +71,8 @@ export class EmbeddedApi {
     };
   }
 
-  /** The same over loopback HTTP, behind a token made for it. It comes from the system's randomness: it is a secret. */
-  async listen(options: ListenOptions = {}): Promise<Listening> {
+  /** Serves the API over loopback HTTP. The bearer token is a secret, so it comes from the system's random source. */
+  async listen(options: ListenOptions = {}): Promise<ListeningServer> {
     const token = randomBytes(24).toString("base64url");
     const listening = await listen(async (request) => this.#answer(request), token, options);
     this.#open.add(listening);
@@ -96,7 +96,7 @@ export class EmbeddedApi {
   }
 }
 
-/** A CRD is served while it is there, and takes its objects along when it goes. */
+/** Serves a CRD's kind while the CRD exists, and deletes its objects with it. */
 function serveCrds({ store, registry }: Server): void {
   store.listen(({ type, current }, collection) => {
     if (collection.id !== crds.storedAs) return;

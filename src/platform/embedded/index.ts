@@ -1,4 +1,4 @@
+export type { FaultInjector, FaultRule, InjectedFault } from "./api/faults.ts";
+export type { ListeningServer, ListenOptions } from "./api/http.ts";
 export { EmbeddedApi, type EmbeddedOptions } from "./embedded-api.ts";
-export type { Fault, FaultRule, Faults } from "./faults.ts";
-export type { Listening, ListenOptions } from "./http.ts";
-export { Extender, type ExtenderConfig, Scheduler, type SchedulerOptions } from "./scheduler/index.ts";
+export { ExtenderClient, type ExtenderClientConfig, Scheduler, type SchedulerOptions } from "./scheduler/index.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { abridged, elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
-import { wordsOnly } from "../log/index.ts";
+import { withoutControlCharacters } from "../log/index.ts";
 import { fillUrl, type HttpAnswer, type HttpClient, TelemetryError } from "../telemetry/index.ts";
 
 /** Where a node's control service is, as a route names it. */
@@ -82,7 +82,7 @@ function outcomeOf({ status, text }: HttpAnswer): WriteOutcome {
   const answer = answerSchema.safeParse(parsed(text)).data;
   if (answer === undefined)
     return { result: "error", message: `the control service answered ${status} without a result` };
-  const message = abridged(wordsOnly(answer.message ?? "")) || undefined;
+  const message = abridged(withoutControlCharacters(answer.message ?? "")) || undefined;
   if (answer.result === "applied" && !success)
     return { result: "error", message: `the control service answered ${status} although it says applied` };
   const silent = answer.result === "applied" ? undefined : `the control service says ${answer.result} and not why`;

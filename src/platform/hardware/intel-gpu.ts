@@ -1,4 +1,4 @@
-import { type EnergySample, powerBetween, type WriteOutcome } from "../../core/control/index.ts";
+import { type EnergyCounterSample, powerBetween, type WriteOutcome } from "../../core/control/index.ts";
 import {
   elapsed,
   isPositive,
@@ -49,7 +49,7 @@ export class IntelGpu implements GpuBackend {
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #hwmons: GpuHwmons;
-  readonly #energy = new Map<string, EnergySample>();
+  readonly #energy = new Map<string, EnergyCounterSample>();
   #seen: readonly GpuCapBoard[] = [];
 
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
@@ -155,7 +155,7 @@ export class IntelGpu implements GpuBackend {
     };
   }
 
-  #sample({ hwmon }: GpuHwmon): EnergySample | undefined {
+  #sample({ hwmon }: GpuHwmon): EnergyCounterSample | undefined {
     const microjoules = ENERGY.map((file) => numberAt(this.#files, `${hwmon}/${file}`)).find(
       (value) => value !== undefined,
     );

@@ -1,4 +1,4 @@
-import { type EnergySample, powerBetween } from "../../core/control/index.ts";
+import { type EnergyCounterSample, powerBetween } from "../../core/control/index.ts";
 import { elapsed, joules, milliseconds, type Watts, wattsFromMilliwatts } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { optional } from "./nvml-boards.ts";
@@ -11,7 +11,7 @@ const LEAST_GAP = milliseconds(2_000);
 /** What boards draw: the mean since the last look where they count their energy, else what they say they draw now. */
 export class NvmlPower {
   readonly #clock: Clock;
-  readonly #before = new Map<string, EnergySample>();
+  readonly #before = new Map<string, EnergyCounterSample>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -32,7 +32,7 @@ export class NvmlPower {
   }
 
   #mean(id: string, millijoules: number, ratedPower: Watts | undefined): Watts | undefined {
-    const sample: EnergySample = { energy: joules(millijoules / 1000), at: this.#clock.monotonic() };
+    const sample: EnergyCounterSample = { energy: joules(millijoules / 1000), at: this.#clock.monotonic() };
     const before = this.#before.get(id);
     if (before !== undefined && elapsed(before.at, sample.at) < LEAST_GAP) return undefined;
     this.#before.set(id, sample);

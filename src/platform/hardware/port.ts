@@ -1,4 +1,4 @@
-import type { CapDevice, EnergyCounter, EnergySample, WriteOutcome } from "../../core/control/index.ts";
+import type { CapDevice, EnergyCounter, EnergyCounterSample, WriteOutcome } from "../../core/control/index.ts";
 import type { Milliseconds, Percent, Watts } from "../../core/units/index.ts";
 
 /** Which of a node's caps a backend enforces. */
@@ -80,7 +80,7 @@ export interface EnergyZoneSample {
   /** The board it is of, as a backend calls it, where that is not the zone: dies with counters of their own are one board. */
   readonly board?: string | undefined;
   readonly counter: EnergyCounter;
-  readonly sample: EnergySample;
+  readonly sample: EnergyCounterSample;
 }
 
 /** What slows CPUs where their power cannot be limited: cpufreq, or a service over HTTP. */

@@ -1,4 +1,4 @@
-import { type CapDevice, raplRegisterMost, raplStep } from "../../core/control/index.ts";
+import { type CapDevice, raplRegisterLimit, raplStep } from "../../core/control/index.ts";
 import {
   isPositive,
   type Milliseconds,
@@ -53,7 +53,7 @@ export class RaplPackage {
     return {
       min: this.#sum(({ least }) => least),
       max: this.#sum(({ rated }) => rated) ?? ratedPower,
-      registerMost: watts(raplRegisterMost * dies),
+      registerLimit: watts(raplRegisterLimit * dies),
       step: watts(raplStep * dies),
     };
   }

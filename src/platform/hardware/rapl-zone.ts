@@ -1,4 +1,4 @@
-import { raplRegisterMost } from "../../core/control/index.ts";
+import { raplRegisterLimit } from "../../core/control/index.ts";
 import { type Milliseconds, milliseconds, type Watts, wattsFromMicrowatts } from "../../core/units/index.ts";
 import { numberAt, textAt, wholeNumber } from "./host-values.ts";
 import type { HostFiles } from "./port.ts";
@@ -56,7 +56,7 @@ export class RaplZone {
 
   /** The limit in force; one that is switched off is as high as the register goes. */
   get inForce(): Watts {
-    return this.enabled ? wattsFromMicrowatts(this.microwatts) : raplRegisterMost;
+    return this.enabled ? wattsFromMicrowatts(this.microwatts) : raplRegisterLimit;
   }
 
   /** The limit as it stands in the register, on or off; undefined where it cannot be read. */

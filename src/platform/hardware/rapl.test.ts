@@ -159,7 +159,7 @@ describe("what RAPL finds", () => {
   it("says the range a cap has to be in, from the part's own figures", async () => {
     const { boards } = await trial(sapphireRapids).backend.look();
     expect(boards?.[0]).toMatchObject({
-      device: { min: 87.5, max: 350, registerMost: 4095.875, step: 0.125 },
+      device: { min: 87.5, max: 350, registerLimit: 4095.875, step: 0.125 },
       averagesOver: 999.424,
     });
   });
@@ -200,7 +200,7 @@ describe("what RAPL finds", () => {
     const { host, backend } = trial(multiDie);
     const before = host.snapshot();
     const { boards } = await backend.look();
-    expect(boards).toMatchObject([{ id: "package-0", device: { max: 400, step: 0.25, registerMost: 8191.75 } }]);
+    expect(boards).toMatchObject([{ id: "package-0", device: { max: 400, step: 0.25, registerLimit: 8191.75 } }]);
     const { original = "" } = await backend.original("package-0");
     expect((await backend.cap("package-0", watts(300))).result).toBe("applied");
     expect(host.writes.map(({ text }) => text)).toEqual(["150000000", "150000000"]);
@@ -342,11 +342,11 @@ describe("RAPL's quirks", () => {
     const known = new RaplBackend({ files: host, clock: hastyClock(), leastPower: () => watts(120) });
     expect((await known.look()).boards?.[1]?.device).toMatchObject({
       min: 120,
-      minIs: expect.stringMatching(/catalogue/),
+      minSource: expect.stringMatching(/catalogue/),
     });
     host.set(`${zonePath("intel-rapl:2")}/constraint_0_min_power_uw`, "60000000");
-    const { min, minIs } = (await known.look()).boards?.[1]?.device ?? {};
-    expect([min, minIs]).toEqual([60, undefined]);
+    const { min, minSource } = (await known.look()).boards?.[1]?.device ?? {};
+    expect([min, minSource]).toEqual([60, undefined]);
   });
 
   it("X-88 a maximum that no such part takes makes no floor", async () => {

@@ -108,8 +108,8 @@ export class RaplBackend implements PowerCapBackend {
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
     try {
       const found = this.#package(id);
-      const { min, max = Infinity, registerMost = 0, step = watts(0) } = this.#device(found);
-      const [least, most] = [min ?? step, Math.min(max, registerMost)];
+      const { min, max = Infinity, registerLimit = 0, step = watts(0) } = this.#device(found);
+      const [least, most] = [min ?? step, Math.min(max, registerLimit)];
       const settings = found.settingsFor(limit);
       // Beyond its 15 bits the register keeps only the lower ones: 4096 W would be 0 W.
       if (settings === undefined || limit > most || limit < Math.min(least, found.inForce)) {
@@ -166,8 +166,8 @@ export class RaplBackend implements PowerCapBackend {
     const device = found.device(ratedPower());
     // A maximum that no such part can take makes no floor either.
     const max = Math.min(device.max ?? Infinity, mostPower() ?? Infinity);
-    const { min, minIs } = withLowestCap({ ...device, max: watts(max) }, leastPower());
-    return { ...device, min, minIs };
+    const { min, minSource } = withLowestCap({ ...device, max: watts(max) }, leastPower());
+    return { ...device, min, minSource };
   }
 
   #board(found: RaplPackage): CapBoard {

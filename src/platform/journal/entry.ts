@@ -1,23 +1,23 @@
 import * as z from "zod";
 import { type Watts, watts } from "../../core/units/index.ts";
 
-/** How one board was before Joulie touched it, and what it needs to be so again. */
+/** The original limit of one board before Joulie changed it, and what is needed to restore it. */
 export interface JournalEntry {
-  /** Whose board it is, where that is not this host: a node that is controlled over HTTP. */
+  /** The node of the board if it is not this host: a node that is controlled over HTTP. */
   readonly node?: string | undefined;
   readonly backend: string;
-  /** By which endpoint it is reached, where that is over HTTP: behind another there is another board. */
+  /** The HTTP endpoint of the board, if any: another endpoint means another board. */
   readonly endpoint?: string | undefined;
   readonly board: string;
-  /** The backend's own words; only the backend reads them. */
+  /** The backend's own data; only the backend reads it. */
   readonly original: string;
-  /** The limit it had then, in watts: a cap never goes above it. */
+  /** The original limit, in watts: a cap never exceeds it. */
   readonly limit?: Watts | undefined;
-  /** What Joulie last set, in watts or in percent of throttle. It may be a step behind: it is noted, not waited for. */
+  /** The value that Joulie last set, in watts or percent of throttle. It may be one step behind, because it is written later. */
   readonly ours?: number | undefined;
-  /** In which boot of this host that was: what the firmware sets at the next one is the original then. */
+  /** The boot of this host at that time: after the next boot the firmware's limit is the original. */
   readonly boot?: string | undefined;
-  /** When it was written down. */
+  /** When the entry was created. */
   readonly at: string;
 }
 
@@ -28,7 +28,7 @@ export const keyText = ({ node = "", backend, endpoint = "", board }: JournalKey
 
 const short = z.string().min(1).max(512);
 const finite = z.number().min(0);
-/** A cpufreq policy for each of some ten thousand CPUs. */
+/** One cpufreq policy for each of about ten thousand CPUs. */
 const LONGEST_ORIGINAL = 2 ** 20;
 
 export const entrySchema: z.ZodType<JournalEntry> = z.object({

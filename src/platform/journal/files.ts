@@ -1,28 +1,28 @@
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The few file operations a journal is made of. A test lists them, counts them and cuts them short. */
+/** The file operations of a journal. Tests record, count and interrupt them. */
 export interface JournalFiles {
-  /** Where they are, for people. */
+  /** The directory, for messages. */
   readonly directory: string;
-  /** Undefined where there is no such file. */
+  /** Undefined if the file does not exist. */
   read(name: string): Promise<string | undefined>;
-  /** The whole file, on the disk when it resolves. */
+  /** Writes the whole file; it is synced to disk when the promise resolves. */
   write(name: string, text: string): Promise<void>;
-  /** Takes the place of what was there. */
+  /** Replaces the target. */
   rename(from: string, to: string): Promise<void>;
-  /** After it, what was renamed stays renamed through a loss of power. */
+  /** Syncs the directory, so that renames survive a power loss. */
   settle(): Promise<void>;
 }
 
-/** Files of a directory, which is made if it is not there. Only root reads them. */
+/** Files in a directory, which is created if needed. Only root can read them. */
 export const journalFiles = (directory: string): JournalFiles => ({
   directory,
   async read(name) {
     try {
       return await readFile(join(directory, name), "utf8");
     } catch (error) {
-      // A path that leads through a file holds none either.
+      // ENOTDIR: a path that leads through a file contains no such file either.
       if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
       throw error;
     }

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { entrySchema, type JournalEntry } from "./entry.ts";
 
-/** All that is known at one time, as one file holds it. */
+/** The content of one journal file. */
 export interface Generation {
-  /** Counts up by one with every file written: of two good files the higher one is the newer. */
+  /** Incremented with every file written: of two valid files the higher one is newer. */
   readonly generation: number;
   readonly entries: readonly JournalEntry[];
 }
@@ -12,7 +12,7 @@ export interface Generation {
 const VERSION = 1;
 const ABOUT =
   "How power limits were before Joulie changed them. `joulie agent restore` puts them back; do not edit this by hand.";
-/** 4,000 nodes with three boards each are some 4 MB. */
+/** 4,000 nodes with three boards each need about 4 MB. */
 const LONGEST_FILE = 64 * 2 ** 20;
 
 const fileSchema = z.object({
@@ -23,35 +23,35 @@ const fileSchema = z.object({
   checksum: z.string(),
 });
 
-/** JSON that a person can read, with the checksum of everything before it. */
-export function written({ generation, entries }: Generation): string {
+/** Readable JSON with a checksum of its content. */
+export function formatGeneration({ generation, entries }: Generation): string {
   const body = { about: ABOUT, version: VERSION, generation, entries };
   const text = `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 1)}\n`;
-  // Not written where it could not be read again.
+  // A longer file could not be read again.
   if (text.length > LONGEST_FILE) throw new Error(`the journal would be longer than ${LONGEST_FILE} characters`);
   return text;
 }
 
 export type ReadGeneration =
   | { readonly good: Generation; readonly damage?: never }
-  /** Why it cannot be used. `newer`: whole, and written by a later Joulie, whose entries must not be lost. */
+  /** Why the file cannot be used. `newer`: valid, but written by a later version of Joulie, whose entries must be retained. */
   | { readonly good?: never; readonly damage: string; readonly newer?: boolean };
 
-/** Whatever is not exactly what was written is damage: half a file, one bit, somebody's edit. */
+/** Reads a journal file. Any difference from what was written is damage: a truncated file, a flipped bit, a manual edit. */
 export function readGeneration(text: string): ReadGeneration {
   if (text.length > LONGEST_FILE) return { damage: "it is too long" };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { damage: text.trim() === "" ? "it is empty" : "it is not JSON: cut off or overwritten" };
+    return { damage: text.trim() === "" ? "it is empty" : "it is not JSON: truncated or overwritten" };
   }
   const { checksum, ...body } = (value ?? {}) as Record<string, unknown>;
-  if (checksum !== checksumOf(body)) return { damage: "its checksum does not fit" };
+  if (checksum !== checksumOf(body)) return { damage: "its checksum does not match" };
   if (typeof body["version"] === "number" && body["version"] > VERSION)
     return { damage: `it has version ${body["version"]}, and this Joulie reads up to ${VERSION}`, newer: true };
   const read = fileSchema.safeParse(value);
-  return read.success ? { good: read.data } : { damage: `it holds something else: ${read.error.issues[0]?.message}` };
+  return read.success ? { good: read.data } : { damage: `its content is invalid: ${read.error.issues[0]?.message}` };
 }
 
 const checksumOf = (body: unknown): string => createHash("sha256").update(JSON.stringify(body)).digest("hex");

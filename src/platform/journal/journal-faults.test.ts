@@ -46,14 +46,14 @@ describe("a journal on a disk that fails for a moment", () => {
     expect([...files.files.keys()]).not.toContain("originals.damaged.json");
   });
 
-  it("does not condemn a file that stays unreadable: it keeps nothing new, and goes on once the file can be read", async () => {
+  it("keeps an unreadable file, accepts no new entries, and continues once the file is readable", async () => {
     const files = await filesWith("a", "b");
     const before = new Map(files.files);
     files.readFault = { error: failing("EIO"), times: Number.POSITIVE_INFINITY };
     const { boards, problems, journal, clock } = await open(files);
     expect(boards()).toEqual([]);
     expect(problems).toHaveLength(1);
-    expect(journal.problem).toMatch(/\/state\/originals.json cannot be read: EIO.*nothing is lost/);
+    expect(journal.problem).toMatch(/\/state\/originals.json cannot be read: EIO.*Joulie leaves it unchanged/);
     await expect(journal.keep(entry("c"))).rejects.toThrow("/state/originals.json cannot be read: EIO");
     await journal.flush();
     expect(files.files).toEqual(before);
@@ -65,7 +65,7 @@ describe("a journal on a disk that fails for a moment", () => {
     expect((await open(files)).boards()).toEqual(["a", "b", "c"]);
   });
 
-  it("tries again to write what it dropped, and says once that it could not", async () => {
+  it("retries a failed write of removals and reports the failure once", async () => {
     const files = await filesWith("a");
     const { journal, problems, clock } = await open(files);
     journal.drop(entry("a"));
@@ -129,7 +129,7 @@ describe("a journal's bounds", () => {
     expect(again.problems).toEqual([]);
   });
 
-  it("refuses to keep what it could not read again", async () => {
+  it("rejects an entry that it could not read again", async () => {
     const files = await filesWith("a");
     const { journal } = await open(files);
     await expect(journal.keep(entry("b", { original: "x".repeat(2 ** 20 + 1) }))).rejects.toThrow(/original/);

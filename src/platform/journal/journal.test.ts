@@ -114,12 +114,12 @@ describe("a journal", () => {
     expect((await open(files)).boards).toEqual([]);
   });
 
-  it("says where and why when it cannot write, and does not take it for kept", async () => {
+  it("reports where and why a write failed and does not store the entry", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);
     files.refusal = new Error("EROFS: read-only file system");
     await expect(journal.keep(entry("package-0"))).rejects.toThrow(
-      "cannot keep the original limit in /state: EROFS: read-only file system",
+      "cannot store the original limit in /state: EROFS: read-only file system",
     );
     expect(journal.size).toBe(0);
     files.refusal = undefined;
@@ -208,13 +208,13 @@ describe("a journal after a power cut", () => {
     );
   });
 
-  it("keeps what is damaged for people, and until they have looked takes no limit for an original", async () => {
+  it("sets a damaged file aside and accepts no new original until it is removed", async () => {
     const files = new MemoryFiles();
     files.files.set("originals.json", "\0\0\0");
     for (const _ of ["this start", "the next"]) {
       const { journal, problems } = await open(files);
       expect(problems.at(-1)).toMatch(
-        /cannot be used.*No other limit is changed until.*removed originals.damaged.json/,
+        /cannot be used.*Joulie changes no other limit until.*removed originals.damaged.json/,
       );
       await expect(journal.keep(entry("a"))).rejects.toThrow("originals.damaged.json");
       expect(journal.size).toBe(0);
@@ -283,8 +283,10 @@ describe("on a real disk", () => {
     await rm(root, { recursive: true });
   });
 
-  it("a directory that cannot be made is told when something is to be kept", async () => {
+  it("reports a directory that cannot be created at the first write", async () => {
     const { journal } = await open(journalFiles("/dev/null/state"));
-    await expect(journal.keep(entry("package-0"))).rejects.toThrow("cannot keep the original limit in /dev/null/state");
+    await expect(journal.keep(entry("package-0"))).rejects.toThrow(
+      "cannot store the original limit in /dev/null/state",
+    );
   });
 });

@@ -2,60 +2,60 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
-import { written } from "./generation.ts";
-import { CURRENT, type Loaded, load, NEXT, PREVIOUS, said } from "./load.ts";
+import { formatGeneration } from "./generation.ts";
+import { CURRENT, errorText, type LoadedJournal, loadJournal, NEXT, PREVIOUS } from "./load.ts";
 
 export interface JournalOptions {
   readonly files: JournalFiles;
   readonly clock: Clock;
-  /** A file that is damaged, or a note that could not be written. */
+  /** Called for a damaged file and for an update that could not be written. */
   readonly onProblem: (problem: string) => void;
   readonly mostEntries?: number;
 }
 
-/** Some 10,000 nodes. */
+/** Enough for about 10,000 nodes. */
 const MOST_ENTRIES = 50_000;
-/** Notes are worth less than a sync of the disk each. */
+/** Updates of the last set value are batched, because they are not worth a disk sync each. */
 const NOTED_WITHIN: Milliseconds = milliseconds(2000);
-/** A note that could not be written is tried again, at growing pauses. */
+/** Failed writes are retried with growing pauses. */
 const LONGEST_PAUSE = 60_000;
-/** What is tried before the program ends, within the two seconds it has for it. */
+/** The retries before the program exits, within the two seconds that it has. */
 const FLUSH_TRIES = 4;
 const FLUSH_PAUSE: Milliseconds = milliseconds(300);
-/** How often files that could not be read are tried again. */
+/** How often unreadable files are read again. */
 const READ_AGAIN: Milliseconds = milliseconds(10_000);
 
 /**
- * The originals of what Joulie changes, safe before it is changed. Every file is a whole generation, written aside, synced, and
- * renamed into place; the one before stays. Of the files that are there the newest good one counts, so that a write cut
- * short anywhere costs nothing but itself. Many that keep something at once share a write.
+ * Stores the original limits on disk before Joulie changes them. Every file is a complete generation: it is written to a
+ * temporary file, synced and renamed into place, and the previous generation is retained. The newest valid file counts, so an
+ * interrupted write loses only itself. Concurrent entries share one write.
  */
 export class Journal {
   readonly #options: JournalOptions;
   readonly #entries = new Map<string, JournalEntry>();
   readonly #byNode = new Map<string, Set<string>>();
   #generation = 0;
-  #loaded: Loaded;
+  #loaded: LoadedJournal;
   #writing: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #noting: Timer | undefined;
   #failures = 0;
-  /** Told once, however often it is tried again. */
+  /** Reported once, however often it is retried. */
   #toldProblem: string | undefined;
 
-  private constructor(options: JournalOptions, loaded: Loaded) {
+  private constructor(options: JournalOptions, loaded: LoadedJournal) {
     this.#options = options;
     this.#loaded = loaded;
     this.#take(loaded);
   }
 
-  /** Reads what there is. A directory that is not there is told at the first write, which is when it matters. */
+  /** Reads the existing files. A missing directory is reported at the first write. */
   static async open(options: JournalOptions): Promise<Journal> {
     const { files, clock, onProblem } = options;
-    return new Journal(options, await load(files, clock, onProblem));
+    return new Journal(options, await loadJournal(files, clock, onProblem));
   }
 
-  /** Why it may not know all that is in force: a file that is damaged, unreadable or a newer Joulie's. */
+  /** Why the journal may be incomplete: a file is damaged, unreadable or of a newer version of Joulie. */
   get problem(): string | undefined {
     const { unread, sealed, lossy } = this.#loaded;
     return unread ?? sealed ?? lossy;
@@ -69,7 +69,7 @@ export class Journal {
     return this.#entries.values();
   }
 
-  /** Those of one node that is reached over HTTP, or without a name those of this host. */
+  /** The entries of one node that is controlled over HTTP, or without a name those of this host. */
   of(node?: string): readonly JournalEntry[] {
     return Array.from(this.#byNode.get(node ?? "") ?? [], (key) => this.#entries.get(key)).filter(
       (entry) => entry !== undefined,
@@ -80,11 +80,11 @@ export class Journal {
     return this.#entries.get(keyText(key));
   }
 
-  /** Resolves when the entry is on the disk; rejects, and forgets it, when that fails. An original that is known stays. */
+  /** Resolves when the entry is on disk; rejects and removes the entry if that fails. An existing original is not replaced. */
   async keep(entry: JournalEntry): Promise<void> {
     const key = keyText(entry);
     if (this.#entries.has(key)) {
-      // Another may be keeping it this moment: known is not yet safe.
+      // Another call may be writing the same entry: known does not mean on disk.
       await this.#writing;
       await this.#waiting;
       if (this.#entries.has(key)) return;
@@ -92,22 +92,22 @@ export class Journal {
     const { mostEntries = MOST_ENTRIES, files } = this.#options;
     const { lossy, unread } = this.#loaded;
     const shut = unread ?? lossy;
-    if (shut !== undefined) throw new Error(`cannot keep the original limit in ${shut}`);
+    if (shut !== undefined) throw new Error(`cannot store the original limit in ${shut}`);
     const wrong = checkEntry(entry);
-    if (wrong !== undefined) throw new Error(`cannot keep the original limit in ${files.directory}: ${wrong}`);
+    if (wrong !== undefined) throw new Error(`cannot store the original limit in ${files.directory}: ${wrong}`);
     if (this.#entries.size >= mostEntries) throw new Error(`the journal in ${files.directory} is full`);
     this.#set(entry);
     try {
       await this.#write();
-      // Once more, for the file before to know it, too: then no one file that is lost is a loss.
+      // Write twice, so that the previous file has the entry too: then the loss of one file loses nothing.
       this.#soon();
     } catch (error) {
       this.#delete(entry);
-      throw new Error(`cannot keep the original limit in ${files.directory}: ${said(error)}`, { cause: error });
+      throw new Error(`cannot store the original limit in ${files.directory}: ${errorText(error)}`, { cause: error });
     }
   }
 
-  /** What was set just now; written soon. */
+  /** Records the value that was set; it is written soon. */
   note(key: JournalKey, ours: number): void {
     const entry = this.get(key);
     if (entry === undefined || entry.ours === ours) return;
@@ -115,7 +115,7 @@ export class Journal {
     this.#soon();
   }
 
-  /** Another boot has come, and it is still in force. */
+  /** Records that the value is still in force after another boot. */
   confirm(key: JournalKey, boot: string): void {
     const entry = this.get(key);
     if (entry === undefined) return;
@@ -123,12 +123,12 @@ export class Journal {
     this.#soon();
   }
 
-  /** The board is as it was. Should this not reach the disk, it is restored once more, which changes nothing. */
+  /** Removes an entry after the board was restored. If this does not reach the disk, the board is restored again, which is harmless. */
   drop(key: JournalKey): void {
     if (this.#delete(key)) this.#soon();
   }
 
-  /** Everything that was noted and dropped is on the disk; false, and told as a problem, where it is not. */
+  /** Writes all pending updates. Returns false and reports a problem if that fails. */
   async flush(): Promise<boolean> {
     if (this.#noting === undefined) {
       await this.#waiting?.catch(() => undefined);
@@ -144,7 +144,7 @@ export class Journal {
     return true;
   }
 
-  #take({ newest, unread }: Loaded): void {
+  #take({ newest, unread }: LoadedJournal): void {
     this.#generation = newest.generation;
     for (const entry of newest.entries) this.#set(entry);
     if (unread === undefined) return;
@@ -152,11 +152,13 @@ export class Journal {
     clock.after(
       READ_AGAIN,
       () => {
-        // The problem has been told.
-        void load(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then((loaded) => {
-          this.#loaded = loaded;
-          this.#take(loaded);
-        });
+        // The problem was already reported.
+        void loadJournal(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then(
+          (loaded) => {
+            this.#loaded = loaded;
+            this.#take(loaded);
+          },
+        );
       },
       { background: true },
     );
@@ -188,25 +190,25 @@ export class Journal {
         this.#noting = undefined;
         void this.#writeNotes();
       },
-      // A disk that stays full keeps no program from its end.
+      // A full disk must not keep the program from exiting.
       { background: this.#failures > 0 },
     );
   }
 
-  /** What fails is tried again: a file that still lists what was restored would undo later changes at the next start. */
+  /** Retries failed writes: a file that still lists restored entries would undo later changes at the next start. */
   async #writeNotes(): Promise<void> {
     try {
       await this.#write();
     } catch (error) {
       this.#failures++;
-      const problem = said(error);
+      const problem = errorText(error);
       if (problem !== this.#toldProblem) this.#options.onProblem(problem);
       this.#toldProblem = problem;
       this.#soon();
     }
   }
 
-  /** One write at a time; all that come during one wait for the next together. */
+  /** One write at a time; all calls during a write share the next one. */
   async #write(): Promise<void> {
     const shut = this.#loaded.unread ?? this.#loaded.sealed;
     if (shut !== undefined) throw new Error(shut);
@@ -228,9 +230,9 @@ export class Journal {
 
   async #put(): Promise<void> {
     const { files } = this.#options;
-    // Whether it succeeds or not, no two files have the same number.
+    // Incremented even if the write fails, so that no two files have the same number.
     const generation = ++this.#generation;
-    await files.write(NEXT, written({ generation, entries: [...this.#entries.values()] }));
+    await files.write(NEXT, formatGeneration({ generation, entries: [...this.#entries.values()] }));
     await files.rename(CURRENT, PREVIOUS);
     await files.rename(NEXT, CURRENT);
     await files.settle();

@@ -1,20 +1,20 @@
-// A disk in memory that can lose power, for tests.
+// An in-memory disk that can lose power, for tests.
 import type { JournalFiles } from "./files.ts";
 
-/** Thrown where a test cuts a run short. */
+/** Thrown when a test cuts the power. */
 class PowerCut extends Error {}
 
-/** What was written but not settled may be there or not after a power cut; this disk keeps all that was done up to it. */
+/** After a power cut, unsynced writes may or may not be on disk; this disk retains everything done before the cut. */
 export class MemoryFiles implements JournalFiles {
   readonly directory = "/state";
   readonly files = new Map<string, string>();
   /** Every operation, in order. */
   readonly done: string[] = [];
-  /** Operations until the power is cut; the one that meets it may do half of its work. */
+  /** Operations until the power is cut; the last one may do half of its work. */
   operationsLeft = Number.POSITIVE_INFINITY;
-  /** What every write fails with. */
+  /** The error of every write. */
   refusal: Error | undefined;
-  /** What so many of the next reads fail with. */
+  /** The error of this many next reads. */
   readFault: { readonly error: Error; times: number } | undefined;
   /** Bytes of the last write that reach the disk. */
   tornAt = Number.POSITIVE_INFINITY;

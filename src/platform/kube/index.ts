@@ -1,3 +1,12 @@
+export { FileValue } from "./auth/file-value.ts";
+export type { Identity, TlsMaterial } from "./auth/identity.ts";
+export { type IdentityOptions, loadIdentity } from "./auth/load-identity.ts";
+export {
+  TokenAuthorizer,
+  type TokenAuthorizerOptions,
+  type TokenVerdict,
+  tokenReviewRules,
+} from "./auth/token-authorizer.ts";
 export type {
   DeleteOptions,
   JsonPatchOperation,
@@ -6,32 +15,23 @@ export type {
   Selection,
   WatchQuery,
   WriteOptions,
-} from "./call-types.ts";
-export type { CallOptions } from "./caller.ts";
-export { KubeClient, type KubeClientOptions } from "./client.ts";
-export { ApiError, type ApiErrorKind, isApiError } from "./errors.ts";
-export type { EventNote, EventSubject } from "./event-object.ts";
-export { EventRecorder, type EventRecorderOptions } from "./events.ts";
-export { FileValue } from "./file-value.ts";
-export { HttpTransport, type HttpTransportOptions } from "./http-transport.ts";
-export type { Identity, TlsMaterial } from "./identity.ts";
-export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
-export type { Lease } from "./lease.ts";
-export { type IdentityOptions, loadIdentity } from "./load-identity.ts";
-export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./object.ts";
-export type { ListPage } from "./pages.ts";
-export { Reflector, type ReflectorOptions, unreadOf } from "./reflector.ts";
-export { missingDefinition, pathOf, type Resource, remedyOfMissingDefinition } from "./resource.ts";
-export { comesAfter } from "./resource-version.ts";
-export { apiVersionOf, resources } from "./resources.ts";
-export type { Backoff } from "./retry.ts";
-export type { Change, ChangeListener, IndexFunctions, StoreView } from "./store.ts";
-export {
-  TokenAuthorizer,
-  type TokenAuthorizerOptions,
-  type TokenVerdict,
-  tokenReviewRules,
-} from "./token-authorizer.ts";
-export type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
-export type { WatchEvent } from "./watch-events.ts";
-export { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+} from "./client/call-types.ts";
+export type { CallOptions } from "./client/caller.ts";
+export { KubeClient, type KubeClientOptions } from "./client/client.ts";
+export { ApiError, type ApiErrorKind, isApiError } from "./client/errors.ts";
+export { HttpTransport, type HttpTransportOptions } from "./client/http-transport.ts";
+export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./client/object.ts";
+export type { ListPage } from "./client/pages.ts";
+export { missingDefinition, pathOf, type Resource, remedyOfMissingDefinition } from "./client/resource.ts";
+export { apiVersionOf, resources } from "./client/resources.ts";
+export type { Backoff } from "./client/retry.ts";
+export type { ApiRequest, ApiResponse, Transport } from "./client/transport.ts";
+export type { EventNote, EventSubject } from "./events/event-object.ts";
+export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
+export { LeaderElector, type LeaderElectorOptions } from "./leader/leader-elector.ts";
+export type { Lease } from "./leader/lease.ts";
+export type { Change, ChangeListener, IndexFunctions, StoreView } from "./watch/object-store.ts";
+export { Reflector, type ReflectorOptions, unreadOf } from "./watch/reflector.ts";
+export { comesAfter } from "./watch/resource-version.ts";
+export type { WatchEvent } from "./watch/watch-events.ts";
+export { WorkQueue, type WorkQueueOptions } from "./watch/work-queue.ts";

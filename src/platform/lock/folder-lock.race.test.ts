@@ -54,7 +54,7 @@ describe("a folder whose owner was killed", () => {
         owners = contenders.filter((_, place) => answers[place] === "owner");
       }
       ownersByRound.push(owners.length);
-      // Whoever has it ends without a word, and another takes its place.
+      // The owner is killed, and another process takes the lock.
       await Promise.all(owners.map(kill));
       for (const owner of owners) contenders[contenders.indexOf(owner)] = contender();
     }

@@ -10,30 +10,29 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
-/** Names of locks: each process has one of its own, which no other process ever uses. */
+/** Lock names: each process has a unique one. */
 const LOCK = /^lock.*\.sock$/;
-/** A socket on its way to become a lock. */
+/** A socket that is not yet published as a lock. */
 const UNPUBLISHED = /^lock.*\.new$/;
-/** Processes that start at the same moment see each other and all withdraw; after a random pause one is first. */
+/** Processes that start at the same time see each other and all withdraw. After a random pause one of them is first. */
 const TRIES = 5;
 const PAUSE = milliseconds(40);
 const SPREAD = 0.9;
-/** What a socket's address holds, with a reserve. */
+/** The maximum length of a socket address, with a margin. */
 const LONGEST_ADDRESS = 100;
 
 /**
- * Takes a folder for this process; undefined where a living one has it. A lock is a socket that its owner listens on: it dies
- * with its process, and processes in other containers can tell, where a process id would mean another process.
+ * Locks a folder for this process; undefined if a running process has it. The lock is a Unix socket that its owner listens on.
+ * It dies with its process, and processes in other containers can check it, unlike a process id.
  *
- * Two processes never both own the folder, also where both find a dead owner. Each publishes a socket under a name of its own
- * and then looks at all others: whichever publishes last sees the other one, and withdraws. A dead name never comes back to
- * life, so removing it can never remove a lock that another process holds.
- * Fails where the folder can hold no socket.
+ * Two processes never both own the folder, even if both find a dead owner. Each one publishes a socket under a unique name and
+ * then checks all others: the last one to publish sees the other one and withdraws. A dead name is never reused, so removing
+ * it can never remove the lock of a running process. Rejects if the folder cannot contain sockets.
  */
 export async function lockFolder(directory: string): Promise<FolderLock | undefined> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const folder = await open(directory, "r");
-  // The kernel's own name of the folder is short, however long its path is.
+  // The /proc path of the folder is short, however long its real path is.
   const addressOf = (name: string): string => {
     const path = join(directory, name);
     return Buffer.byteLength(path) <= LONGEST_ADDRESS ? path : `/proc/self/fd/${folder.fd}/${name}`;
@@ -62,14 +61,14 @@ interface Published {
   readonly server: Server;
 }
 
-/** Undefined where another process took the socket for a dead one before it listened. */
+/** Undefined if another process removed the socket before it listened. */
 async function publish(directory: string, addressOf: AddressOf): Promise<Published | undefined> {
   const id = randomBytes(6).toString("hex");
   const [unpublished, name] = [`lock-${id}.new`, `lock-${id}.sock`];
   const server = await listenOn(addressOf(unpublished));
   const path = join(directory, name);
   try {
-    // Only now, as it listens: nobody takes a lock for dead between its name and its life.
+    // Published only now that it listens, so that no process can mistake it for dead.
     await rename(join(directory, unpublished), path);
     return { name, path, server };
   } catch (error) {
@@ -84,7 +83,7 @@ async function release({ path, server }: Published): Promise<void> {
   await closed(server);
 }
 
-/** Whether another process has the folder, or is about to. Removes what dead ones left. */
+/** Whether another process has or is acquiring the folder. Removes the sockets of dead processes. */
 async function hasOwner(directory: string, addressOf: AddressOf, self?: string): Promise<boolean> {
   const names = await readdir(directory);
   const others = names.filter((name) => (LOCK.test(name) || UNPUBLISHED.test(name)) && name !== self);
@@ -109,7 +108,7 @@ async function listenOn(address: string): Promise<Server> {
   });
 }
 
-/** A process that may not ask cannot tell that the owner is dead. */
+/** A process without permission to connect cannot know that the owner is dead. */
 async function isAlive(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(address);

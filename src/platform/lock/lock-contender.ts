@@ -1,4 +1,4 @@
-// A process of its own for the race test: takes a folder when it is told to, and says whether it has it.
+// A separate process for the race test: locks a folder on command and reports whether it succeeded.
 import { createInterface } from "node:readline";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 

@@ -1,4 +1,4 @@
-export { ChangeLog } from "./changes.ts";
+export { ChangeLog } from "./change-log.ts";
 export {
   createLogger,
   type LogDestination,
@@ -9,5 +9,5 @@ export {
   logFormats,
   logLevels,
 } from "./logger.ts";
-export { printable, printableLine, wordsOnly } from "./printable.ts";
+export { printable, printableLine, withoutControlCharacters } from "./printable.ts";
 export { redactText } from "./redact.ts";

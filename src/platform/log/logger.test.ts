@@ -88,7 +88,7 @@ describe("createLogger", () => {
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: agent: pass done \{"nodes":3\}\n$/);
   });
 
-  it("keeps to one line for a person, and shows what a terminal would obey", () => {
+  it("writes one line and escapes control characters in the pretty format", () => {
     const { lines, log } = captured({ format: "pretty" });
     log.info({ node: "n\n1\u001b" }, "done\n[00:00:00.000] FATAL: forged \u001b[31m\u009b");
     expect(lines.join("")).toMatch(/^[^\p{Cc}]+\n$/u);
@@ -121,7 +121,7 @@ describe("createLogger", () => {
     program: HOSTILE,
   };
 
-  it("shows a person what a terminal would obey, in every field, key, error and cause", () => {
+  it("escapes control characters in every field, key, error and cause", () => {
     const { lines, log } = captured({ format: "pretty" });
     log.info(everyField, HOSTILE);
     log.child(everyField).warn(HOSTILE);

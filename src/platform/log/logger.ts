@@ -13,24 +13,24 @@ export type LogFormat = (typeof logFormats)[number];
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** One JSON object per line, or lines for a person at a terminal. */
+  /** One JSON object per line, or text for terminals. */
   readonly format?: LogFormat;
-  /** Which program speaks: `operator`, `agent`, … */
+  /** The program that logs: `operator`, `agent`, … */
   readonly program: string;
-  /** The pod it runs in, as namespace/name: tells replicas and shards apart where their lines are read together. */
+  /** The pod of the program, as namespace/name, to distinguish replicas and shards in merged logs. */
   readonly pod?: string | undefined;
-  /** Where lines go; standard output unless told. */
+  /** The destination of the lines; standard output by default. */
   readonly destination?: LogDestination;
 }
 
-/** Takes whole lines, each with its end. */
+/** Receives whole lines, including the line end. */
 export interface LogDestination {
   write(line: string): unknown;
 }
 
 /**
- * Every line passes one gate on its way out, after fields, bindings and errors have become text: what is a secret there is
- * hidden whichever way it came in. Writing is synchronous, so the last words before an exit are not lost.
+ * Every line is redacted as text, after fields, bindings and errors were serialised, so that secrets are hidden whichever way
+ * they came in. Writing is synchronous, so that the last lines before an exit are not lost.
  */
 export function createLogger({ level, format = "json", program, pod, destination }: LoggerOptions): Logger {
   const output = destination ?? pino.destination({ fd: 1, sync: true });
@@ -47,7 +47,7 @@ export function createLogger({ level, format = "json", program, pod, destination
   );
 }
 
-/** pino-pretty as a function and not as pino's transport: that is a worker with a file of its own, which a bundle does not have. */
+/** pino-pretty as a function, because pino's transport is a worker with its own file, which a bundle does not have. */
 function prettyStream(output: LogDestination, colorize: boolean): DestinationStream {
   const pretty = prettyFactory({
     colorize,
@@ -56,11 +56,11 @@ function prettyStream(output: LogDestination, colorize: boolean): DestinationStr
     messageFormat: ({ program, msg }) => `${String(program)}: ${typeof msg === "string" ? msg : ""}`,
     singleLine: true,
   });
-  // pino-pretty itself writes colours and line ends: what is made harmless has to be so before it comes there.
+  // pino-pretty adds colours and line ends, so control characters must be escaped before.
   return { write: (line) => void output.write(pretty(printableFields(JSON.parse(line)))) };
 }
 
-/** Every text in a line, and every name of a field, as a terminal shows it and does not obey it. A stack keeps its lines. */
+/** Escapes control characters in every text and field name of a line. A stack keeps its lines. */
 function printableFields(value: unknown, name = ""): unknown {
   if (typeof value === "string") return name === "stack" ? printableStack(value) : printable(value);
   if (typeof value !== "object" || value === null) return value;
@@ -70,7 +70,7 @@ function printableFields(value: unknown, name = ""): unknown {
   );
 }
 
-/** What follows a line end in an error's message is set in, or it would look like a line of ours. */
+/** Indents the further lines of an error message, so that they cannot look like separate log lines. */
 const printableStack = (stack: string): string =>
   stack
     .split("\n")

@@ -1,31 +1,31 @@
 /**
- * Hides secrets by the names they go by and by the forms they have. It is the last gate and not the only one: what is neither
- * named nor shaped like a secret passes. Known to pass: a secret under a name that says nothing (`value: "hunter2"`, `key`,
- * `pass`); one in pieces, or encoded (base64 of a whole header, percent signs in a parameter's name); `Basic …` without its
- * header's name; the rest of a bare password after a blank; and of one that an escaped text quotes, what follows its own quote.
+ * Hides secrets by their names and formats. It is the last protection, not the only one: a secret with neither a telling name
+ * nor a known format passes. Known gaps: a secret under a neutral name (`value: "hunter2"`, `key`, `pass`); one that is split
+ * or encoded (base64 of a whole header, percent signs in a parameter name); `Basic …` without its header name; the rest of an
+ * unquoted password after a space; and in escaped text, the part of a password after its own quote.
  */
 const HIDDEN = "***";
 
 const NAMES = String.raw`tokens?|secrets?|passwords?|passwd|passphrase|pwd|credentials?|(?:api|private|secret|access|signing|encryption|shared)[-_]?keys?|client[-_]?key[-_]?data`;
 
-/** Names whose value is a secret, whatever stands before them: `token`, `bindToken`, `client_secret`, `X-Api-Key`. Not `secretName`. */
+/** Names whose value is a secret, with any prefix: `token`, `bindToken`, `client_secret`, `X-Api-Key`. Not `secretName`. */
 const SECRET_NAME = new RegExp(String.raw`(?:${NAMES}|authorization|cookies?|auth|jwt|bearer)$`, "i");
 
-/** Lists where a name and its value take turns: Node's raw headers, and a command's arguments. */
+/** Lists that alternate names and values: Node's raw headers, and command arguments. */
 const NAMES_AND_VALUES = /(?:headers|trailers|args|argv)$/i;
 
-/** A blank or two at most, so that long text stays linear. */
+/** At most two spaces, so that long text takes linear time. */
 const SEPARATOR = String.raw`\s{0,2}[:=]\s{0,2}`;
-/** How errors of the system begin: `cannot read token: ENOENT: no such file` tells the reason and no secret. */
+/** How system errors begin: `cannot read token: ENOENT: no such file` contains no secret. */
 const SYSTEM_ERROR = "(?!(?-i:E[A-Z]{3,14}): )";
 
-/** The ways a secret stands inside a text; the first group stays. None looks far ahead, so long text stays linear. */
+/** Patterns of secrets inside a text; the first group is retained. None looks far ahead, so long text takes linear time. */
 const SECRETS_IN_TEXT: readonly RegExp[] = [
-  // https://user:pass@host, the password up to the last @ before the path; the user's name may be an address with an @
+  // https://user:pass@host, the password up to the last @ before the path; the user name may be an address with an @
   /(:\/\/[^\s/?#:"<>[\]]*:)[^\s/?#"<>]*(?=@)/g,
-  // https://user:pa/ss@host, which is no proper URL but what somebody types; host:8080/path@x stays
+  // https://user:pa/ss@host, not a valid URL but often typed; host:8080/path@x stays
   /(:\/\/[^\s/?#:@"<>[\]]*:)(?!\*|\d*(?:[/?#\s"'<>,;)]|$))[^\s"<>]{0,256}(?=@)/g,
-  // https://token@host: a name that stands alone is most often a token
+  // https://token@host: a user name without a password is usually a token
   /(:\/\/)[^\s/?#:"<>[\]]+(?=@)/g,
   // ?access_token=…&sig=…
   /([?&#](?:[\w.~%-]{0,64}(?:token|key|secret|password|passwd|passphrase|pwd|signature|credential|auth)s?|sig|code|pass|jwt)=)(?:[^\s&#"<>\\]|\\(?!\\{0,8}"))+/gi,
@@ -38,7 +38,7 @@ const SECRETS_IN_TEXT: readonly RegExp[] = [
     String.raw`(authorization\\{0,8}["']?${SEPARATOR}\\{0,8}["']?(?:(?:basic|bearer|digest|negotiate|token|apikey)\s{1,8})?)${SYSTEM_ERROR}[^\s"'\\]+`,
     "gi",
   ),
-  // Bearer …, but not what is said about bearers
+  // Bearer …, but not prose about bearer tokens
   /\b(bearer\s{1,8})(?!(?:tokens?|auth\w*|scheme|headers?|credentials?|challenge|realm|error|scope|is|was|not|or|and|for|failed|missing|rejected)\b)[\w.~+/-]+=*/gi,
   // Cookie: a=b; c=d
   new RegExp(String.raw`(cookie\\{0,8}["']?\s{0,2}:\s{0,2}\\{0,8}["']?)[^"'\\\r\n]+`, "gi"),
@@ -51,22 +51,22 @@ const SECRETS_IN_TEXT: readonly RegExp[] = [
   new RegExp(String.raw`((?:${NAMES})${SEPARATOR})(?!["'\\])${SYSTEM_ERROR}[^\s"&\\]+`, "gi"),
 ];
 
-/** Most lines hold no secret and go out as they are. */
+/** Fast path: most lines contain no secret. */
 const MAY_HOLD_SECRET =
   /:\/\/|bearer|token|secret|passw|passphrase|pwd|auth|cookie|credential|key|jwt|eyJ|[?&#](?:sig|code|pass)=/i;
 
-/** Free text without its secrets: `https://user:pass@host/path` becomes `https://user:***@host/path`. */
+/** Redacts free text: `https://user:pass@host/path` becomes `https://user:***@host/path`. */
 export const redactText = (text: string): string =>
   SECRETS_IN_TEXT.reduce((shown, secret) => shown.replace(secret, `$1${HIDDEN}`), text);
 
-/** A line of JSON without its secrets: those under a telling name at any depth, and those inside texts. */
+/** Redacts a line of JSON: values under a secret name at any depth, and secrets inside texts. */
 export function redactLine(line: string): string {
   if (!MAY_HOLD_SECRET.test(line)) return line;
   let fields: unknown;
   try {
     fields = JSON.parse(line);
   } catch {
-    // Not JSON after all: a log that throws would be worse than one that knows no names.
+    // The line is not JSON. Throwing would lose it, so it is redacted as text.
     return redactText(line);
   }
   return JSON.stringify(fields, redactField) + (line.endsWith("\n") ? "\n" : "");
@@ -85,7 +85,7 @@ const redactFollower = (entry: unknown, at: number, entries: readonly unknown[])
   return typeof before === "string" && SECRET_NAME.test(before) ? HIDDEN : entry;
 };
 
-/** `{ name: "API_TOKEN", value: … }`, as in the environment of a container; `value` may also stand under a `key`. */
+/** `{ name: "API_TOKEN", value: … }`, as in the environment of a container; `key` is accepted for `name`. */
 function isNamedSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null || !("value" in value)) return false;
   const name = "name" in value ? value.name : "key" in value ? value.key : undefined;

@@ -1,21 +1,21 @@
 import { escapeLabelValue } from "./exposition.ts";
 import type { NodeRow } from "./node-rows.ts";
 
-/** No number: there is no value, and so no line. */
+/** NaN: no value, so no line. */
 const ABSENT = Number.NaN;
 
 /**
- * One value for each node under the same other labels. What stands before the value on a line never changes while a node stays, so
- * it is made once: a scrape then puts numbers behind ready text, which is what makes it fast.
+ * One value per node under the same other labels. The text before the value never changes while a node exists, so it is built
+ * once; a scrape only appends numbers to it.
  */
 export class NodeColumn {
   readonly #head: string;
   readonly #tail: string;
-  /** As long as the values from the start: an array that grows by leaps becomes a hash table. */
+  /** Allocated at full length, because an array that grows in leaps becomes a hash table. */
   #prefixes: (string | undefined)[];
   #values: Float64Array;
 
-  /** A line is head, the node's name, tail, value. */
+  /** A line is head, node name, tail, value. */
   constructor(head: string, tail: string, slots: number) {
     this.#head = head;
     this.#tail = tail;
@@ -28,7 +28,7 @@ export class NodeColumn {
     return value === undefined || Number.isNaN(value) ? undefined : value;
   }
 
-  /** What is no finite number is no value. */
+  /** A value that is not finite counts as no value. */
   set(row: NodeRow, value: number | undefined): void {
     if (row.slot < 0) return;
     this.#values[row.slot] = value !== undefined && Number.isFinite(value) ? value : ABSENT;
@@ -42,13 +42,13 @@ export class NodeColumn {
     this.#prefixes = Array.from({ length: slots }, (_, slot) => this.#prefixes[slot]);
   }
 
-  /** The next node in this slot begins with nothing. */
+  /** Resets the slot for the next node. */
   empty(slot: number): void {
     this.#values[slot] = ABSENT;
     this.#prefixes[slot] = undefined;
   }
 
-  /** The lines of the rows from one place to another. */
+  /** The lines of a range of rows. */
   lines(rows: readonly NodeRow[], from: number, to: number): string {
     let text = "";
     for (let at = from; at < to; at++) {
@@ -62,7 +62,7 @@ export class NodeColumn {
   }
 
   #prefixOf(row: NodeRow): string {
-    // join makes one piece of text, where + would leave a chain of three to follow at every scrape.
+    // join creates a flat string; + would leave a rope of three pieces that every scrape has to traverse.
     const prefix = [this.#head, escapeLabelValue(row.name), this.#tail].join("");
     this.#prefixes[row.slot] = prefix;
     return prefix;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { metric, NodeTable } from "./index.ts";
+import { metric, NodeMetricTable } from "./index.ts";
 
 const density = metric({ name: "joulie_density", help: "Share.", type: "gauge", labels: ["node", "component"] });
 const actions = metric({ name: "joulie_actions_total", help: "Actions.", type: "counter", labels: ["node", "action"] });
@@ -11,15 +11,15 @@ const state = metric({
   states: ["performance", "eco"],
 });
 
-const page = (table: NodeTable): string => [...table.chunks()].join("");
-const series = (table: NodeTable): string[] =>
+const page = (table: NodeMetricTable): string => [...table.chunks()].join("");
+const series = (table: NodeMetricTable): string[] =>
   page(table)
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
 
 describe("the metrics of a NodeTable", () => {
-  it("tells a state as one series for each, 1 for the current one, and nothing when it is unknown", () => {
-    const table = new NodeTable();
+  it("exposes one series per state, 1 for the current one, and none if it is unknown", () => {
+    const table = new NodeMetricTable();
     const states = table.states(state);
     const row = table.join("a");
     states.set(row, "eco");
@@ -39,7 +39,7 @@ describe("the metrics of a NodeTable", () => {
   });
 
   it("counts up for each node, from the first time or from a 0 that was asked for", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const counter = table.counter(actions);
     const row = table.join("a");
     expect(series(table)).toEqual([]);
@@ -58,7 +58,7 @@ describe("the metrics of a NodeTable", () => {
   });
 
   it("takes one metric's series of one node away", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const gauge = table.gauge(density);
     for (const name of ["a", "b"]) {
       for (const component of ["cpu", "gpu"]) gauge.column({ component }).set(table.join(name), 1);

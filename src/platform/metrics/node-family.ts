@@ -3,16 +3,16 @@ import { escapeLabelValue } from "./exposition.ts";
 import { NodeColumn } from "./node-column.ts";
 import type { NodeRow } from "./node-rows.ts";
 
-/** The labels of a metric beside `node`. */
+/** The labels of a metric besides `node`. */
 type OtherLabels<Label extends string> = Readonly<Record<Exclude<Label, "node">, string>>;
-/** A column's labels as an argument, which is not there when `node` is the only label. */
+/** The labels of a column as an argument; none if `node` is the only label. */
 type LabelArguments<Label extends string> = [Exclude<Label, "node">] extends [never] ? [] : [OtherLabels<Label>];
 
 /**
- * The columns of one metric, a column for each combination of the other labels, in order of their text. A column stays once it has been
- * asked for, even when it is empty: other labels must have few values.
+ * The columns of one metric, one per combination of the other labels, sorted by their text. A column is never removed, even if
+ * it is empty, so the other labels must have few values.
  */
-export class Columns {
+export class MetricColumns {
   readonly definition: MetricDefinition;
   readonly #slots: () => number;
   readonly #byLabels = new Map<string, NodeColumn>();
@@ -23,7 +23,7 @@ export class Columns {
     this.#slots = slots;
   }
 
-  /** Replaced and never changed, so that one who walks it bit by bit sees each column once. */
+  /** Replaced and never modified, so that an incremental iteration sees each column once. */
   get inOrder(): readonly NodeColumn[] {
     return this.#sorted;
   }
@@ -43,7 +43,7 @@ export class Columns {
     for (const column of this.#sorted) column.set(row, undefined);
   }
 
-  /** What stands before the node's name on a line, and what between it and the value. */
+  /** The text before the node name, and the text between it and the value. */
   #around(labels: Readonly<Record<string, string>>): [head: string, tail: string] {
     const { name, labels: names } = this.definition;
     const shown = names.map((label) =>
@@ -55,48 +55,48 @@ export class Columns {
   }
 }
 
-/** A value that goes up and down. */
+/** A value that can go up and down. */
 export class NodeGauge<Label extends string = string> {
-  readonly #columns: Columns;
+  readonly #columns: MetricColumns;
 
-  constructor(columns: Columns) {
+  constructor(columns: MetricColumns) {
     this.#columns = columns;
   }
 
-  /** Keep it where values come often: then each costs one write to an array. */
+  /** Retain the column for frequent values: then each one costs one array write. */
   column(...[labels]: LabelArguments<Label>): Pick<NodeColumn, "get" | "set"> {
     return this.#columns.of(labels ?? {});
   }
 
-  /** Takes all of the node's series of this metric away, for instance before those of other zones take their place. */
+  /** Removes all series of the node from this metric, for example before it moves to another zone. */
   clear(row: NodeRow): void {
     this.#columns.clear(row);
   }
 }
 
-/** How often something happened to a node. It begins with the first one; `add(row, 0)` begins it before. */
+/** Counts events of a node. The series starts with the first event; `add(row, 0)` starts it earlier. */
 export class NodeCounter<Label extends string = string> {
-  readonly #columns: Columns;
+  readonly #columns: MetricColumns;
 
-  constructor(columns: Columns) {
+  constructor(columns: MetricColumns) {
     this.#columns = columns;
   }
 
   add(row: NodeRow, count: number, ...[labels]: LabelArguments<Label>): void {
     if (!(count >= 0 && count < Number.POSITIVE_INFINITY)) {
-      throw new RangeError(`${this.#columns.definition.name} counts up: it cannot add ${count}`);
+      throw new RangeError(`${this.#columns.definition.name} is a counter: it cannot add ${count}`);
     }
     const column = this.#columns.of(labels ?? {});
     column.set(row, (column.get(row) ?? 0) + count);
   }
 }
 
-/** Which state a node is in; see StatesDefinition. */
+/** The state of a node; see StatesDefinition. */
 export class NodeStates<State extends string = string> {
   readonly #byState: ReadonlyMap<string, NodeColumn>;
   readonly #name: string;
 
-  constructor(columns: Columns, { name, labels, states }: StatesDefinition<string, State>) {
+  constructor(columns: MetricColumns, { name, labels, states }: StatesDefinition<string, State>) {
     const label = labels.find((other) => other !== "node") ?? "";
     this.#name = name;
     this.#byState = new Map(states.map((state) => [state, columns.of({ [label]: state })]));

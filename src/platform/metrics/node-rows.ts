@@ -1,7 +1,7 @@
-/** A node's place in a table. Whoever keeps one may go on writing to it after the node has left: nothing comes of it. */
+/** The row of a node in a table. Writes to it after the node left have no effect. */
 export interface NodeRow {
   readonly name: string;
-  /** Where its values are in every column; -1 once the node has left. */
+  /** The index of its values in every column; -1 after the node left. */
   readonly slot: number;
 }
 
@@ -9,7 +9,7 @@ interface Place extends NodeRow {
   slot: number;
 }
 
-/** Which nodes there are, in order of their names, and which slot each has. */
+/** The nodes of a table, sorted by name, with their slots. */
 export class NodeRows {
   readonly #byName = new Map<string, Place>();
   readonly #free: number[] = [];
@@ -20,7 +20,7 @@ export class NodeRows {
     return this.#sorted.length;
   }
 
-  /** Slots ever in use: columns must be this long. */
+  /** Number of slots ever used: the minimum length of the columns. */
   get slots(): number {
     return this.#slots;
   }
@@ -29,7 +29,7 @@ export class NodeRows {
     return this.#byName.get(name);
   }
 
-  /** A list of its own: one who reads it bit by bit is not disturbed by nodes that come, and sees -1 for those that leave. */
+  /** A copy: an incremental reader is not affected by new nodes and sees -1 for nodes that left. */
   inOrder(): readonly NodeRow[] {
     return this.#sorted.slice();
   }
@@ -43,7 +43,7 @@ export class NodeRows {
     return row;
   }
 
-  /** The slot that has become free; undefined where there was no such node. */
+  /** Returns the freed slot; undefined if there was no such node. */
   leave(name: string): number | undefined {
     const row = this.#byName.get(name);
     if (row === undefined) return undefined;
@@ -51,7 +51,7 @@ export class NodeRows {
     return this.#forget(row);
   }
 
-  /** The slots of all nodes but these. */
+  /** The slots of all nodes except these. */
   leaveAllBut(names: ReadonlySet<string>): number[] {
     const leaving = this.#sorted.filter(({ name }) => !names.has(name));
     if (leaving.length > 0) this.#sorted = this.#sorted.filter(({ name }) => names.has(name));
@@ -66,7 +66,7 @@ export class NodeRows {
     return slot;
   }
 
-  /** Where the name is, or would be. */
+  /** The index of the name, or where it would be inserted. */
   #placeOf(name: string): number {
     let low = 0;
     let high = this.#sorted.length;

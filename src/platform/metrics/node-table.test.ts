@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { Gauge, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { metric, NodeTable } from "./index.ts";
+import { metric, NodeMetricTable } from "./index.ts";
 
 const headroom = metric({ name: "joulie_headroom", help: "Points.", type: "gauge", labels: ["node"] });
 const density = metric({ name: "joulie_density", help: "Share.", type: "gauge", labels: ["node", "component"] });
@@ -14,15 +14,15 @@ const state = metric({
   states: ["performance", "eco"],
 });
 
-const page = (table: NodeTable): string => [...table.chunks()].join("");
-const series = (table: NodeTable): string[] =>
+const page = (table: NodeMetricTable): string => [...table.chunks()].join("");
+const series = (table: NodeMetricTable): string[] =>
   page(table)
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
 
 describe("NodeTable", () => {
   it("writes the text format: header, then a line for each value", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const gauge = table.gauge(density);
     const row = table.join("worker-1.example");
     gauge.column({ component: "cpu" }).set(row, 0.25);
@@ -39,7 +39,7 @@ describe("NodeTable", () => {
   });
 
   it("keeps the labels in the order of the definition, wherever node stands", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const gauge = table.gauge(metric({ ...headroom, labels: ["zone", "node", "cpu"] }));
     gauge.column({ zone: "z", cpu: "7" }).set(table.join("a"), 1);
     expect(series(table)).toEqual(['joulie_headroom{zone="z",node="a",cpu="7"} 1']);
@@ -53,7 +53,7 @@ describe("NodeTable", () => {
       ["a", "b", "c"],
       ["c", "a", "b"],
     ]) {
-      const table = new NodeTable();
+      const table = new NodeMetricTable();
       table.join("x");
       const gauge = table.gauge(density);
       for (const component of ["gpu", "cpu"]) {
@@ -65,7 +65,7 @@ describe("NodeTable", () => {
   });
 
   it("has no line for a value that is missing or no finite number, and one for 0", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const column = table.gauge(headroom).column();
     const values = [undefined, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 1e308];
     values.forEach((value, index) => column.set(table.join(`n${index}`), value));
@@ -84,7 +84,7 @@ describe("NodeTable", () => {
           { node, component },
           1.5,
         );
-        const table = new NodeTable();
+        const table = new NodeMetricTable();
         table
           .gauge({ ...density, help })
           .column({ component })
@@ -96,7 +96,7 @@ describe("NodeTable", () => {
   });
 
   it("lets a node take all its series with it, and gives none of them to the next one in its place", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const gauge = table.gauge(density).column({ component: "cpu" });
     const counter = table.counter(actions);
     const states = table.states(state);
@@ -120,7 +120,7 @@ describe("NodeTable", () => {
   });
 
   it("ignores what is written to a row after its node left, also when it has come back", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const column = table.gauge(headroom).column();
     const counter = table.counter(actions);
     const old = table.join("a");
@@ -135,8 +135,8 @@ describe("NodeTable", () => {
     expect(table.row("b")).toBeUndefined();
   });
 
-  it("keeps only the nodes it is told to", () => {
-    const table = new NodeTable();
+  it("keeps only the given nodes", () => {
+    const table = new NodeMetricTable();
     const column = table.gauge(headroom).column();
     for (const name of ["a", "b", "c"]) column.set(table.join(name), 1);
     table.keepOnly(new Set(["b", "unknown"]));
@@ -147,11 +147,11 @@ describe("NodeTable", () => {
   });
 
   it("refuses a metric without node, one declared twice, and states with more labels", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     table.gauge(headroom);
     expect(() => table.gauge(headroom)).toThrow("joulie_headroom is declared twice");
     expect(() => table.gauge({ ...density, labels: ["component"] })).toThrow("lacks the label node");
-    expect(() => table.states({ ...state, labels: ["node", "state", "zone"] })).toThrow("and no other");
+    expect(() => table.states({ ...state, labels: ["node", "state", "zone"] })).toThrow("must have exactly two labels");
   });
 
   it("says the same as a plain map of series, whatever happens, even in the middle of a scrape", () => {
@@ -168,7 +168,7 @@ describe("NodeTable", () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), fc.array(step, { maxLength: 20 }), (before, during) => {
-        const table = new NodeTable();
+        const table = new NodeMetricTable();
         const gauge = table.gauge(density);
         const plain = new Map<string, number>();
         const run = (steps: typeof before) => {
@@ -197,14 +197,14 @@ describe("NodeTable", () => {
           torn.push(...chunk.split("\n").map((line) => line.split(" ")[0] ?? ""));
           run(left.splice(0, 1));
         }
-        const told = torn.filter((key) => key.startsWith("joulie_density{"));
-        expect(new Set(told).size).toBe(told.length);
+        const keys = torn.filter((key) => key.startsWith("joulie_density{"));
+        expect(new Set(keys).size).toBe(keys.length);
       }),
     );
   });
 
   it("comes in pieces of so many rows, also beyond the first slots", () => {
-    const table = new NodeTable();
+    const table = new NodeMetricTable();
     const early = table.gauge(headroom).column();
     for (let node = 0; node < 1000; node++) early.set(table.join(`node-${node}`), node);
     const late = table.gauge(density).column({ component: "cpu" });

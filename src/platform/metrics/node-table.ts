@@ -1,26 +1,26 @@
 import type { CounterDefinition, GaugeDefinition, StatesDefinition } from "./definition.ts";
 import { headerOf } from "./exposition.ts";
-import { Columns, NodeCounter, NodeGauge, type NodeMetricDefinition, NodeStates } from "./node-family.ts";
+import { MetricColumns, NodeCounter, NodeGauge, type NodeMetricDefinition, NodeStates } from "./node-family.ts";
 import { type NodeRow, NodeRows } from "./node-rows.ts";
 
 const FIRST_SLOTS = 64;
-/** A quarter of a millisecond's work or so. */
+/** About a quarter of a millisecond of work. */
 const ROWS_PER_CHUNK = 1000;
 
 /**
- * The series that every node has, as columns of numbers. prom-client keeps an object for each series and puts its labels together
- * anew at every scrape: at 5,000 nodes with eight series each that is 100 ms without a pause.
+ * The series of all nodes, as columns of numbers. prom-client stores an object per series and formats its labels at every
+ * scrape: at 5,000 nodes with eight series each that blocks for 100 ms.
  *
- * A node that leaves takes its series with it; a write that arrives late changes nothing. What has no value has no line. Metrics come
- * in the order in which they were declared, their series in order of the other labels and then of the nodes' names.
+ * A node that leaves loses its series; late writes have no effect. A missing value has no line. Metrics appear in the order of
+ * their declaration, their series by the other labels and then by node name.
  */
-export class NodeTable {
+export class NodeMetricTable {
   readonly #rows = new NodeRows();
-  readonly #families: Columns[] = [];
+  readonly #families: MetricColumns[] = [];
   readonly #claim: (name: string) => void;
   #slots = FIRST_SLOTS;
 
-  /** `claim` refuses names that are taken elsewhere on the same page. */
+  /** `claim` throws if the name is already used on the same page. */
   constructor(claim: (name: string) => void = () => undefined) {
     this.#claim = claim;
   }
@@ -35,7 +35,7 @@ export class NodeTable {
 
   states<State extends string>(definition: StatesDefinition<string, State>): NodeStates<State> {
     if (definition.labels.length !== 2) {
-      throw new RangeError(`metric ${definition.name} has the labels node and one for the state, and no other`);
+      throw new RangeError(`metric ${definition.name} must have exactly two labels: node and the state`);
     }
     return new NodeStates(this.#declare(definition), definition);
   }
@@ -44,12 +44,12 @@ export class NodeTable {
     return this.#rows.size;
   }
 
-  /** The node's row, if it is here. */
+  /** The row of the node, if it exists. */
   row(name: string): NodeRow | undefined {
     return this.#rows.get(name);
   }
 
-  /** The node's row, which is made if there is none. */
+  /** The row of the node, created if needed. */
   join(name: string): NodeRow {
     const row = this.#rows.join(name);
     if (this.#rows.slots > this.#slots) {
@@ -59,7 +59,7 @@ export class NodeTable {
     return row;
   }
 
-  /** False where there is no such node. */
+  /** Returns false if there is no such node. */
   leave(name: string): boolean {
     const slot = this.#rows.leave(name);
     if (slot === undefined) return false;
@@ -67,7 +67,7 @@ export class NodeTable {
     return true;
   }
 
-  /** Every other node leaves. */
+  /** Removes all other nodes. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const slot of this.#rows.leaveAllBut(names)) {
       for (const column of this.#columns()) column.empty(slot);
@@ -75,8 +75,8 @@ export class NodeTable {
   }
 
   /**
-   * The page in pieces. Between two pieces anything may happen to the table: every series is still told at most once, a node that
-   * left meanwhile is not told any more, and one that came is told the next time.
+   * The page in pieces. The table may change between two pieces: every series still appears at most once, a node that left
+   * disappears, and a new node appears in the next scrape.
    */
   *chunks(rowsPerChunk = ROWS_PER_CHUNK): Generator<string, void, undefined> {
     const rows = this.#rows.inOrder();
@@ -91,13 +91,13 @@ export class NodeTable {
     }
   }
 
-  #declare(definition: NodeMetricDefinition): Columns {
+  #declare(definition: NodeMetricDefinition): MetricColumns {
     if (!definition.labels.includes("node")) throw new RangeError(`metric ${definition.name} lacks the label node`);
     if (this.#families.some((other) => other.definition.name === definition.name)) {
       throw new RangeError(`metric ${definition.name} is declared twice`);
     }
     this.#claim(definition.name);
-    const columns = new Columns(definition, () => this.#slots);
+    const columns = new MetricColumns(definition, () => this.#slots);
     this.#families.push(columns);
     return columns;
   }

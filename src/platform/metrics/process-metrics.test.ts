@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { type DelayFigures, VirtualClock } from "../clock/index.ts";
+import { type EventLoopDelayStats, VirtualClock } from "../clock/index.ts";
 import { measureProcess, ProgramMetrics } from "./index.ts";
 
 const ms = milliseconds;
@@ -8,7 +8,7 @@ const process = {
   cpuUsage: () => ({ user: 1_500_000, system: 250_000 }),
   memoryUsage: () => ({ rss: 90 * 2 ** 20, heapUsed: 1024 }),
 };
-const figures = (p50: number, p99: number, longest: number): DelayFigures => ({
+const figures = (p50: number, p99: number, longest: number): EventLoopDelayStats => ({
   p50: ms(p50),
   p99: ms(p99),
   longest: ms(longest),
@@ -21,7 +21,7 @@ async function values(metrics: ProgramMetrics): Promise<Record<string, number>> 
 }
 
 describe("measureProcess", () => {
-  it("tells processor time, memory and start in Prometheus' units", async () => {
+  it("exposes CPU time, memory and start time in Prometheus' units", async () => {
     const clock = new VirtualClock(instant(1_700_000_000_000));
     const metrics = new ProgramMetrics(clock);
     measureProcess(metrics, { process, clock });
@@ -37,7 +37,7 @@ describe("measureProcess", () => {
   it("shows every delay to two scrapers that take turns", async () => {
     const clock = new VirtualClock();
     const metrics = new ProgramMetrics(clock);
-    const held: { now: DelayFigures | undefined } = { now: undefined };
+    const held: { now: EventLoopDelayStats | undefined } = { now: undefined };
     const reset = () => {
       held.now = undefined;
     };

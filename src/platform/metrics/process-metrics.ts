@@ -1,58 +1,58 @@
 import { milliseconds } from "../../core/units/index.ts";
-import type { Clock, DelayFigures, EventLoopDelay } from "../clock/index.ts";
+import type { Clock, EventLoopDelay, EventLoopDelayStats } from "../clock/index.ts";
 import { metric } from "./definition.ts";
 import type { ProgramMetrics } from "./program-metrics.ts";
 
-/** What is asked of `process`. */
+/** The part of `process` that is measured. */
 export interface MeasuredProcess {
   cpuUsage(): { readonly user: number; readonly system: number };
   memoryUsage(): { readonly rss: number; readonly heapUsed: number };
 }
 
 const LOOP_WINDOW = milliseconds(30_000);
-const WINDOWS = "the worse of the last two stretches of 30 s or more";
+const WINDOWS = "the worse of the last two windows of at least 30 s";
 
-/** Names as other Prometheus clients have them, so that ready-made dashboards work. */
+/** The metric names of other Prometheus clients, so that existing dashboards work. */
 const definitions = {
   cpu: metric({
     name: "process_cpu_seconds_total",
-    help: "Processor time of this process, in seconds.",
+    help: "CPU time of this process, in seconds.",
     type: "counter",
     labels: [],
   }),
   memory: metric({
     name: "process_resident_memory_bytes",
-    help: "Memory of this process that is in RAM, in bytes.",
+    help: "Resident memory of this process, in bytes.",
     type: "gauge",
     labels: [],
   }),
   start: metric({
     name: "process_start_time_seconds",
-    help: "When this program started, in seconds since 1970.",
+    help: "Start time of this process, in seconds since 1970.",
     type: "gauge",
     labels: [],
   }),
   heap: metric({
     name: "nodejs_heap_size_used_bytes",
-    help: "JavaScript objects in memory, in bytes.",
+    help: "Used heap of the JavaScript engine, in bytes.",
     type: "gauge",
     labels: [],
   }),
   p50: metric({
     name: "nodejs_eventloop_lag_p50_seconds",
-    help: `Half of the time work waited at most this long for the event loop, in seconds (${WINDOWS}).`,
+    help: `Median event-loop delay, in seconds (${WINDOWS}).`,
     type: "gauge",
     labels: [],
   }),
   p99: metric({
     name: "nodejs_eventloop_lag_p99_seconds",
-    help: `99 times of 100 work waited at most this long for the event loop, in seconds (${WINDOWS}).`,
+    help: `99th percentile of the event-loop delay, in seconds (${WINDOWS}).`,
     type: "gauge",
     labels: [],
   }),
   longest: metric({
     name: "nodejs_eventloop_lag_max_seconds",
-    help: `The longest that work waited for the event loop, in seconds (${WINDOWS}).`,
+    help: `Maximum event-loop delay, in seconds (${WINDOWS}).`,
     type: "gauge",
     labels: [],
   }),
@@ -64,11 +64,11 @@ export const processMetrics = Object.values(definitions);
 interface MeasureOptions {
   readonly process: MeasuredProcess;
   readonly clock: Clock;
-  /** Left out where its wake-ups cost more than they tell. */
+  /** Omitted if its wake-ups cost too much. */
   readonly eventLoop?: EventLoopDelay;
 }
 
-/** Everything is read at the scrape: between scrapes it costs nothing beside the event loop's samples. */
+/** All values are read at the scrape. Between scrapes only the event-loop samples cost time. */
 export function measureProcess(metrics: ProgramMetrics, { process, clock, eventLoop }: MeasureOptions): void {
   const started = clock.now() / 1000;
   metrics.reading(definitions.cpu, () => {
@@ -89,11 +89,11 @@ export function measureProcess(metrics: ProgramMetrics, { process, clock, eventL
 }
 
 /**
- * Two Prometheus servers scrape in turns. Were the watch reset at every scrape, each would see half of the truth; so a stretch is
- * kept for one more after it ended, and both see every delay.
+ * Two Prometheus servers may scrape in turn. If every scrape reset the monitor, each server would miss half of the delays. So
+ * a window is reported for one more window after it ended, and both servers see every delay.
  */
-function lastTwoWindows(eventLoop: EventLoopDelay, clock: Clock): () => DelayFigures | undefined {
-  let before: DelayFigures | undefined;
+function lastTwoWindows(eventLoop: EventLoopDelay, clock: Clock): () => EventLoopDelayStats | undefined {
+  let before: EventLoopDelayStats | undefined;
   let since = clock.monotonic();
   return () => {
     if (clock.monotonic() - since >= LOOP_WINDOW) {
@@ -106,7 +106,7 @@ function lastTwoWindows(eventLoop: EventLoopDelay, clock: Clock): () => DelayFig
   };
 }
 
-const worse = (a: DelayFigures, b: DelayFigures): DelayFigures => ({
+const worse = (a: EventLoopDelayStats, b: EventLoopDelayStats): EventLoopDelayStats => ({
   p50: milliseconds(Math.max(a.p50, b.p50)),
   p99: milliseconds(Math.max(a.p99, b.p99)),
   longest: milliseconds(Math.max(a.longest, b.longest)),

@@ -52,7 +52,7 @@ describe("ProgramMetrics", () => {
     expect(metrics.contentType).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
-  it("has no value for a gauge that nobody has set", async () => {
+  it("has no value for a gauge that was never set", async () => {
     const metrics = new ProgramMetrics(new VirtualClock());
     metrics.gauge(pue);
     expect(await page(metrics)).not.toMatch(/^joulie_pue/m);
@@ -62,9 +62,9 @@ describe("ProgramMetrics", () => {
     const metrics = new ProgramMetrics(new VirtualClock());
     const values = [3, undefined, Number.NaN, 4];
     metrics.reading(pue, () => values.shift());
-    const told = [];
-    for (let scrape = 0; scrape < 4; scrape++) told.push(/^joulie_pue (.*)$/m.exec(await page(metrics))?.[1]);
-    expect(told).toEqual(["3", undefined, undefined, "4"]);
+    const scraped = [];
+    for (let scrape = 0; scrape < 4; scrape++) scraped.push(/^joulie_pue (.*)$/m.exec(await page(metrics))?.[1]);
+    expect(scraped).toEqual(["3", undefined, undefined, "4"]);
   });
 
   it("shares nothing with another program in the process, nor with prom-client's own registry", async () => {

@@ -1,4 +1,4 @@
-// By their files: the index also loads default metrics, a push gateway, quantiles and Node's cluster, in every program.
+// Imported by file: the index also loads default metrics, the push gateway, summaries and Node's cluster module.
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
@@ -7,22 +7,22 @@ import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { CounterDefinition, GaugeDefinition, HistogramDefinition, MetricDefinition } from "./definition.ts";
 import { EXPOSITION_TYPE, headerOf } from "./exposition.ts";
-import { NodeTable } from "./node-table.ts";
+import { NodeMetricTable } from "./node-table.ts";
 
-/** How long a scrape may hold the event loop before it lets others go first. */
+/** How long a scrape may block the event loop before it yields. */
 const SLICE = milliseconds(2);
 
-/** The page /metrics of one program: figures about the program in a registry of its own, and figures about nodes in a table. */
+/** The /metrics page of one program: program metrics in a registry, and node metrics in a table. */
 export class ProgramMetrics {
   readonly contentType = EXPOSITION_TYPE;
-  readonly nodes = new NodeTable((name) => this.#claim(name));
+  readonly nodes = new NodeMetricTable((name) => this.#claim(name));
   readonly #registry = new Registry();
   readonly #names = new Set<string>();
-  /** The text of each metric that is not about nodes, in the order in which they were declared. */
+  /** The text of each program metric, in the order of their declaration. */
   readonly #own: (() => string | Promise<string>)[] = [];
   readonly #clock: Clock;
 
-  /** Real time: a scrape waits for the machine, also where decisions run on virtual time. */
+  /** Real time: a scrape measures real work, also if the program runs on virtual time. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -31,10 +31,10 @@ export class ProgramMetrics {
     return new Counter(this.#register(definition));
   }
 
-  /** Without a value until it is set. */
+  /** Has no value until it is set. */
   gauge<Label extends string>(definition: GaugeDefinition<Label>): Gauge<Label> {
     const gauge = new Gauge(this.#register(definition));
-    // prom-client would tell 0 for what nobody has measured yet.
+    // prom-client would report 0 before the first value.
     if (definition.labels.length === 0) gauge.remove();
     return gauge;
   }
@@ -43,7 +43,7 @@ export class ProgramMetrics {
     return new Histogram({ ...this.#register(definition), buckets: [...definition.buckets] });
   }
 
-  /** A value that is asked for at every scrape; what is no finite number is none now. */
+  /** A value that is read at every scrape; a value that is not finite is omitted. */
   reading(definition: GaugeDefinition<never> | CounterDefinition<never>, read: () => number | undefined): void {
     this.#claim(definition.name);
     const header = headerOf(definition);
@@ -53,7 +53,7 @@ export class ProgramMetrics {
     });
   }
 
-  /** The page in pieces, with a pause for the event loop whenever a slice of time is over. */
+  /** The page in pieces; yields to the event loop after every time slice. */
   async *text(): AsyncGenerator<string, void, undefined> {
     let sliceEnd = this.#clock.monotonic() + SLICE;
     for await (const piece of this.#pieces()) {

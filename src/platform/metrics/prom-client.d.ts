@@ -1,4 +1,4 @@
-// What this room takes from inside prom-client.
+// The internal modules of prom-client that this folder imports.
 declare module "prom-client/lib/registry.js" {
   export { Registry as default } from "prom-client";
 }

@@ -8,7 +8,7 @@ const take = (source: RandomSource, count: number): number[] => Array.from({ len
 describe.each([
   ["systemRandom", () => systemRandom],
   ["seededRandom", () => seededRandom(42)],
-])("the contract of chance: %s", (_name, make) => {
+])("RandomSource: %s", (_name, make) => {
   it("stays in [0, 1) and is not one number", () => {
     const values = take(make(), 1000);
     expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
@@ -52,7 +52,7 @@ describe("seededRandom", () => {
     expect(new Set(starts).size).toBe(seeds.length);
   });
 
-  it("is even: means, tenths and neighbours are as chance has them", () => {
+  it("is uniform: means, deciles and successive pairs", () => {
     const count = 100_000;
     const values = take(seededRandom(7), count);
     const mean = values.reduce((sum, value) => sum + value, 0) / count;

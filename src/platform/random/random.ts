@@ -1,11 +1,11 @@
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 
-/** Chance that differs in every run: to spread retries and start times. The only caller of Math.random. */
+/** Random numbers that differ in every run, for retries and start times. The only caller of Math.random. */
 export const systemRandom: RandomSource = { next: () => Math.random() };
 
 /**
- * Chance that a seed repeats, for the simulator and for tests: sfc32 ("small fast counting", Chris Doty-Humphrey), its state
- * filled from the seed by splitmix32 so that seeds 1 and 2 have nothing in common. Any number is a seed, fractions included.
+ * Reproducible random numbers for simulations and tests: sfc32 ("small fast counting", Chris Doty-Humphrey). splitmix32 derives
+ * its state from the seed, so that similar seeds give unrelated sequences. Any number is a seed, fractions included.
  */
 export function seededRandom(seed: number): RandomSource {
   const fill = splitmix32(seed);
@@ -40,8 +40,8 @@ function splitmix32(seed: number): () => number {
 }
 
 /**
- * `length` moved by up to `share` of itself either way, evenly: `jittered(30 s, 0.1, …)` is 27–33 s. So that a thousand agents
- * that started together do not stay together. A share beyond 0–1 counts as the nearer end, so no length becomes negative.
+ * Changes `length` by up to `share` in either direction, uniformly: `jittered(30 s, 0.1, …)` is 27–33 s. It spreads agents that
+ * started at the same time. A share outside 0–1 is clamped, so no length becomes negative.
  */
 export function jittered(length: Milliseconds, share: number, random: RandomSource): Milliseconds {
   const reach = Math.min(Math.max(share || 0, 0), 1);

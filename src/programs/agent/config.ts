@@ -22,7 +22,7 @@ import {
   path,
   percentage,
   quantity,
-  type Texts,
+  type RawValues,
   text,
   url,
 } from "../../platform/config/index.ts";
@@ -239,13 +239,13 @@ export const endpointVariables = [
 ] as const;
 
 /** On a node, loopback leads to the kubelet and to whatever else trusts the host; a pool's pod has nothing there but a simulator. */
-function namedEndpoints(texts: Texts): string {
+function namedEndpoints(texts: RawValues): string {
   const urls = endpointVariables.map((name) => texts[name]);
   return defaultRanges(urls, texts["AGENT_MODE"] === "pool");
 }
 
 /** Five characters or more after the dash are the random ending of a Deployment's or DaemonSet's pod, even if all are digits. */
-function shardOfPod(texts: Texts): string | undefined {
+function shardOfPod(texts: RawValues): string | undefined {
   if (texts["AGENT_MODE"] !== "pool") return "0";
   const ordinal = /-(\d{1,4})$/.exec(texts["POD_NAME"] ?? "")?.[1];
   return ordinal ?? (Number(texts["POOL_SHARDS"]) === 1 ? "0" : undefined);

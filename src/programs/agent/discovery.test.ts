@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checked, type Node, nfdCpuLabels, nodeHardwareKind } from "../../core/api/index.ts";
+import { type Node, nfdCpuLabels, nodeHardwareKind, validateForWrite } from "../../core/api/index.ts";
 import { kilohertz } from "../../core/control/index.ts";
 import { builtinCatalogue, hardwareView } from "../../core/inventory/index.ts";
 import { watts } from "../../core/units/index.ts";
@@ -270,7 +270,7 @@ describe("what a node is made of", () => {
     ]);
     const status = await discover();
     expect(() =>
-      checked(nodeHardwareKind, { metadata: { name: "node-1" }, spec: { nodeName: "node-1" }, status }),
+      validateForWrite(nodeHardwareKind, { metadata: { name: "node-1" }, spec: { nodeName: "node-1" }, status }),
     ).not.toThrow();
     const view = hardwareView(BARE, status);
     expect(view.cpu).toMatchObject({
@@ -300,7 +300,7 @@ describe("what a node is made of", () => {
         ]);
         const status = await discover();
         expect(() =>
-          checked(nodeHardwareKind, { metadata: { name: "n" }, spec: { nodeName: "n" }, status }),
+          validateForWrite(nodeHardwareKind, { metadata: { name: "n" }, spec: { nodeName: "n" }, status }),
         ).not.toThrow();
       }),
       { numRuns: 50 },

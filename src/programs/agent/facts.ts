@@ -1,10 +1,10 @@
 import {
-  type Kind,
   type Node,
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
-  read,
+  type ResourceKind,
+  readObject,
   type TelemetryProfile,
 } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
@@ -46,9 +46,9 @@ export interface FactsView {
 
 /** One of our own kinds as it can be used; what cannot be read at all is reported by whoever watches it. */
 export const readAs =
-  <Value>(kind: Kind<Value>) =>
+  <Value>(kind: ResourceKind<Value>) =>
   (object: KubeObject): Value => {
-    const reading = read(kind, object);
+    const reading = readObject(kind, object);
     if (reading.ok) return reading.value.object;
     throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
   };

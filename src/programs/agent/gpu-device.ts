@@ -2,7 +2,7 @@ import {
   type CapIntent,
   type GpuAction,
   type GpuBoard,
-  type GpuControl,
+  type GpuPlanInput,
   gpuReport,
   planGpu,
   type WriteOutcome,
@@ -59,7 +59,7 @@ export class GpuDevice {
     const noBackend = seats.length === 0 ? words(...found.absent) || "there is nothing to cap GPUs with" : undefined;
     for (const seat of seats) this.#keeper.observe(seat, this.#powerOf(seat, tick), tick.power.since);
     const runs = await Promise.all(seats.map(async (seat) => this.#begin(seat, tick)));
-    const control = (): GpuControl => ({
+    const control = (): GpuPlanInput => ({
       enabled,
       noBackend,
       intent,
@@ -85,7 +85,7 @@ export class GpuDevice {
   }
 
   /** Each board by itself: a lost one, or one that hangs, keeps no other from its cap. */
-  async #carryOut(runs: readonly BoardRun[], control: () => GpuControl, tick: GpuTick): Promise<void> {
+  async #carryOut(runs: readonly BoardRun[], control: () => GpuPlanInput, tick: GpuTick): Promise<void> {
     const byId = new Map(runs.map((run) => [run.board.id, run]));
     for (let plans = 0; plans < MOST_PLANS; plans++) {
       const actions = planGpu(control());
@@ -120,7 +120,7 @@ export class GpuDevice {
     return { ...board, inForce: check.found };
   }
 
-  #judge(backend: string, runs: readonly BoardRun[], control: GpuControl): DeviceReport {
+  #judge(backend: string, runs: readonly BoardRun[], control: GpuPlanInput): DeviceReport {
     const { result, message } = gpuReport(control);
     const contested = words(...runs.map((run) => run.contested));
     if (contested !== "") return { backend, result, message, alarm: { reason: "CapContested", note: contested } };
@@ -162,7 +162,7 @@ const gone = ({ id, ours }: MissingBoard): GpuBoard => ({
   lost: `it is not there any more; it may carry our cap of ${ours} W still`,
 });
 
-function simulated(backend: string, control: GpuControl): DeviceReport {
+function simulated(backend: string, control: GpuPlanInput): DeviceReport {
   const would = planGpu(control).map((action) =>
     action.kind === "liftGpuCap" ? `lift the cap of GPU ${action.id}` : `set GPU ${action.id} to ${action.watts} W`,
   );

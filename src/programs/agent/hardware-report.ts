@@ -1,4 +1,9 @@
-import { checked, type NodeHardware, type NodeHardwareStatus, nodeHardwareKind } from "../../core/api/index.ts";
+import {
+  type NodeHardware,
+  type NodeHardwareStatus,
+  nodeHardwareKind,
+  validateForWrite,
+} from "../../core/api/index.ts";
 import {
   elapsed,
   type MonotonicInstant,
@@ -90,10 +95,13 @@ export class HardwareReporter {
       }
     }
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
-    const object = checked(nodeHardwareKind, { metadata: { name, ownerReferences }, spec: { nodeName: name } });
+    const object = validateForWrite(nodeHardwareKind, {
+      metadata: { name, ownerReferences },
+      spec: { nodeName: name },
+    });
     await client.apply(resources.nodeHardwares, { name }, { ...object }, { ...CALL, force: true });
     const updatedAt = new Date(clock.now()).toISOString();
-    const { metadata: _, ...found } = checked(nodeHardwareKind, {
+    const { metadata: _, ...found } = validateForWrite(nodeHardwareKind, {
       metadata: { name },
       status: { ...status, updatedAt },
     });

@@ -192,7 +192,7 @@ describe("packages that differ", () => {
     const agent = trial.start();
     await trial.pass(25);
     expect((await trial.told())?.cpu?.message).toContain(
-      "package-0 210 W, package-1 100 W; package-1: 60 % (210 W) asked for, clamped to 100 W: the original limit",
+      "package-0 210 W, package-1 100 W; package-1: 60 % (210 W) requested, clamped to 100 W: the original limit",
     );
     expect(await agent.series("joulie_policy_cap_watts")).toEqual([expect.stringMatching(/ 155$/)]);
     // What was set reads back as it should: nothing is set again.
@@ -216,7 +216,7 @@ describe("a target that is far too low", () => {
     await trial.pass(5);
     expect(host.limits).toEqual([87.5, 87.5]);
     expect((await trial.told())?.cpu?.message).toContain(
-      "87.5 W per package; 0.5 % (1.75 W) asked for, clamped to 87.5 W: 25 % of its maximum",
+      "87.5 W per package; 0.5 % (1.75 W) requested, clamped to 87.5 W: 25 % of its maximum",
     );
     expect((await published())?.cpu?.capRange).toEqual({
       type: "package",
@@ -236,7 +236,7 @@ describe("a target that is far too low", () => {
     await trial.pass(5);
     expect(host.limits).toEqual([87.5, 87.5]);
     expect((await trial.told())?.cpu?.message).toContain(
-      "2 W asked for, clamped to 87.5 W: 25 % of its original limit",
+      "2 W requested, clamped to 87.5 W: 25 % of its original limit",
     );
   });
 

@@ -117,7 +117,7 @@ describe("control over HTTP", () => {
     await trial.target("a", { cpu: { packagePowerCapPctOfMax: 0.5 } });
     start();
     const { message } = (await told("applied")) ?? {};
-    expect(message).toContain("0.5 % (1.35 W) asked for, clamped to 67.5 W: 25 % of its maximum");
+    expect(message).toContain("0.5 % (1.35 W) requested, clamped to 67.5 W: 25 % of its maximum");
     expect(service.told).toEqual(["a rapl.set_power_cap_watts 67.5"]);
   });
 

@@ -54,7 +54,7 @@ describe("a node's CPUs", () => {
     expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 300, "package-1": 350 });
     expect((await trial.told())?.cpu).toMatchObject({
       result: "applied",
-      message: "100 % of the maximum: no limit is written",
+      message: "cap is 100 % of the maximum: no limit is written",
     });
     expect(trial.disk.boards).toEqual([]);
     await trial.target("a", eco);
@@ -62,7 +62,7 @@ describe("a node's CPUs", () => {
     await trial.operator.mergePatch(resources.nodeTwins, { name: "a" }, { spec: { cpu: null } });
     await trial.pass(3);
     expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 300, "package-1": 350 });
-    expect((await trial.told())?.cpu).toMatchObject({ result: "none", message: "no cap is asked for" });
+    expect((await trial.told())?.cpu).toMatchObject({ result: "none", message: "no cap requested" });
   });
 
   it("X-36 never above the limit that was found, and the message says so", async () => {
@@ -72,7 +72,7 @@ describe("a node's CPUs", () => {
     await trial.pass(2);
     expect(trial.machine.rapl.writes).toEqual(["cap package-0 350", "cap package-1 200"]);
     expect((await trial.told())?.cpu?.message).toContain(
-      "package-1: 5000 W asked for, clamped to 200 W: the original limit",
+      "package-1: 5000 W requested, clamped to 200 W: the original limit",
     );
   });
 
@@ -124,7 +124,9 @@ describe("a node's CPUs", () => {
     const told = (await trial.told())?.cpu;
     expect(told).toMatchObject({ backend: "dvfs", result: "error" });
     expect(told?.message).toContain("RAPL failed; EIO");
-    expect(told?.message).toContain("no power reading: the throttle stays; there is no powercap on this machine");
+    expect(told?.message).toContain(
+      "no power reading: the throttle is unchanged; there is no powercap on this machine",
+    );
     // What could not be written is not in force, and nothing is to be restored.
     await trial.pass(3);
     expect(trial.disk.boards).toEqual([]);

@@ -1,4 +1,4 @@
-import { type EnergySample, powerBetween, totalPower } from "../../core/control/index.ts";
+import { type EnergyCounterSample, powerBetween, totalPower } from "../../core/control/index.ts";
 import { isNonNegative, type MonotonicInstant, monotonicInstant, type Watts, watts } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -54,7 +54,7 @@ export interface NodeMeterOptions {
 /** Reads one node's power by the way its route says. */
 export class NodeMeter {
   readonly #options: NodeMeterOptions;
-  readonly #before = new Map<string, EnergySample>();
+  readonly #before = new Map<string, EnergyCounterSample>();
   #lastRead: MonotonicInstant | undefined;
 
   constructor(options: NodeMeterOptions) {

@@ -208,7 +208,7 @@ describe("a cap is a promise", () => {
     await trial.pass(20);
     const told = (await trial.told())?.cpu;
     expect(told?.result).toBe("error");
-    expect(told?.message).toContain("no power reading: the throttle stays");
+    expect(told?.message).toContain("no power reading: the throttle is unchanged");
     expect(told?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
   });
 

@@ -1,11 +1,11 @@
 import {
   type Condition,
-  checked,
   nodeTwinKind,
   type ProfileControlReport,
   type TelemetryProfile,
   type TwinControlReport,
   telemetryProfileKind,
+  validateForWrite,
 } from "../../core/api/index.ts";
 import { fnv1a32 } from "../../core/control/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
@@ -71,7 +71,10 @@ export class Reporter {
       cpu: twinReport(status.cpu, status),
       ...(status.gpu && { gpu: twinReport(status.gpu, status) }),
     };
-    const { metadata: _, ...twin } = checked(nodeTwinKind, { metadata: { name: node }, status: { controlStatus } });
+    const { metadata: _, ...twin } = validateForWrite(nodeTwinKind, {
+      metadata: { name: node },
+      status: { controlStatus },
+    });
     this.#write("NodeTwin", resources.nodeTwins, node, twin, () => (this.#twin = { uid, status }));
   }
 
@@ -80,7 +83,10 @@ export class Reporter {
       cpu: profileReport(status.cpu, status),
       ...(status.gpu && { gpu: profileReport(status.gpu, status) }),
     };
-    const { metadata: _, ...profile } = checked(telemetryProfileKind, { metadata: { name }, status: { control } });
+    const { metadata: _, ...profile } = validateForWrite(telemetryProfileKind, {
+      metadata: { name },
+      status: { control },
+    });
     this.#write(
       "TelemetryProfile",
       resources.telemetryProfiles,
@@ -102,7 +108,7 @@ export class Reporter {
       this.#seen.set(name, since);
       const wait = profile.spec.target.scope === "cluster" ? fnv1a32(node) % SPREAD : 0;
       if (isSuperseded(profile) || elapsed(since, now) < wait) continue;
-      const { metadata: _, ...told } = checked(telemetryProfileKind, {
+      const { metadata: _, ...told } = validateForWrite(telemetryProfileKind, {
         metadata: { name },
         status: { conditions: [supersededBy(by, profile)] },
       });

@@ -40,7 +40,7 @@ export function statusOf({ cpu, gpu, power }: NodeTick, at: Instant): NodeStatus
 }
 
 /** GPUs whose power is known though nothing acts on them: a node with half its power is unmeasured. */
-const READ_ONLY: DeviceReport = { backend: "none", result: "none", message: "no GPU cap is asked for" };
+const READ_ONLY: DeviceReport = { backend: "none", result: "none", message: "no GPU cap requested" };
 
 const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: Reading): DeviceStatus => ({
   backend: backend.slice(0, LONGEST_BACKEND),

@@ -3,7 +3,7 @@ import {
   afterThrottle,
   type DvfsSettings,
   type DvfsState,
-  restingDvfs,
+  initialDvfsState,
   stepDvfs,
   type WriteOutcome,
 } from "../../core/control/index.ts";
@@ -31,7 +31,7 @@ export class ThrottleKeeper {
   readonly #clock: Clock;
   readonly #settings: DvfsSettings;
   readonly #troubles: Troubles;
-  #dvfs: DvfsState = restingDvfs;
+  #dvfs: DvfsState = initialDvfsState;
   /** Whose throttle `#dvfs` is about: another's, or that of an earlier run, is taken from the journal. */
   #adopted: string | undefined;
   /** What the journal says was to be set; whether it was, only a write can tell. */

@@ -11,7 +11,7 @@ import {
   flagsOnly,
   group,
   number,
-  type Texts,
+  type RawValues,
   url,
 } from "../../platform/config/index.ts";
 import { type Program, programs } from "../index.ts";
@@ -32,8 +32,8 @@ const config = configOf({
 
 const lookConfig = configOf({ ...flagsOnly("This look", { JSON: flag({ default: "false", about }) }) });
 
-/** Runs the command line in this process, with two programs: one that is there and one that is not. */
-async function joulie(args: readonly string[], env: Texts = {}) {
+/** Runs the command line in this process with two programs: one implemented and one not. */
+async function joulie(args: readonly string[], env: RawValues = {}) {
   const started: unknown[] = [];
   const present: Program<typeof config> = {
     name: "present",
@@ -72,7 +72,7 @@ async function joulie(args: readonly string[], env: Texts = {}) {
 }
 
 describe("starting a program", () => {
-  it("hands it its values, and gives back its exit code", async () => {
+  it("passes the parsed values and returns the exit code", async () => {
     const { code, started, out, err } = await joulie(["present", "--wait", "5s", "--static-hp-frac=0.4"], {
       MODE: "b",
     });
@@ -88,11 +88,11 @@ describe("starting a program", () => {
     [["--simulate-only", "false"], false],
     [["--simulate-only=true"], true],
     [["--simulate-only", "--mode", "b"], true],
-  ])("reads the switch of %j", async (flags, value) => {
+  ])("parses the switch %j", async (flags, value) => {
     expect((await joulie(["present", ...flags])).started).toEqual([expect.objectContaining({ SIMULATE_ONLY: value })]);
   });
 
-  it("runs an action of it with flags of its own", async () => {
+  it("runs an action with its own flags", async () => {
     expect(await joulie(["present", "look", "--json"])).toEqual({
       code: 3,
       out: "",
@@ -101,46 +101,44 @@ describe("starting a program", () => {
     });
     const misplaced = await joulie(["present", "--json"]);
     expect([misplaced.code, misplaced.started]).toEqual([2, []]);
-    expect(misplaced.err).toBe(
-      "joulie present: option '--json' goes with --print-config only; see joulie present --help\n",
-    );
+    expect(misplaced.err).toBe("joulie present: option '--json' requires --print-config; see joulie present --help\n");
     expect((await joulie(["present", "look", "--mode", "b"])).err).toMatch(
       /^joulie present look: unknown option '--mode'/,
     );
     expect((await joulie(["present", "--help"])).out).toContain("look");
   });
 
-  it("takes what one run is asked to do from flags alone", async () => {
+  it("reads one-time requests from flags only", async () => {
     expect((await joulie(["present", "look"], { JSON: "true" })).started).toEqual([{ JSON: false }]);
     const { code, err } = await joulie(["present", "look", "--json", "maybe"]);
     expect(code).toBe(2);
     expect(err).toMatch(/^joulie present look: --json="maybe" is not true or false; /);
   });
 
-  it("says in one line that a program is not in this version, and exits 1", async () => {
+  it("reports in one line that a program is not available in this version, and exits 1", async () => {
     const { code, out, err } = await joulie(["absent"]);
     expect(code).toBe(1);
     expect(out).toBe("");
     expect(err).toMatch(
-      /^joulie absent: this version does not have this program yet[^\n]*\(JOULIE_E_PROGRAM_ABSENT\)\n$/,
+      /^joulie absent: this program is not available in this version[^\n]*\(JOULIE_E_PROGRAM_ABSENT\)\n$/,
     );
   });
 
-  it("warns of a misspelt variable and starts all the same", async () => {
+  it("warns about a misspelt variable but starts", async () => {
     const { code, err } = await joulie(["present"], { STATIC_HP_FRA: "1" });
     expect(code).toBe(7);
     expect(err).toMatch(/^joulie present: warning: STATIC_HP_FRA is not [^\n]* did you mean STATIC_HP_FRAC\?\n$/);
   });
 });
 
-describe("a bad command line", () => {
-  it("tells the warnings before the problems, since a slip in a name may be the reason", async () => {
+describe("an invalid command line", () => {
+  it("prints warnings before errors, because a misspelt name may be the cause", async () => {
     const { code, err } = await joulie(["present"], { WAIT: "banana", STATIC_HP_FRA: "1" });
     expect(code).toBe(2);
     expect(err).toMatch(/^joulie present: warning: STATIC_HP_FRA [^\n]*\njoulie present: WAIT="banana" [^\n]*\n$/);
   });
 
-  it("gives one line for each bad value, the flag's by its flag, and exits 2 without a start", async () => {
+  it("prints one line per invalid value, names the flag, and exits 2 without starting", async () => {
     const { code, out, err, started } = await joulie(["present", "--static-hp-frac", "-1"], { WAIT: "banana" });
     expect(code).toBe(2);
     expect(out).toBe("");
@@ -174,7 +172,7 @@ describe("a bad command line", () => {
     expect(err).toMatch(message);
   });
 
-  it("no command at all shows the help, and exits 2", async () => {
+  it("prints the help and exits 2 without a command", async () => {
     const { code, out, err } = await joulie([]);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain("present");
@@ -182,7 +180,7 @@ describe("a bad command line", () => {
 });
 
 describe("help", () => {
-  /** The help of the programs there are. */
+  /** The help text of the real programs. */
   const help = async (args: readonly string[]) => {
     let out = "";
     const code = await run(args, programs, {
@@ -255,7 +253,7 @@ it("--print-config prints names, values and sources in columns, starts nothing a
   expect(err).toContain("did you mean STATIC_HP_FRAC?");
 });
 
-it("--print-config --json prints the same as JSON, secrets hidden, and what is not set without a value", async () => {
+it("--print-config --json prints JSON with secrets hidden, and omits values that are not set", async () => {
   const env = { ENDPOINT: "https://me:hunter2@host/x" };
   const { code, out, started } = await joulie(["present", "--print-config", "--json", "--wait", "5s"], env);
   expect([code, started]).toEqual([0, []]);
@@ -274,13 +272,13 @@ it("--print-config --json prints the same as JSON, secrets hidden, and what is n
   expect(JSON.parse(own.out)).toEqual({ JSON: { value: "true", source: "flag" } });
 });
 
-it("--print-config keeps each value on its row, and shows what a terminal would obey", async () => {
+it("--print-config keeps each value on its row and escapes control characters", async () => {
   const { out } = await joulie(["present", "--print-config"], { ENDPOINT: "http://h/a\nb\u001b[31m" });
   expect(out.trimEnd().split("\n")).toHaveLength(6);
   expect(out).toMatch(/^ENDPOINT +http:\/\/h\/a\\nb\\u001b\[31m +environment$/m);
 });
 
-it("no variable of any program hides behind another flag", async () => {
+it("no variable of any program is hidden by another flag", async () => {
   for (const program of programs) {
     const names = Object.keys((await program.config()).shape);
     expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(HELP|VERSION|PRINT_CONFIG)$/)]));
@@ -299,7 +297,7 @@ describe("the real command", () => {
       );
     });
 
-  it("X-13 names both bad values and exits 2", async () => {
+  it("X-13 names both invalid values and exits 2", async () => {
     const { code, out, err } = await command(["operator", "--print-config"], {
       STATIC_HP_FRAC: "half",
       RECONCILE_INTERVAL: "banana",
@@ -315,7 +313,7 @@ describe("the real command", () => {
     ).toBeDefined();
   });
 
-  it("prints the configuration of a good environment", async () => {
+  it("prints the configuration of a valid environment", async () => {
     const { code, out, err } = await command(["operator", "--print-config", "--static-hp-frac", "0.4"], {
       POLICY_TYPE: "rule_swap_v1",
     });
@@ -325,8 +323,8 @@ describe("the real command", () => {
     expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
   });
 
-  it.each(["operator", "agent", "extender", "simulator"])(
-    "%s says in one line that there is no kubeconfig, and exits 2",
+  it.each(["operator", "agent", "extender", "fleet", "simulator"])(
+    "%s reports a missing kubeconfig in one line and exits 2",
     async (program) => {
       const env = { KUBECONFIG: "/nowhere/kubeconfig", NODE_NAME: "n", STATE_DIR: "/nowhere", HOME: "/nowhere" };
       const missing = await command([program], env);
@@ -342,13 +340,13 @@ describe("the real command", () => {
     },
   );
 
-  it("demo says in one line that there is no such kubeconfig, and keeps nothing", async () => {
+  it("demo reports a missing kubeconfig in one line and leaves no files", async () => {
     const { code, err } = await command(["demo", "--kubeconfig", "/nowhere/kubeconfig"]);
     expect([code, err.split("\n").length]).toEqual([2, 2]);
     expect(err).toMatch(/^joulie demo: kubeconfig \/nowhere\/kubeconfig: no such file;/);
   });
 
-  it("version: of Joulie, Node and the platform, for people and as JSON", async () => {
+  it("version prints the versions of Joulie, Node and the platform, as text and as JSON", async () => {
     const facts = { version: packageJson.version, node: process.versions.node };
     const text = await command(["version"]);
     expect([text.code, text.err]).toEqual([0, ""]);
@@ -357,11 +355,11 @@ describe("the real command", () => {
     expect(JSON.parse(json.out)).toEqual({ ...facts, platform: process.platform, arch: process.arch });
   });
 
-  it("prints its version, which is the package's", async () => {
+  it("prints the package version", async () => {
     expect(await command(["--version"])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });
   });
 
-  /** The exit code and what is said on standard error while standard output goes wrong; "closed" = its reader is gone. */
+  /** Exit code and standard error when standard output fails; "closed" = the reader is gone. */
   const badlyRead = async (args: string[], stdout: number | "closed") =>
     new Promise<{ code: number | null; err: string }>((resolve) => {
       const child = spawn(process.execPath, [bin, ...args], {
@@ -391,10 +389,10 @@ describe("the real command", () => {
     expect(err).toMatch(/^joulie: could not write to standard output: ENOSPC[^\n]*\n$/);
   });
 
-  it("prints its help, which lists the programs", async () => {
+  it("prints the help with the list of programs", async () => {
     const { code, out } = await command(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["operator", "agent", "extender", "simulate", "simulator", "demo"]) {
+    for (const name of ["operator", "agent", "extender", "simulate", "fleet[|]simulator", "demo"]) {
       expect(out).toMatch(new RegExp(`^  ${name} +[A-Z]`, "m"));
     }
   });

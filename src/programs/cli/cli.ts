@@ -1,13 +1,17 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
-import { wordsOnly } from "../../platform/log/index.ts";
+import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { defineCompletion, defineVersion } from "./own-commands.ts";
-import { exitCodes, type World } from "./world.ts";
+import { defineCompletion, defineVersion } from "./built-in-commands.ts";
+import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
 
-/** `joulie …`: finds the program, reads its configuration, starts it. Gives the exit code. */
-export async function run(args: readonly string[], programs: readonly Program[], world: World): Promise<number> {
+/** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */
+export async function run(
+  args: readonly string[],
+  programs: readonly Program[],
+  world: CliEnvironment,
+): Promise<number> {
   let exitCode: number = exitCodes.done;
   const joulie = new Command("joulie")
     .description(packageJson.description)
@@ -23,18 +27,22 @@ export async function run(args: readonly string[], programs: readonly Program[],
     });
   });
 
-  /** A program's flags follow its own name: `joulie agent probe --json` is no flag of `joulie agent`. */
+  /** Flags belong to the command before them: `joulie agent probe --json` is not a flag of `joulie agent`. */
   function addCommands(parent: Command, parentName: string, children: readonly Program[], prepare: Prepare): void {
     parent.enablePositionalOptions();
     const named = children.map((program) => {
-      const command = parent.command(program.name).description(program.summary).helpCommand(false);
+      const command = parent
+        .command(program.name)
+        .aliases(program.aliases ?? [])
+        .description(program.summary)
+        .helpCommand(false);
       const name = `${parentName} ${program.name}`;
       obey(command, name, world);
       if (program.actions !== undefined) addCommands(command, name, program.actions, prepare);
       return { program, command, name };
     });
     everyProgram.push(...named);
-    // Configurations and what reads them are loaded for the one program that was named: `--help` and `--version` stay fast.
+    // Loads only the configuration of the selected program, which keeps `--help` and `--version` fast.
     parent.hook("preSubcommand", async (_, command) => {
       const chosen = named.find((candidate) => candidate.command === command);
       if (chosen !== undefined) await prepare(chosen.program, chosen.command, chosen.name);
@@ -49,8 +57,8 @@ export async function run(args: readonly string[], programs: readonly Program[],
     }),
   );
 
-  /** A command that is no program: it reads no variables and ends at once. */
-  function addOwnCommand(name: string, define: (command: Command, world: World) => void): void {
+  /** Adds a command that is not a program: it reads no variables and ends at once. */
+  function addOwnCommand(name: string, define: (command: Command, world: CliEnvironment) => void): void {
     const command = joulie.command(name).helpCommand(false);
     obey(command, `joulie ${name}`, world);
     define(command, world);
@@ -58,9 +66,12 @@ export async function run(args: readonly string[], programs: readonly Program[],
   try {
     const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;
     const [first] = asked;
-    // Before `--help` commander forgives a command it does not know; alone it is told, with the nearest one there is.
+    // Commander accepts an unknown command before `--help`. Without the flag it reports the error and suggests the
+    // nearest command.
     const known =
-      first === undefined || first.startsWith("-") || joulie.commands.some((command) => command.name() === first);
+      first === undefined ||
+      first.startsWith("-") ||
+      joulie.commands.some((command) => [command.name(), ...command.aliases()].includes(first));
     await joulie.parseAsync(known ? asked : [first], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -77,8 +88,8 @@ interface NamedProgram {
 
 type Prepare = (program: Program, command: Command, name: string) => Promise<void>;
 
-/** Commander prints and exits by itself; here it does both through us, one line for one problem. */
-function obey(command: Command, name: string, world: World): void {
+/** Redirects commander's output and exit codes, and prints one line per problem. */
+function obey(command: Command, name: string, world: CliEnvironment): void {
   command.createHelp = () => new WrappedHelp();
   command
     .exitOverride()
@@ -88,8 +99,8 @@ function obey(command: Command, name: string, world: World): void {
       writeOut: world.out,
       writeErr: world.err,
       outputError: (text, write) => {
-        // Commander sets its own hints on lines of their own.
-        const line = wordsOnly(text.replace(/^error: /, ""));
+        // Commander prints hints on separate lines.
+        const line = withoutControlCharacters(text.replace(/^error: /, ""));
         write(`${name}: ${line}; see ${name} --help\n`);
       },
     });

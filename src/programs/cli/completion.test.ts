@@ -30,7 +30,7 @@ describe("completion", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** What bash offers where the cursor stands at the end of the last word. */
+  /** Completions that bash offers with the cursor after the last word. */
   const offered = (...words: readonly string[]): string[] => {
     const script = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _joulie; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const text = execFileSync("bash", ["-c", script, file("bash"), "joulie", ...words], {
@@ -40,7 +40,7 @@ describe("completion", () => {
     return text.split("\n").filter((word) => word !== "");
   };
 
-  it.for(["bash", "zsh", "fish"])("is a script that %s can read", (shell, { skip }) => {
+  it.for(["bash", "zsh", "fish"])("is a script that %s can parse", (shell, { skip }) => {
     if (!isInstalled(shell)) skip(`${shell} is not installed`);
     const { status, stderr } = spawnSync(shell, ["-n", file(shell)], { encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
@@ -49,16 +49,16 @@ describe("completion", () => {
   it("offers every command", () => {
     const names = programs.map(({ name }) => name);
     expect(offered("")).toEqual([...names, "version", "completion", "--version", "--help"]);
-    expect(offered("sim")).toEqual(["simulate", "simulator"]);
+    expect(offered("f")).toEqual(["fleet"]);
     expect(offered("agent", "")).toEqual(expect.arrayContaining(["probe", "restore"]));
     expect(offered("completion", "")).toEqual(["bash", "zsh", "fish", "--help"]);
   });
 
-  it("offers exactly the flags of each program and action", async () => {
+  it("offers exactly the flags of each program, alias and action", async () => {
     for (const program of programs) {
       const at = (path: readonly string[]) => offered(...path, "--").toSorted();
       for (const { path, one } of [
-        { path: [program.name], one: program },
+        ...[program.name, ...(program.aliases ?? [])].map((name) => ({ path: [name], one: program })),
         ...(program.actions ?? []).map((action) => ({ path: [program.name, action.name], one: action })),
       ]) {
         const flags = variableNames(await one.config()).map(flagOf);
@@ -87,7 +87,7 @@ describe("completion", () => {
     expect(offered(...words)).toEqual(expected);
   });
 
-  it("zsh and fish know what bash knows", async () => {
+  it("zsh and fish offer what bash offers", async () => {
     const zsh = await printed("completion", "zsh");
     const fish = await printed("completion", "fish");
     for (const program of programs) {

@@ -3,15 +3,15 @@ import type { Command, Option } from "commander";
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** What follows a flag: one of these words, a file, or something nobody can guess. */
+/** Value of a flag: one of these words, a file, or free text. */
 type Value = readonly string[] | "file" | "any";
 
 interface Flag {
   readonly name: string;
   readonly about: string;
-  /** Undefined where none may follow. */
+  /** Undefined for flags without a value. */
   readonly value: Value | undefined;
-  /** A switch is true without a value. */
+  /** False for switches, which are true without a value. */
   readonly mustHaveValue: boolean;
 }
 
@@ -20,14 +20,14 @@ interface Word {
   readonly about: string;
 }
 
-/** One place on the command line: `joulie agent probe` is `/agent/probe`. */
+/** A position on the command line: `joulie agent probe` is `/agent/probe`. */
 interface Place {
   readonly path: string;
   readonly words: readonly Word[];
   readonly flags: readonly Flag[];
 }
 
-/** A script for the shell, made from the commands and flags there are: it cannot say anything else than `--help`. */
+/** Generates a shell script from the defined commands and flags, so that it always agrees with `--help`. */
 export function completionScript(shell: Shell, joulie: Command): string {
   const places = placesOf(joulie, "");
   const head = `# ${shell} completion of joulie ${joulie.version() ?? ""}, written by: joulie completion ${shell}\n`;
@@ -44,7 +44,12 @@ function placesOf(command: Command, path: string): Place[] {
     words: words.map(({ name, about }) => ({ name, about })),
     flags: [...command.options.map(flagOf), help],
   };
-  return [here, ...children.flatMap(({ name, child }) => placesOf(child, `${path}/${name}`))];
+  return [
+    here,
+    ...children.flatMap(({ name, child }) =>
+      [name, ...child.aliases()].flatMap((one) => placesOf(child, `${path}/${one}`)),
+    ),
+  ];
 }
 
 function flagOf({ long, description, flags, required, optional }: Option): Flag {
@@ -58,7 +63,7 @@ function flagOf({ long, description, flags, required, optional }: Option): Flag 
   };
 }
 
-/** Quoted for any of the shells: none of them expands anything between single quotes. */
+/** Single quotes prevent expansion in all three shells. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const lines = (parts: readonly string[]): string => `${parts.join("\n")}\n`;
 
@@ -105,7 +110,7 @@ const bash = (head: string, places: readonly Place[]): string =>
     "complete -o filenames -F _joulie joulie",
   ]);
 
-/** `name:about`, where a colon in the name would end it. */
+/** `name:about`; colons in the name are escaped. */
 const described = ({ name, about }: Word): string => quoted(`${name.replaceAll(":", String.raw`\:`)}:${about}`);
 
 const zsh = (head: string, places: readonly Place[]): string =>
@@ -143,7 +148,7 @@ const zsh = (head: string, places: readonly Place[]): string =>
     'if [ "$funcstack[1]" = "_joulie" ]; then _joulie "$@"; else compdef _joulie joulie; fi',
   ]);
 
-/** In fish a backslash escapes between single quotes, too. */
+/** fish treats a backslash in single quotes as an escape as well. */
 const fishQuoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", String.raw`\'`)}'`;
 
 const fish = (head: string, places: readonly Place[]): string =>

@@ -1,13 +1,13 @@
 import type { ParsedConfig } from "../../platform/config/index.ts";
 
-/** The values in effect as three aligned columns, sorted as the configuration is. */
-export function printedConfig({ sources, shown }: ParsedConfig<unknown>): string {
+/** Renders the effective values as three aligned columns, in the order of the configuration. */
+export function configTable({ sources, shown }: ParsedConfig<unknown>): string {
   const rows = Object.entries(sources).map(([name, source]) => [name, shown[name] ?? "(unset)", source]);
   return aligned([["NAME", "VALUE", "SOURCE"], ...rows]);
 }
 
-/** The same for programs: `{"NAME": {"value": …, "source": …}}`. A variable without a value has none here, either. */
-export function jsonConfig({ sources, shown }: ParsedConfig<unknown>): string {
+/** Renders the same as JSON: `{"NAME": {"value": …, "source": …}}`. Unset variables have no value. */
+export function configJson({ sources, shown }: ParsedConfig<unknown>): string {
   const variables = Object.entries(sources).map(([name, source]) => [name, { value: shown[name], source }]);
   return `${JSON.stringify(Object.fromEntries(variables), undefined, 2)}\n`;
 }

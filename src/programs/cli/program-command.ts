@@ -6,16 +6,16 @@ import {
   flagOf,
   grouped,
   parseConfig,
-  type Texts,
+  type RawValues,
   type VariableFacts,
   variableNames,
 } from "../../platform/config/index.ts";
 import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { jsonConfig, printedConfig } from "./print-config.ts";
-import { exitCodes, type World } from "./world.ts";
+import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { configJson, configTable } from "./print-config.ts";
 
-/** Every variable as a flag, under its heading. */
+/** Adds every variable as a flag, grouped by heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
   command.option("--print-config", "print every value in effect and its source, then exit");
   if (!Object.hasOwn(config.shape, "JSON")) command.option("--json", "with --print-config: print JSON for programs");
@@ -25,15 +25,15 @@ export function addFlags(command: Command, config: ConfigSchema): void {
 }
 
 function flagOption(name: string, facts: VariableFacts): Option {
-  // A bare `--simulate-only` is true; every other flag takes a value.
+  // A bare `--simulate-only` means true; every other flag takes a value.
   const value = facts.word === FLAG_WORD ? `[${facts.word}]` : `<${facts.word}>`;
   const byDefault = facts.derived?.text ?? facts.default;
   const about = byDefault === undefined ? facts.about : `${facts.about} (default: ${byDefault})`;
   return new Option(`${flagOf(name)} ${value}`, about);
 }
 
-/** The flags that were given, by the names of their variables. */
-function flagTexts(command: Command, config: ConfigSchema): Texts {
+/** The given flags by variable name. */
+function flagTexts(command: Command, config: ConfigSchema): RawValues {
   const values = command.opts<Record<string, unknown>>();
   const texts: Record<string, string> = {};
   for (const name of variableNames(config)) {
@@ -45,26 +45,26 @@ function flagTexts(command: Command, config: ConfigSchema): Texts {
   return texts;
 }
 
-/** Reads the configuration, then says what is wrong with it, prints it, or starts the program with it. */
+/** Reads the configuration, then reports errors, prints it, or starts the program. */
 export async function runProgram(
   program: Program,
   name: string,
   programs: readonly Program[],
   command: Command,
-  world: World,
+  world: CliEnvironment,
 ): Promise<number> {
   const say = (message: string, code?: ErrorCode): void =>
     world.err(printableLine(`${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`));
   const config = await program.config();
   const given = command.opts<{ printConfig?: true; json?: unknown }>();
   if (given.json !== undefined && given.printConfig === undefined && !Object.hasOwn(config.shape, "JSON")) {
-    say(`option '--json' goes with --print-config only; see ${name} --help`);
+    say(`option '--json' requires --print-config; see ${name} --help`);
     return exitCodes.misused;
   }
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
   let parsed = parseConfig(config, inputs);
-  // A name that looks like a slip may be another program's own. Their configurations are loaded for that alone: a program
-  // would keep them in memory as long as it runs.
+  // A name that looks misspelt may belong to another program. The other configurations are loaded only in this case,
+  // because they would stay in memory.
   if (warningsOf(parsed).length > 0) {
     const everyConfig = await Promise.all(programs.map(async (other) => other.config()));
     parsed = parseConfig(config, { ...inputs, known: everyConfig.flatMap(variableNames) });
@@ -76,12 +76,12 @@ export async function runProgram(
   }
   if (given.printConfig === true) {
     const asJson = given.json !== undefined && given.json !== "false";
-    world.out(asJson ? jsonConfig(parsed.value) : printedConfig(parsed.value));
+    world.out(asJson ? configJson(parsed.value) : configTable(parsed.value));
     return exitCodes.done;
   }
   if (program.start === undefined) {
-    const hint = "--print-config shows what it would run with";
-    say(`this version does not have this program yet; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
+    const hint = "--print-config shows its configuration";
+    say(`this program is not available in this version; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
     return exitCodes.failed;
   }
   try {

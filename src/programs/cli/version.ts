@@ -1,7 +1,7 @@
 import process from "node:process";
 import packageJson from "../../../package.json" with { type: "json" };
 
-/** What a report of a fault should say first. */
+/** Version information for bug reports. */
 export function versionText(json: boolean): string {
   const { platform, arch } = process;
   const facts = { version: packageJson.version, node: process.versions.node, platform, arch };

@@ -1,10 +1,10 @@
 import { type Command, Help } from "commander";
 
-/** Of the width of the terminal: flags with longer values get a line of their own, and leave room to read what they mean. */
+/** Share of the terminal width. Longer flags get a separate line, which leaves room for the description. */
 const TERM_SHARE = 0.35;
 const USUAL_WIDTH = 80;
 
-/** Commander's help, which gives up wrapping as soon as one flag is long; the terminal then breaks lines within words. */
+/** Commander's help does not wrap descriptions if one flag is long; this class always wraps. */
 export class WrappedHelp extends Help {
   override minWidthToWrap = 16;
 

@@ -4,17 +4,17 @@ import { systemClock, type ThreadLoad, threadLoad } from "../../platform/clock/i
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
-/** Where an API in a thread of its own is to be found. */
+/** Addresses and credentials of the API served by the worker thread. */
 interface Serving {
-  /** For people: kubectl sends its token over TLS only. */
+  /** HTTPS address for kubectl, which sends its token over TLS only. */
   readonly url: string;
   readonly kubeconfig: string;
-  /** For programs of this process, which need not hide their words from themselves. */
+  /** Kubeconfig for plain HTTP on loopback, used by the programs of this process. */
   readonly plainKubeconfig: string;
 }
 
 export interface ApiThread extends Serving {
-  /** Rejects when the thread has ended by itself. */
+  /** Rejects when the thread ends unexpectedly. */
   readonly failed: Promise<never>;
   readonly load: ThreadLoad;
   close(): Promise<void>;
@@ -23,18 +23,19 @@ export interface ApiThread extends Serving {
 const ROLE = "joulie-api";
 
 /**
- * A Kubernetes API in a thread of its own: half of all the work in a large cluster is the server's, and in one thread with it
- * every program would wait for it. Source file or bundle, the thread runs the file that this stands in.
+ * Starts a Kubernetes API in a worker thread. The API server does half of all work in a large cluster; in the main
+ * thread it would delay every program. The worker runs the file that contains this function, as source or in the
+ * bundle.
  */
 export async function startApiThread(): Promise<ApiThread> {
   const worker = new Worker(new URL(import.meta.url), { name: ROLE, workerData: ROLE });
   const serving = Promise.withResolvers<Serving>();
   const failed = Promise.withResolvers<never>();
-  const fail = (why: string) => failed.reject(new Error(`the Kubernetes API cannot go on: ${why}`));
+  const fail = (why: string) => failed.reject(new Error(`the Kubernetes API failed: ${why}`));
   worker.once("message", serving.resolve);
   worker.once("error", (error) => fail(error instanceof Error ? error.message : String(error)));
-  worker.once("exit", () => fail("its thread has ended"));
-  // Whoever waits for it hears of it; without one it is no accident.
+  worker.once("exit", () => fail("its thread exited"));
+  // Avoids an unhandled rejection when no caller awaits `failed`.
   failed.promise.catch(() => undefined);
   const close = async (): Promise<void> => void (await worker.terminate());
   const found = await Promise.race([serving.promise, failed.promise]);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { joules, milliseconds, seconds } from "../../core/units/index.ts";
-import { checksOf, type Findings } from "./checks.ts";
-import { type Summary, summaryText } from "./summary.ts";
+import { type CheckInputs, evaluateChecks } from "./checks.ts";
+import { type DemoSummary, summaryText } from "./summary.ts";
 
-const good: Findings = {
+const good: CheckInputs = {
   expected: { twins: true, drains: true, figures: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
@@ -16,17 +16,17 @@ const good: Findings = {
     meter: { samples: 500, seconds: seconds(1000), meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
   },
 };
-const failedOf = (change: Partial<Findings>) =>
-  checksOf({ ...good, ...change })
+const failedOf = (change: Partial<CheckInputs>) =>
+  evaluateChecks({ ...good, ...change })
     .filter(({ ok }) => !ok)
     .map(({ name }) => name);
 
-describe("the demo's own checks", () => {
-  it("hold for a run in which everything was as it should be", () => {
+describe("evaluateChecks", () => {
+  it("passes for a run in which every check holds", () => {
     expect(failedOf({})).toEqual([]);
   });
 
-  it.each<[string, Partial<Findings>]>([
+  it.each<[string, Partial<CheckInputs>]>([
     ["every node has a fresh twin", { twins: { ...good.twins, fresh: 39 } }],
     ["a drain was deferred and later completed", { drains: { deferred: 3, completed: 0, takenBack: 3 } }],
     [
@@ -44,26 +44,26 @@ describe("the demo's own checks", () => {
       "energy agrees with power samples within 0.1 %",
       { energy: { ...good.energy, integralJoules: joules(0), sampledJoules: joules(0) } },
     ],
-  ])("find it out where not: %s", (name, change) => {
+  ])("fails when it does not hold: %s", (name, change) => {
     expect(failedOf(change)).toEqual([name]);
   });
 
-  it("find nothing in order where there was nothing to see", () => {
+  it("fails when nothing was observed in a run that had to show it", () => {
     const held = "no performance pod ran under eco caps";
     const placed = "no performance pod was placed on a node published as eco or draining";
     expect(failedOf({ placements: { ...good.placements, performancePods: 0 } })).toEqual([placed, held]);
     expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
   });
 
-  it("ask no twins of a run that somebody ended before they were there, and of any other", () => {
+  it("requires twins, unless the run was interrupted before they existed", () => {
     const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
     expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
-    const ended = checksOf({ ...good, twins, expected: { ...good.expected, twins: false } });
+    const ended = evaluateChecks({ ...good, twins, expected: { ...good.expected, twins: false } });
     expect(ended[0]).toMatchObject({ ok: true, note: expect.stringContaining("not seen") as string });
-    expect(checksOf({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
+    expect(evaluateChecks({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
   });
 
-  it("ask for what takes its time only of a run that was long enough, and say so", () => {
+  it("requires slow events only of long runs, and adds a note otherwise", () => {
     const short = {
       expected: { twins: true, drains: false, figures: false },
       drains: { deferred: 0, completed: 0, takenBack: 0 },
@@ -79,17 +79,17 @@ describe("the demo's own checks", () => {
     });
     expect(failedOf(metered(9.05e7))).toEqual([]);
     expect(failedOf(metered(9.1e7))).toHaveLength(1);
-    const [, drains] = checksOf({ ...good, ...short });
+    const [, drains] = evaluateChecks({ ...good, ...short });
     expect(drains).toMatchObject({
       ok: true,
       note: "not seen in a run this short or small",
     });
-    expect(checksOf(good).filter(({ note }) => note !== undefined)).toEqual([]);
+    expect(evaluateChecks(good).filter(({ note }) => note !== undefined)).toEqual([]);
   });
 });
 
-describe("the summary", () => {
-  const summary: Summary = {
+describe("summaryText", () => {
+  const summary: DemoSummary = {
     ok: false,
     nodes: 40,
     policy: "queue_aware_v1",
@@ -106,30 +106,32 @@ describe("the summary", () => {
     cores: 0.4,
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
     eventLoop: { medianMs: 1, worstMs: 80 },
-    notices: ["this machine does not hold speed 60; going on at 30"],
-    checks: checksOf({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
+    notices: ["this machine cannot keep up with speed 60; continuing at 30"],
+    checks: evaluateChecks({ ...good, offences: { pods: 2, podSeconds: 5, examples: ["a"] } }),
   };
 
-  it("says what happened, what it took, and which promise was not kept with its figures", () => {
+  it("prints results, resource usage and the figures of failed checks", () => {
     const text = summaryText(summary);
     expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
     expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
-    expect(text).toContain("this machine does not hold speed 60; going on at 30");
+    expect(text).toContain("this machine cannot keep up with speed 60; continuing at 30");
     expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5,"examples":["a"]}');
     expect(text).toContain("ok     every node has a fresh twin\n");
   });
 
-  it("does not praise what did not happen", () => {
-    const [short] = checksOf({ ...good, expected: { twins: true, drains: false, figures: false } }).map((check) => ({
-      ...check,
-      note: "no",
-    }));
+  it("does not report ok for events that did not happen", () => {
+    const [short] = evaluateChecks({ ...good, expected: { twins: true, drains: false, figures: false } }).map(
+      (check) => ({
+        ...check,
+        note: "no",
+      }),
+    );
     expect(summaryText({ ...summary, checks: short === undefined ? [] : [short] })).toContain(
       "-      every node has a fresh twin (no)\n",
     );
   });
 
-  it("counts hours where they are many", () => {
+  it("prints hours for long runs", () => {
     expect(summaryText({ ...summary, simulatedSeconds: seconds(86_400) })).toContain("24.0 hours simulated");
   });
 });

@@ -1,42 +1,42 @@
 import type { Joules } from "../../core/units/index.ts";
+import type { CapAuditResult } from "./cap-audit.ts";
 import type { ClassHistory } from "./class-history.ts";
-import { deviation, type MeterFigures } from "./energy.ts";
-import type { CapFigures } from "./enforced-caps.ts";
-import type { TwinFigures } from "./observer.ts";
-import type { PlacementFigures } from "./placements.ts";
+import type { TwinCounts } from "./cluster-observer.ts";
+import type { PlacementAuditResult } from "./placement-audit.ts";
+import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
 
-/** One promise of the demo, with the figures it is judged by. */
-export interface Check {
+/** One property that the demo verifies, with the figures behind the verdict. */
+export interface DemoCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why it says less than it might. */
+  /** Explains a limited verdict, for example that an event was never seen. */
   readonly note?: string;
   readonly figures: Readonly<Record<string, unknown>>;
 }
 
-export interface Findings {
-  /** What cannot be missing in a run like this, so long and with so many nodes. In another its absence is no failure. */
+export interface CheckInputs {
+  /** Events that a run of this length and size must show. In shorter or smaller runs their absence is no failure. */
   readonly expected: { readonly twins: boolean; readonly drains: boolean; readonly figures: boolean };
-  readonly twins: TwinFigures;
+  readonly twins: TwinCounts;
   readonly drains: ClassHistory["drains"];
-  readonly placements: PlacementFigures;
+  readonly placements: PlacementAuditResult;
   readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
-  readonly caps: CapFigures;
+  readonly caps: CapAuditResult;
   readonly energy: {
     readonly integralJoules: Joules;
-    /** The simulator's power before each event, times how long it stood. */
+    /** Simulated power before each event, multiplied by the time until that event. */
     readonly sampledJoules: Joules;
-    readonly meter: MeterFigures;
+    readonly meter: EnergyMeterTotals;
   };
 }
 
 const ENERGY_TOLERANCE = 0.001;
-/** A meter that looks now and then misses what comes and goes in between. In the long run that evens out. */
+/** A sampling meter misses changes between samples. The error averages out in long runs. */
 const SHORT_METER_TOLERANCE = 0.01;
-/** Of simulated seconds. */
+/** In simulated seconds. */
 const LONG_RUN = 900;
 
-export const checksOf = (found: Findings): readonly Check[] => [
+export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
   twinsCheck(found),
   check("a drain was deferred and later completed", true, found.drains, {
     happened: found.drains.deferred > 0 && found.drains.completed > 0,
@@ -49,7 +49,7 @@ export const checksOf = (found: Findings): readonly Check[] => [
     { happened: found.placements.performancePods > 0, expected: found.expected.figures },
   ),
   check("no performance pod ran under eco caps", found.offences.pods === 0, found.offences, {
-    // Where there is nothing but performance, nobody can be held back.
+    // Without an eco node no pod can run under eco caps.
     happened: found.placements.performancePods > 0 && found.caps.eco > 0,
     expected: found.expected.figures,
   }),
@@ -60,13 +60,13 @@ export const checksOf = (found: Findings): readonly Check[] => [
   energyCheck(found),
 ];
 
-/** Whether there was anything to look at, and whether there had to be. */
+/** Whether the event was observed, and whether it had to be. */
 interface Occasion {
   readonly happened: boolean;
   readonly expected: boolean;
 }
 
-function check(name: string, holds: boolean, figures: object, { happened, expected }: Occasion): Check {
+function check(name: string, holds: boolean, figures: object, { happened, expected }: Occasion): DemoCheck {
   return {
     name,
     ok: holds && (happened || !expected),
@@ -77,15 +77,15 @@ function check(name: string, holds: boolean, figures: object, { happened, expect
   };
 }
 
-function twinsCheck({ twins, expected }: Findings): Check {
+function twinsCheck({ twins, expected }: CheckInputs): DemoCheck {
   const all = twins.fresh === twins.nodes;
   const occasion = { happened: all || expected.twins, expected: expected.twins };
   return check("every node has a fresh twin", all || !expected.twins, twins, occasion);
 }
 
-function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: Findings): Check {
-  const difference = deviation(sampledJoules, integralJoules);
-  const metered = deviation(meter.meteredJoules, meter.integralJoules);
+function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: CheckInputs): DemoCheck {
+  const difference = relativeDifference(sampledJoules, integralJoules);
+  const metered = relativeDifference(meter.meteredJoules, meter.integralJoules);
   const allowed = meter.seconds >= LONG_RUN ? ENERGY_TOLERANCE : SHORT_METER_TOLERANCE;
   const holds = (difference ?? 0) <= ENERGY_TOLERANCE && (metered ?? 0) <= allowed;
   const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: metered } };

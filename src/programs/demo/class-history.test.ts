@@ -5,12 +5,12 @@ import { ClassHistory } from "./class-history.ts";
 
 const told = (...classes: readonly (SchedulableClass | undefined)[]): ClassHistory => {
   const history = new ClassHistory();
-  classes.forEach((one, index) => history.saw("a", { version: 10 * (index + 1), class: one, seen: instant(index) }));
+  classes.forEach((one, index) => history.record("a", { version: 10 * (index + 1), class: one, seen: instant(index) }));
   return history;
 };
 
-describe("the classes nodes were published with", () => {
-  it("counts a drain once, however often the node is refreshed meanwhile, and how it ended", () => {
+describe("ClassHistory", () => {
+  it("counts a drain once, however often the twin is refreshed, and counts its outcome", () => {
     expect(told("performance", "draining", "draining", "eco").drains).toEqual({
       deferred: 1,
       completed: 1,
@@ -24,26 +24,26 @@ describe("the classes nodes were published with", () => {
     expect(told("performance", "eco", "performance").drains).toEqual({ deferred: 0, completed: 0, takenBack: 0 });
   });
 
-  it("knows what was published before a version, and not by it", () => {
+  it("returns the class published before a resource version, excluding that version", () => {
     const history = told("performance", "draining", "eco");
-    expect(history.at("a", 10)).toBeUndefined();
-    expect(history.at("a", 11)?.class).toBe("performance");
-    expect(history.at("a", 20)?.class).toBe("performance");
-    expect(history.at("a", 21)?.class).toBe("draining");
-    expect(history.at("a", Number.NaN)).toBeUndefined();
-    expect(history.at("b", 100)).toBeUndefined();
+    expect(history.publishedBefore("a", 10)).toBeUndefined();
+    expect(history.publishedBefore("a", 11)?.class).toBe("performance");
+    expect(history.publishedBefore("a", 20)?.class).toBe("performance");
+    expect(history.publishedBefore("a", 21)?.class).toBe("draining");
+    expect(history.publishedBefore("a", Number.NaN)).toBeUndefined();
+    expect(history.publishedBefore("b", 100)).toBeUndefined();
   });
 
-  it("keeps the moment a class was first seen, and forgets nodes that are gone", () => {
+  it("keeps the time a class was first seen, and forgets deleted nodes", () => {
     const history = told("eco", "eco", "eco");
     expect(history.current("a")).toEqual({ version: 10, class: "eco", seen: 0 });
     history.forget("a");
     expect(history.current("a")).toBeUndefined();
   });
 
-  it("remembers the last changes of a node that changes for ever", () => {
+  it("retains only the most recent changes of a node", () => {
     const history = told(...Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? "eco" : "performance")));
-    expect(history.at("a", 9_995)?.class).toBe("eco");
-    expect(history.at("a", 20)).toBeUndefined();
+    expect(history.publishedBefore("a", 9_995)?.class).toBe("eco");
+    expect(history.publishedBefore("a", 20)).toBeUndefined();
   });
 });

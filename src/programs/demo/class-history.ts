@@ -1,33 +1,33 @@
 import type { SchedulableClass } from "../../core/api/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 
-/** A node's published class, from a version of the cluster on. */
-interface Published {
-  /** Versions count over all kinds: they are the order in which things became true. */
+/** A class published for a node, valid from a resource version on. */
+interface PublishedClass {
+  /** Resource versions are global across kinds: they define the order of events. */
   readonly version: number;
   readonly class: SchedulableClass | undefined;
-  /** When a watch told of it, in simulated time. */
+  /** When the watch delivered it, in simulated time. */
   readonly seen: Instant;
 }
 
-export interface Drains {
-  /** Nodes that were to go to eco while performance pods were on them. */
+export interface DrainCounts {
+  /** Nodes whose change to eco was deferred because performance pods were running. */
   readonly deferred: number;
-  /** Of those, nodes that went to eco when the last of the pods had ended. */
+  /** Deferred nodes that became eco after their last performance pod ended. */
   readonly completed: number;
-  /** Of those, nodes that were needed again before. */
+  /** Deferred nodes that became performance again before that. */
   readonly takenBack: number;
 }
 
-/** A placement is looked at seconds after it was made: a node does not change its class more often in between. */
+/** Placements are checked within seconds; no node changes its class more often than this in between. */
 const REMEMBERED = 32;
 
-/** Which class each node was published with, and when: from NodeTwins as watches showed them. */
+/** The classes published for each node over time, as watches of NodeTwins delivered them. */
 export class ClassHistory {
-  readonly #of = new Map<string, Published[]>();
+  readonly #of = new Map<string, PublishedClass[]>();
   readonly #drains = { deferred: 0, completed: 0, takenBack: 0 };
 
-  saw(node: string, published: Published): void {
+  record(node: string, published: PublishedClass): void {
     const history = this.#of.get(node) ?? [];
     const before = history.at(-1);
     if (before?.class === published.class) return;
@@ -43,17 +43,17 @@ export class ClassHistory {
     this.#of.delete(node);
   }
 
-  /** What was published when the cluster was at this version; undefined where nothing was, or it is too long ago. */
-  at(node: string, version: number): Published | undefined {
+  /** The class that was in effect just before this resource version; undefined if unknown or too old. */
+  publishedBefore(node: string, version: number): PublishedClass | undefined {
     return this.#of.get(node)?.findLast((published) => published.version < version);
   }
 
-  /** Since when a node has had the class it has. */
-  current(node: string): Published | undefined {
+  /** The current class of a node and when it was published. */
+  current(node: string): PublishedClass | undefined {
     return this.#of.get(node)?.at(-1);
   }
 
-  get drains(): Drains {
+  get drains(): DrainCounts {
     return { ...this.#drains };
   }
 }

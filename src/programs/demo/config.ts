@@ -13,16 +13,16 @@ import {
 } from "../../platform/config/index.ts";
 import { logLevels } from "../../platform/log/index.ts";
 
-/** What 2 cores serve with room to spare, in nodes times speed: each node is asked about by its own, faster clock. */
+/** Nodes times speed that 2 cores can serve with some reserve: the load grows with both. */
 const NODE_SPEED = 2400;
 const FASTEST = 60;
 
 export const demoConfig = configOf({
   ...flagsOnly("The demo", {
-    NODES: integer({ min: 2, max: 10_000, default: "40", about: "How many nodes the simulated cluster has." }),
+    NODES: integer({ min: 2, max: 10_000, default: "40", about: "Number of simulated nodes." }),
     POLICY: choice(policyTypes, {
       default: "queue_aware_v1",
-      about: "The operator's algorithm that decides which nodes are performance and which are eco.",
+      about: "Operator policy that decides which nodes are performance and which are eco.",
     }),
     SPEED: number({
       above: 0,
@@ -31,10 +31,10 @@ export const demoConfig = configOf({
         text: `${FASTEST}; less for more than ${NODE_SPEED / FASTEST} nodes`,
         from: ({ NODES }) => String(Math.min(FASTEST, Math.max(1, Math.floor(NODE_SPEED / Number(NODES))))),
       },
-      about: "Simulated seconds per second. It is lowered where this machine cannot hold it.",
+      about: "Simulated seconds per real second. Lowered automatically if this machine cannot keep up.",
     }),
-    DURATION: duration({ about: "How long it runs, in real time; unset = until q or Ctrl-C." }),
-    JSON: flag({ default: "false", about: "Prints one JSON object at the end, and nothing else to standard output." }),
+    DURATION: duration({ about: "Duration of the demo in real time; unset = until q or Ctrl-C." }),
+    JSON: flag({ default: "false", about: "Prints one JSON object at the end and nothing else to standard output." }),
     SEED: integer({
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
@@ -43,19 +43,19 @@ export const demoConfig = configOf({
     }),
   }),
   ...flagsOnly("A real cluster", {
-    // Not from the environment: whoever just wants to see the demo would find simulated nodes in a cluster of theirs.
+    // Read from the flag only. With KUBECONFIG from the environment a plain `joulie demo` would add simulated nodes
+    // to the user's real cluster.
     KUBECONFIG: path({
-      about:
-        "Runs against this cluster instead of an embedded one: brings simulated nodes, and takes them away at the end.",
+      about: "Uses this cluster instead of the embedded one: adds simulated nodes and removes them at the end.",
     }),
     KUBE_ALLOW_INSECURE_TOKEN: flag({
       default: "false",
-      about: "Sends the kubeconfig's token or password over http:// as well; loopback needs no permission.",
+      about: "Allows sending the kubeconfig's token or password over http://; loopback is always allowed.",
     }),
   }),
   ...group("Log lines", {
     LOG_LEVEL: choice(logLevels, {
-      about: "Where set, lines of the programs go to standard error from this level on; unset = to a file.",
+      about: "Prints the programs' log lines of this level and above to standard error; unset = to a file.",
     }),
   }),
 });

@@ -2,53 +2,53 @@ import type { Ansis } from "ansis";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
-import { Cast, type Started } from "./cast.ts";
 import type { DemoConfig } from "./config.ts";
-import { introduction } from "./introduction.ts";
-import { embeddedPlane, type Plane, realPlane } from "./plane.ts";
-import { every, until, withinLimit } from "./rounds.ts";
+import { type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
+import { DemoMonitor } from "./demo-monitor.ts";
+import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
+import { repeatEvery, waitUntil, withTimeLimit } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
-import { Stage } from "./stage.ts";
-import type { Summary } from "./summary.ts";
+import type { DemoSummary } from "./summary.ts";
 import { plainLine, renderExplanation, renderFrame } from "./view.ts";
 import { ViewKeys } from "./view-keys.ts";
+import { welcomeText } from "./welcome-text.ts";
 
-/** What the demo runs in. */
-export interface DemoWorld {
-  /** A folder of its own. */
+/** Dependencies of the demo on the process and the terminal. */
+export interface DemoEnvironment {
+  /** Private temporary folder. */
   readonly folder: string;
   readonly log: (program: string) => Logger;
-  /** Where log lines go, if to a file. */
+  /** Path of the log file; undefined if log lines go to standard error. */
   readonly logFile: string | undefined;
-  /** For people. */
+  /** Prints text for the user. */
   readonly say: (text: string) => void;
-  /** Where a live view can be drawn; undefined = plain lines. */
+  /** Terminal for the live view; undefined = plain lines. */
   readonly terminal: Terminal | undefined;
   readonly color: Ansis;
-  /** Reads single keys until the returned function is called; undefined where nobody can type. */
+  /** Reads single keys until the returned function is called; undefined without an interactive terminal. */
   readonly keys: ((onKey: (key: string) => void) => () => void) | undefined;
 }
 
 const REDRAW = milliseconds(500);
 const PLAIN_LINE = milliseconds(5000);
 const LOOK = milliseconds(100);
-/** Jobs on their way at a time, once those that are there at the start have come. */
+/** Maximum number of initial jobs still being submitted when scheduling starts. */
 const FEW = 10;
-/** The operator has planned for the jobs that wait by then: most of them find a place the first time they are tried. */
+/** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
 const PLANNING = milliseconds(1000);
-/** Jobs that are there at the start are placed by then. */
+/** Time for the scheduler to place the initial jobs. */
 const SETTLING = milliseconds(2000);
-/** Somebody waits for the prompt; an embedded cluster needs no farewell. */
+/** Shutdown limit for the embedded cluster, where nothing needs cleanup. */
 const FAREWELL = milliseconds(500);
-/** Simulated nodes and pods are taken out of a real one. */
+/** Shutdown limit for a real cluster, where simulated nodes and pods are deleted. */
 const CLEANUP = milliseconds(30_000);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
 const DAY = 86_400_000;
-/** In the evening, when jobs become fewer: nodes are let go, and some have to wait for it. */
+/** Simulated start time: in the evening the load falls, so nodes drain. */
 const TIME_OF_DAY = 18 * 3_600_000;
 
-/** The demo until its time is over, a signal ends it or `q` is pressed. */
-export async function runDemo(config: DemoConfig, world: DemoWorld, stopped: AbortSignal): Promise<Summary> {
+/** Runs the demo until its duration has passed, a signal arrives or the user presses `q`. */
+export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
   const viewKeys = new ViewKeys();
   const releaseKeys = world.keys?.((key) => viewKeys.press(key));
   try {
@@ -58,13 +58,13 @@ export async function runDemo(config: DemoConfig, world: DemoWorld, stopped: Abo
   }
 }
 
-/** The whole demo on one screen: a cluster, the programs, somebody who watches them, and the way out. */
+/** The whole demo on one screen: cluster, programs, monitor, shutdown. */
 async function runUntil(
   interrupted: AbortSignal,
   config: DemoConfig,
-  world: DemoWorld,
+  world: DemoEnvironment,
   viewKeys: ViewKeys,
-): Promise<Summary> {
+): Promise<DemoSummary> {
   const { say, log } = world;
   const began = systemClock.monotonic();
   const ended = new AbortController();
@@ -72,22 +72,22 @@ async function runUntil(
   const over = AbortSignal.any([interrupted, ended.signal]);
   const plane = await planeOf(config, world, over);
   const clock = new ScaledClock(systemClock, config.SPEED, startOf(systemClock.now()));
-  const cast = new Cast({ config, plane, clock, folder: world.folder, log });
+  const cast = new DemoPrograms({ config, plane, clock, folder: world.folder, log });
   const screen = world.terminal && new Screen(world.terminal);
-  let stage: Stage | undefined;
+  let stage: DemoMonitor | undefined;
   try {
     const started = await cast.start();
-    say(introduction(config, plane, started.addresses, world.logFile));
-    const running = new Stage({
+    say(welcomeText(config, plane, started.addresses, world.logFile));
+    const running = new DemoMonitor({
       ...started,
       config,
       transport: await cast.connect(),
       clock,
       log: log("demo"),
       began,
-      // What keeps a cluster elsewhere busy cannot be seen from here.
+      // The load of a real cluster is unknown from here.
       planeLoad: plane.load ?? (() => 1),
-      askedAt: (pod) => cast.askedAt(pod),
+      askedAt: (pod) => cast.lastFilteredAt(pod),
       onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
@@ -99,38 +99,43 @@ async function runUntil(
     return running.summary(interrupted.aborted);
   } finally {
     if (timer) timer.cancel();
-    // Where a program has failed, nothing is drawn over what is said of it.
+    // Stops drawing, so that the view does not overwrite an error message.
     ended.abort();
     screen?.end();
-    if (!plane.embedded) say("taking the simulated nodes away …\n");
+    if (!plane.embedded) say("removing the simulated nodes …\n");
     try {
       await Promise.all([cast.stop(plane.embedded ? FAREWELL : CLEANUP), stage?.close()]);
     } finally {
-      await withinLimit(CLEANUP, async (limit) => plane.close(limit));
+      await withTimeLimit(CLEANUP, async (limit) => plane.close(limit));
     }
   }
 }
 
 async function planeOf(
   { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
-  { say, folder }: DemoWorld,
+  { say, folder }: DemoEnvironment,
   signal: AbortSignal,
-): Promise<Plane> {
+): Promise<DemoCluster> {
   say(
     `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
   );
-  return KUBECONFIG === undefined ? embeddedPlane(folder) : realPlane(KUBECONFIG, allowInsecureToken, signal);
+  return KUBECONFIG === undefined ? embeddedCluster(folder) : realCluster(KUBECONFIG, allowInsecureToken, signal);
 }
 
-/** From empty nodes to a cluster at work, and on until the signal. Jobs wait until every node has its first plan, and the plan knows of them. */
-async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, signal: AbortSignal): Promise<void> {
+/** Waits for nodes, twins and initial jobs, then starts the scheduler and monitors until the signal aborts. */
+async function play(
+  stage: DemoMonitor,
+  cast: DemoPrograms,
+  { simulator, ports }: RunningPrograms,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     stage.start();
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
-    await until(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
-    await until(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
+    await waitUntil(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    await waitUntil(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
     await systemClock.sleep(PLANNING, signal);
-    await cast.schedule(ports, signal);
+    await cast.startScheduler(ports, signal);
     await systemClock.sleep(SETTLING, signal);
     await stage.watch(signal);
   } catch (error) {
@@ -138,15 +143,16 @@ async function play(stage: Stage, cast: Cast, { simulator, ports }: Started, sig
   }
 }
 
-/** A live view where there is a terminal, else a line now and then. */
+/** Draws the live view on a terminal; otherwise prints a line periodically. */
 async function show(
-  stage: Stage,
+  stage: DemoMonitor,
   screen: Screen | undefined,
-  { say, color, keys }: DemoWorld,
+  { say, color, keys }: DemoEnvironment,
   viewKeys: ViewKeys,
   signal: AbortSignal,
 ): Promise<void> {
-  if (screen === undefined) return every(PLAIN_LINE, systemClock, signal, () => say(`${plainLine(stage.frame)}\n`));
+  if (screen === undefined)
+    return repeatEvery(PLAIN_LINE, systemClock, signal, () => say(`${plainLine(stage.frame)}\n`));
   const draw = () =>
     screen.draw(
       viewKeys.explains
@@ -156,7 +162,7 @@ async function show(
   viewKeys.onChange = () => {
     if (!signal.aborted) draw();
   };
-  await every(REDRAW, systemClock, signal, draw);
+  await repeatEvery(REDRAW, systemClock, signal, draw);
 }
 
 const startOf = (now: Instant): Instant => instant(Math.floor(now / DAY) * DAY + TIME_OF_DAY);

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from "node:net";
 
-/** So many ports of this machine that nobody listens on, all different. Somebody else may take one before it is used. */
+/** Finds distinct free TCP ports. Another process may still take one before it is used. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   try {

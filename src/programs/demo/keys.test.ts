@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { isForeground, listenToKeys } from "./keys.ts";
 
-/** Standard input of a terminal, as far as keys are read from it. */
+/** Fake terminal input. */
 class Input extends EventEmitter {
   isTTY = true;
   raw = false;
@@ -36,8 +36,8 @@ function keyboard() {
   return { input, host, keys, close };
 }
 
-describe("keys", () => {
-  it("come one by one, without Enter", () => {
+describe("listenToKeys", () => {
+  it("delivers keys one by one, without Enter", () => {
     const { input, keys } = keyboard();
     expect([input.raw, input.reading]).toEqual([true, true]);
     input.type("?");
@@ -45,7 +45,7 @@ describe("keys", () => {
     expect(keys).toEqual(["?", "x", "q"]);
   });
 
-  it("are no arrows and no function keys, whose sequences hold letters", () => {
+  it("ignores arrow and function keys, whose sequences contain letters", () => {
     const { input, keys } = keyboard();
     input.type("\x1b[A");
     input.type("\x1bOq");
@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(keys).toEqual(["\x1b"]);
   });
 
-  it("leave Ctrl-C and Ctrl-\\ what they are: in raw mode the terminal sends no signal for them", () => {
+  it("raises the signals of Ctrl-C and Ctrl-\\ itself: in raw mode the terminal does not", () => {
     const { input, host, keys } = keyboard();
     input.type("\x03");
     input.type("\x03");
@@ -63,7 +63,7 @@ describe("keys", () => {
     expect(keys).toEqual([]);
   });
 
-  it("leave Ctrl-Z what it is: the terminal is given back, and taken again in the foreground only", () => {
+  it("restores the terminal on Ctrl-Z and takes it again only in the foreground", () => {
     const { input, host } = keyboard();
     input.type("\x1a");
     expect(host.sent).toEqual(["0 SIGTSTP"]);
@@ -76,7 +76,7 @@ describe("keys", () => {
     expect([input.raw, input.reading]).toEqual([true, true]);
   });
 
-  it("are given back at the end, once", () => {
+  it("restores the terminal once at the end", () => {
     const { input, host, keys, close } = keyboard();
     close();
     close();
@@ -92,7 +92,7 @@ describe("keys", () => {
     ]);
   });
 
-  it("of a terminal that is closed meanwhile are nobody's fault", () => {
+  it("tolerates a terminal that is closed while listening", () => {
     const { input, close } = keyboard();
     input.setRawMode = () => {
       throw new Error("setRawMode EIO");
@@ -102,7 +102,7 @@ describe("keys", () => {
   });
 });
 
-describe("the foreground", () => {
+describe("isForeground", () => {
   const stat = (group: number, foreground: number) => `42 (a) b (c) S 1 ${group} 7 34816 ${foreground} 4194304 0`;
 
   it.each([

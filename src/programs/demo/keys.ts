@@ -1,4 +1,4 @@
-/** What is asked of `process.stdin`. */
+/** The parts of `process.stdin` that are used. */
 interface KeyInput {
   setRawMode(on: boolean): unknown;
   resume(): unknown;
@@ -8,7 +8,7 @@ interface KeyInput {
   off(event: "data", listener: (chunk: Buffer) => void): unknown;
 }
 
-/** What is asked of `process`. */
+/** The parts of `process` that are used. */
 interface KeyHost {
   readonly pid: number;
   kill(pid: number, signal: "SIGINT" | "SIGQUIT" | "SIGTSTP"): unknown;
@@ -19,7 +19,7 @@ interface KeyHost {
 interface KeyOptions {
   readonly input: KeyInput;
   readonly host: KeyHost;
-  /** A program in the background that reads from its terminal or changes its mode is stopped by the kernel. */
+  /** The kernel stops a background process that reads from its terminal or changes its mode. */
   readonly isForeground: () => boolean;
   readonly onKey: (key: string) => void;
 }
@@ -28,10 +28,10 @@ const CTRL_C = "\x03";
 const CTRL_BACKSLASH = "\x1c";
 const CTRL_Z = "\x1a";
 const ESCAPE = "\x1b";
-/** As a process id, everyone in our group: `npm` and the launcher as well, as the terminal itself would do it. */
+/** Process id 0 addresses the whole process group, including `npm` and the launcher, as the terminal does. */
 const GROUP = 0;
 
-/** Reads single keys until the returned function is called, which gives the terminal back as it was. */
+/** Reads single keys until the returned function is called, which restores the terminal. */
 export function listenToKeys({ input, host, isForeground, onKey }: KeyOptions): () => void {
   let held = false;
   const hold = (): void => {
@@ -47,7 +47,7 @@ export function listenToKeys({ input, host, isForeground, onKey }: KeyOptions): 
     try {
       input.setRawMode(false);
     } catch {
-      // The terminal was closed: nothing is left to give back.
+      // The terminal was closed; nothing to restore.
     }
   };
   const press = (key: string): void => {
@@ -60,14 +60,14 @@ export function listenToKeys({ input, host, isForeground, onKey }: KeyOptions): 
   };
   const hear = (chunk: Buffer): void => {
     const text = chunk.toString();
-    // Arrows and function keys: more than one character that begins with Escape.
+    // Arrow and function keys send an escape sequence of several characters.
     if (text.startsWith(ESCAPE) && text.length > 1) return;
     for (const key of text) press(key);
   };
   input.on("data", hear);
-  // A closed terminal ends the demo through SIGHUP; here it must only not end it with a stack trace.
+  // A closed terminal ends the demo through SIGHUP; this handler prevents an uncaught error.
   input.on("error", () => undefined);
-  // Attaching a listener has made it flow, in the background too.
+  // Attaching a listener starts the stream, even in the background.
   input.pause();
   host.on("SIGCONT", hold);
   hold();
@@ -78,7 +78,7 @@ export function listenToKeys({ input, host, isForeground, onKey }: KeyOptions): 
   };
 }
 
-/** From the text of /proc/self/stat: our process group, and the one the terminal belongs to. Where there is none, we are asked in vain. */
+/** Compares our process group with the terminal's foreground group, from /proc/self/stat. True if unknown. */
 export function isForeground(stat: string | undefined): boolean {
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
   const [group, foreground] = [fields[2], fields[5]];

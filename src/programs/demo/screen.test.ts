@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { Screen } from "./screen.ts";
 
 const ESC = String.fromCodePoint(27);
-/** Where text ends and something else begins, which is kept. */
+/** Splits output into text and control sequences, keeping both. */
 const PIECES = new RegExp(`(${ESC}\\[[?]?\\d*[A-Za-z]|\\n|\\r)`, "g");
 
-/** A terminal as far as a screen uses one: what stands where after all that was written. */
+/** Terminal emulator that records the resulting characters. */
 class Paper {
   columns: number | undefined = 80;
   readonly rows: number | undefined;
@@ -43,8 +43,8 @@ class Paper {
   #written = "";
 }
 
-describe("a screen", () => {
-  it("draws over what it drew, also where that was longer", () => {
+describe("Screen", () => {
+  it("overwrites the previous output, even if that was longer", () => {
     const paper = new Paper();
     const screen = new Screen(paper);
     screen.draw(["first picture", "with two lines", "and a third"]);
@@ -59,14 +59,14 @@ describe("a screen", () => {
     expect(paper.lines).toEqual(["third", "picture", "is longer", ""]);
   });
 
-  it("draws no more than fits: what has scrolled away could not be drawn over", () => {
+  it("draws only what fits: scrolled lines cannot be overwritten", () => {
     const paper = new Paper(4);
     const screen = new Screen(paper);
     for (const round of ["a", "b"]) screen.draw([`${round}1`, `${round}2`, `${round}3`, `${round}4`, `${round}5`]);
     expect(paper.lines).toEqual(["b1", "b2", "b3", ""]);
   });
 
-  it("begins anew where the terminal has another width: its lines may have been broken", () => {
+  it("clears the screen after a width change: wrapped lines have moved", () => {
     const paper = new Paper();
     const screen = new Screen(paper);
     screen.draw(["a long line", "another"]);
@@ -77,7 +77,7 @@ describe("a screen", () => {
     expect(paper.last).not.toContain(`${ESC}[2J`);
   });
 
-  it("leaves the last column free: clearing behind it would take its character", () => {
+  it("leaves the last column empty: clearing after it would erase its character", () => {
     const paper = new Paper();
     expect(new Screen(paper).width).toBe(79);
     paper.columns = 1;
@@ -86,7 +86,7 @@ describe("a screen", () => {
     expect(new Screen(paper).width).toBe(79);
   });
 
-  it("takes 0 columns and rows for unknown, as a serial line or a container's terminal may say it", () => {
+  it("treats 0 columns and rows as unknown, as serial lines and container terminals report them", () => {
     const paper = new Paper(0);
     paper.columns = 0;
     const screen = new Screen(paper);
@@ -95,7 +95,7 @@ describe("a screen", () => {
     expect(paper.lines).toEqual(["a", "b", ""]);
   });
 
-  it("that was never drawn on leaves the terminal alone", () => {
+  it("writes nothing if it never drew", () => {
     const paper = new Paper();
     new Screen(paper).end();
     expect(paper.writes).toBe(0);

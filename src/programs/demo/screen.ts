@@ -1,4 +1,4 @@
-/** Where a view is drawn. */
+/** Output of the live view. */
 export interface Terminal {
   readonly columns: number | undefined;
   readonly rows: number | undefined;
@@ -7,17 +7,17 @@ export interface Terminal {
 
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
-/** A terminal that knows it shows what is between them at once; others pass over it. */
+/** Synchronized update: supporting terminals display the content at once, others ignore the sequences. */
 const BEGIN = "\x1b[?2026h";
 const END = "\x1b[?2026l";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
-/** A terminal that was made narrower has broken lines in two: nobody knows where the picture begins now. */
+/** After a width change lines may have wrapped, so the start of the view is unknown. */
 const CLEAR_ALL = "\x1b[H\x1b[2J";
 const USUAL_ROWS = 24;
 const USUAL_COLUMNS = 80;
 
-/** Lines that are drawn over and over in the same place. Nothing is cleared before it is drawn over: that would flicker. */
+/** Redraws lines in the same place. It clears each line while drawing and not before, which avoids flicker. */
 export class Screen {
   readonly #terminal: Terminal;
   #drawn = 0;
@@ -27,7 +27,7 @@ export class Screen {
     this.#terminal = terminal;
   }
 
-  /** How wide a line may be. Behind a character in the last column there is no place to clear the rest from. */
+  /** Maximum line width. The last column stays empty, because clearing after it would erase its character. */
   get width(): number {
     return Math.max(1, (this.#terminal.columns || USUAL_COLUMNS) - 1);
   }
@@ -35,7 +35,7 @@ export class Screen {
   draw(lines: readonly string[]): void {
     const { columns } = this.#terminal;
     const rows = this.#terminal.rows || USUAL_ROWS;
-    // What has scrolled away cannot be reached any more.
+    // Lines that have scrolled away cannot be overwritten.
     const shown = lines.slice(0, Math.max(1, rows - 1));
     const resized = columns !== this.#columns;
     this.#columns = columns;
@@ -45,7 +45,7 @@ export class Screen {
     this.#drawn = shown.length;
   }
 
-  /** Leaves the last picture where it is. */
+  /** Shows the cursor again and leaves the last view in place. */
   end(): void {
     if (this.#drawn > 0) this.#terminal.write(SHOW_CURSOR);
     this.#drawn = 0;

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { parseConfig } from "../../platform/config/index.ts";
 import { demoConfig } from "./config.ts";
-import type { Plane } from "./plane.ts";
-import { simulatorSettings } from "./settings.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
+import { fleetSettings } from "./settings.ts";
 
 it.each([
   ["carry no taint in an embedded cluster, so that any pod may run there", true],
@@ -10,7 +10,7 @@ it.each([
 ])("the demo's nodes %s", (_, embedded) => {
   const parsed = parseConfig(demoConfig, { env: {}, flags: {}, machine: { isTerminal: false, exists: () => false } });
   if (!parsed.ok) throw new Error("the defaults are refused");
-  const plane: Plane = {
+  const plane: DemoCluster = {
     kubeconfig: "",
     server: "",
     embedded,
@@ -18,5 +18,5 @@ it.each([
     connect: async () => Promise.reject(new Error("not here")),
     close: async () => undefined,
   };
-  expect(simulatorSettings(parsed.value.values, plane).TAINT_NODES).toBe(!embedded);
+  expect(fleetSettings(parsed.value.values, plane).TAINT_NODES).toBe(!embedded);
 });

@@ -1,23 +1,23 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
-import { type ConfigSchema, parseConfig, type Texts } from "../../platform/config/index.ts";
+import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
+import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
-import { simulatorConfig } from "../simulator/index.ts";
 import type { DemoConfig } from "./config.ts";
-import { NAMESPACE, type Plane } from "./plane.ts";
+import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 
-/** What each program of the demo is configured with, as a person would write it. */
-export interface Ports {
+/** TCP ports of the programs. */
+export interface ProgramPorts {
   readonly operator: number;
   readonly agent: number;
   readonly extender: number;
   readonly extenderMetrics: number;
 }
 
-export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
-  configured(simulatorConfig, {
+export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
+  configured(fleetConfig, {
     SIMULATOR_ADDR: "127.0.0.1:0",
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
@@ -25,32 +25,37 @@ export const simulatorSettings = (config: DemoConfig, plane: Plane) =>
     LOAD: "0.5",
     WORKLOAD_NAMESPACE: plane.workload.namespace,
     SCHEDULER_NAME: plane.workload.scheduler,
-    // With the embedded plane it all goes anyway.
+    // The embedded cluster disappears with the demo.
     KEEP_OBJECTS: String(plane.embedded),
-    // In an embedded cluster every pod is meant for these nodes; a real one has pods that need a real container.
+    // In the embedded cluster all pods are simulated; a real cluster has pods that need real nodes.
     TAINT_NODES: String(!plane.embedded),
   });
 
-export const operatorSettings = (config: DemoConfig, { operator }: Ports, simulator: string) =>
+export const operatorSettings = (config: DemoConfig, { operator }: ProgramPorts, simulator: string) =>
   configured(operatorConfig, {
     POLICY_TYPE: config.POLICY,
-    // A small base and a small share for each node, so that the number of performance nodes follows the jobs closely.
+    // Small base and share per node, so that the number of performance nodes follows the load closely.
     QUEUE_HP_BASE_FRAC: "0.15",
     QUEUE_PERF_PER_HP_NODE: "2",
     METRICS_ADDR: `127.0.0.1:${operator}`,
-    POD_NAMESPACE: NAMESPACE,
+    POD_NAMESPACE: DEMO_NAMESPACE,
     ENABLE_FACILITY_METRICS: "true",
     FACILITY_PROMETHEUS_ADDRESS: simulator,
   });
 
-export const agentSettings = ({ SPEED: speed }: DemoConfig, { agent }: Ports, simulator: string, folder: string) =>
+export const agentSettings = (
+  { SPEED: speed }: DemoConfig,
+  { agent }: ProgramPorts,
+  simulator: string,
+  folder: string,
+) =>
   configured(agentConfig, {
     AGENT_MODE: "pool",
-    // About once a second of real time, and never more often than an agent's usual interval.
+    // About once per second of real time, but not more often than the agent's default interval.
     RECONCILE_INTERVAL: `${Math.ceil(Math.min(60, Math.max(20, speed)))}s`,
     METRICS_ADDR: `127.0.0.1:${agent}`,
     STATE_DIR: folder,
-    // Machines that end with the demo need nothing back.
+    // Simulated machines end with the demo.
     RESTORE_ON_EXIT: "false",
     TELEMETRY_CPU_SOURCE: "http",
     TELEMETRY_CPU_HTTP_ENDPOINT: `${simulator}/telemetry/{node}`,
@@ -62,15 +67,15 @@ export const agentSettings = ({ SPEED: speed }: DemoConfig, { agent }: Ports, si
     TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
   });
 
-export const extenderSettings = ({ extender, extenderMetrics }: Ports) =>
+export const extenderSettings = ({ extender, extenderMetrics }: ProgramPorts) =>
   configured(extenderConfig, {
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
     ENABLE_FACILITY_METRICS: "true",
   });
 
-/** Nothing from the environment: what a shell holds for a real operator is not meant for this one. */
-function configured<Config extends ConfigSchema>(config: Config, texts: Texts): z.output<Config> {
+/** Ignores the environment: the shell's variables may be meant for a real installation. */
+function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(config, { env: {}, flags: texts, machine });
   if (parsed.ok) return parsed.value.values;

@@ -14,15 +14,15 @@ import { runDemo } from "./demo.ts";
 import { isForeground, listenToKeys } from "./keys.ts";
 import { summaryText } from "./summary.ts";
 
-/** What still runs when all has been said is nobody's loss. */
+/** Forces exit when something still runs after the summary. */
 const LINGERING = milliseconds(300);
 
-/** `joulie demo`, until its time is over or a signal ends it. Gives the exit code. */
+/** Runs `joulie demo` until its duration has passed or a signal arrives. Returns the exit code. */
 export async function start(config: DemoConfig): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-demo-"));
   const logFile = config.LOG_LEVEL === undefined ? join(folder, "programs.log") : undefined;
   const file = logFile === undefined ? undefined : createWriteStream(logFile, { mode: 0o600 });
-  // A full disk costs lines of a log, not the demo.
+  // A full disk loses log lines but does not stop the demo.
   file?.on("error", () => undefined);
   const lines = file ?? process.stderr;
   const log = (program: string) =>
@@ -32,13 +32,13 @@ export async function start(config: DemoConfig): Promise<number> {
       program,
       destination: { write: (line) => lines.write(line) },
     });
-  // With --json standard output is for the result alone.
+  // With --json standard output contains only the result.
   const people = config.JSON ? process.stderr : process.stdout;
   const say = (text: string) => people.write(text);
   const stop = untilStopped(process, log("demo"));
   let keep = false;
   try {
-    // Log lines and a view that is drawn over and over would spoil each other.
+    // Log lines on the terminal would corrupt the live view.
     const draws = people.isTTY && process.env["TERM"] !== "dumb" && logFile !== undefined;
     const terminal = draws ? people : undefined;
     const color = people.isTTY ? new Ansis() : new Ansis(0);
@@ -56,9 +56,9 @@ export async function start(config: DemoConfig): Promise<number> {
     return 1;
   } finally {
     if (file !== undefined) await ended(file);
-    if (keep && logFile !== undefined) say(printableLine(`the log is kept: ${logFile}\n`));
+    if (keep && logFile !== undefined) say(printableLine(`log file: ${logFile}\n`));
     else await rm(folder, { recursive: true, force: true });
-    // Not before: that nobody has read the summary would end it here.
+    // Released last: a closed pipe while the summary is printed must not end the process here.
     stop.release();
     systemClock.after(LINGERING, () => process.exit(), { background: true });
   }
@@ -67,7 +67,7 @@ export async function start(config: DemoConfig): Promise<number> {
 const readKeys = (onKey: (key: string) => void): (() => void) =>
   listenToKeys({ input: process.stdin, host: process, isForeground: () => isForeground(ownStat()), onKey });
 
-/** Linux says there which process group owns the terminal. */
+/** Linux reports the terminal's foreground process group there. */
 function ownStat(): string | undefined {
   try {
     return readFileSync("/proc/self/stat", "utf8");
@@ -76,7 +76,7 @@ function ownStat(): string | undefined {
   }
 }
 
-/** Everything is in the file, or will never be. */
+/** Waits until the log file is flushed or has failed. */
 const ended = async (file: WriteStream): Promise<void> =>
   new Promise((resolve) => {
     file.once("close", resolve);

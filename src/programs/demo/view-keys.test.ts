@@ -9,7 +9,7 @@ it.each(["q", "Q"])("%s quits", (key) => {
   expect(keys.quit.aborted).toBe(true);
 });
 
-it("? explains and goes back, Escape goes back only, and each change is drawn at once", () => {
+it("toggles the explanation with ?, closes it with Escape, and redraws at once", () => {
   const keys = new ViewKeys();
   const seen: boolean[] = [];
   keys.onChange = () => seen.push(keys.explains);

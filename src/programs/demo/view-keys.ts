@@ -1,10 +1,10 @@
 const ESCAPE = "\x1b";
 
-/** What keys do to the live view: `q` quits, `?` explains and goes back, Escape goes back. */
+/** Key bindings of the live view: `q` quits, `?` toggles the explanation, Escape closes it. */
 export class ViewKeys {
   readonly #quit = new AbortController();
   #explains = false;
-  /** Called when the view has to show something else at once. */
+  /** Called when the view must be redrawn at once. */
   onChange: () => void = () => undefined;
 
   /** Aborted by `q`. */
@@ -12,7 +12,7 @@ export class ViewKeys {
     return this.#quit.signal;
   }
 
-  /** Whether the explanation is shown in place of the view. */
+  /** Whether the explanation replaces the view. */
   get explains(): boolean {
     return this.#explains;
   }

@@ -1,11 +1,11 @@
 import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
 import { instant, joules, milliseconds, watts } from "../../core/units/index.ts";
-import type { Frame } from "./frame.ts";
 import { plainLine, renderExplanation, renderFrame } from "./view.ts";
+import type { ViewData } from "./view-data.ts";
 
 const plain = new Ansis(0);
-const frame: Frame = {
+const frame: ViewData = {
   time: instant(Date.UTC(2030, 0, 1, 18, 21, 51)),
   speed: 60,
   running: milliseconds(21_900),
@@ -30,10 +30,10 @@ const frame: Frame = {
   ],
   notice: undefined,
 };
-const text = (change: Partial<Frame> = {}, width = 100) => renderFrame({ ...frame, ...change }, width, plain);
+const text = (change: Partial<ViewData> = {}, width = 100) => renderFrame({ ...frame, ...change }, width, plain);
 
-describe("the live view", () => {
-  it("says what the cluster does, line by line", () => {
+describe("renderFrame", () => {
+  it("shows the state of the cluster line by line", () => {
     const lines = text();
     const shown = lines.join("\n");
     expect(lines[0]).toBe("joulie demo  18:21:51 simulated, at 60 times the speed  0:21 of 1:00");
@@ -46,7 +46,7 @@ describe("the live view", () => {
     expect(shown).toContain("  18:20:25 sim-029 eco is planned; waiting for 2 performance pods to end");
   });
 
-  it("draws power, caps and what is beyond them on one scale", () => {
+  it("draws power, caps and the hardware limit on one scale", () => {
     const bar = text({}, 91)[1] ?? "";
     expect([bar.match(/█/g)?.length, bar.match(/▒/g)?.length, bar.match(/░/g)?.length]).toEqual([30, 15, 15]);
     const none = text({ power: { drawn: watts(0), capped: 0, uncapped: 0 } }, 91)[1] ?? "";
@@ -55,23 +55,20 @@ describe("the live view", () => {
     expect(over.match(/█/g)?.length).toBe(60);
   });
 
-  it.each([1, 5, 20, 40, 80, 100, 200])(
-    "is never wider than a terminal of %i columns, nor of another height",
-    (width) => {
-      const lines = text({}, width);
-      expect(lines).toHaveLength(text().length);
-      for (const line of lines) expect(Array.from(line).length).toBeLessThanOrEqual(width);
-    },
-  );
+  it.each([1, 5, 20, 40, 80, 100, 200])("fits a terminal of %i columns with a constant height", (width) => {
+    const lines = text({}, width);
+    expect(lines).toHaveLength(text().length);
+    for (const line of lines) expect(Array.from(line).length).toBeLessThanOrEqual(width);
+  });
 
-  it("has colours where they are wanted, which take no room", () => {
+  it("uses colours on request without changing the width", () => {
     const coloured = renderFrame(frame, 60, new Ansis(1));
     expect(coloured.join("")).toContain("\x1b[");
     expect(coloured.map((line) => plain.strip(line))).toEqual(text({}, 60));
     expect(text({}, 60).join("")).not.toContain("\x1b");
   });
 
-  it("says where nothing is known, where time is real, and what the demo has to say", () => {
+  it("shows unknown values, real time and the demo's messages", () => {
     const shown = text({ pue: undefined, speed: 1, duration: undefined, notice: "going on at 30" }).join("\n");
     expect(shown).toContain("simulated, in real time  0:21, Ctrl-C ends it");
     expect(shown).toContain("8.7 kWh so far\n");
@@ -79,13 +76,13 @@ describe("the live view", () => {
     expect(text({ classes: { ...frame.classes, unknown: 2 } }).join("\n")).toContain("2 unknown");
   });
 
-  it("names its keys where keys can be read", () => {
+  it("lists its keys when keys can be read", () => {
     expect(renderFrame(frame, 100, plain, true)[0]).toMatch(/ 0:21 of 1:00, q quits, \? explains$/);
     const endless = { ...frame, duration: undefined };
     expect(renderFrame(endless, 100, plain, true)[0]).toMatch(/ 0:21, q quits, \? explains$/);
   });
 
-  it("explains every label of itself, on a terminal of 80 by 24", () => {
+  it("explains every label on a terminal of 80 by 24", () => {
     const lines = renderExplanation(79, plain);
     expect(lines.length).toBeLessThan(24);
     expect(lines.filter((line) => line.includes("…"))).toEqual([]);
@@ -96,7 +93,7 @@ describe("the live view", () => {
     for (const line of renderExplanation(20, plain)) expect(Array.from(line).length).toBeLessThanOrEqual(20);
   });
 
-  it("is one line in a pipe", () => {
+  it("prints one line for a pipe", () => {
     expect(plainLine(frame)).toBe(
       "18:21:51 at 60 times the speed | 40.0 kW of 60.0 kW | 16 performance, 21 eco, 3 draining | drains 6 deferred, 3 completed | pods 128 running, 6 waiting, 82 finished | 8.7 kWh",
     );

@@ -1,19 +1,24 @@
 import type { Ansis } from "ansis";
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import { printable } from "../../platform/log/index.ts";
-import type { Frame } from "./frame.ts";
-import type { NewsItem } from "./news.ts";
-import type { Draining } from "./observer.ts";
+import type { DrainingNode } from "./cluster-observer.ts";
+import type { DecisionFeedItem } from "./decision-feed.ts";
+import type { ViewData } from "./view-data.ts";
 
 type Style = "strong" | "dim" | "green" | "yellow" | "red" | "cyan";
 type Segment = string | readonly [text: string, style: Style];
 
 const LABEL = 9;
 const WIDEST_BAR = 60;
-const tones: Readonly<Record<NewsItem["tone"], Style>> = { up: "cyan", down: "green", waits: "yellow", plain: "dim" };
+const tones: Readonly<Record<DecisionFeedItem["tone"], Style>> = {
+  up: "cyan",
+  down: "green",
+  waits: "yellow",
+  plain: "dim",
+};
 
-/** The live view, one string for each line of the terminal, none wider than it. */
-export function renderFrame(frame: Frame, width: number, color: Ansis, hasKeys = false): readonly string[] {
+/** Renders the live view, one string per terminal line, none wider than `width`. */
+export function renderFrame(frame: ViewData, width: number, color: Ansis, hasKeys = false): readonly string[] {
   const { classes, drains, draining, pods, notice } = frame;
   const { performance, eco, draining: inDrain, unknown } = classes;
   const lines: Segment[][] = [
@@ -76,15 +81,15 @@ const explanation: readonly (readonly [about: string, text: string])[] = [
   ["q or Ctrl-C", " ends the demo with a summary. ? or Escape goes back to the view."],
 ];
 
-/** What `?` shows in place of the view. */
+/** Renders the explanation that `?` shows. */
 export const renderExplanation = (width: number, color: Ansis): readonly string[] =>
   [
     [["joulie demo", "strong"], "  what you see, line by line"] as Segment[],
     ...explanation.map(([about, text]): Segment[] => [label(about), text]),
   ].map((line) => fitted(line, width, color));
 
-/** One line for a pipe. */
-export function plainLine(frame: Frame): string {
+/** One status line for output that is not a terminal. */
+export function plainLine(frame: ViewData): string {
   const { classes, drains, pods } = frame;
   return [
     `${timeOfDay(frame.time)} ${speedText(frame.speed)}`,
@@ -96,8 +101,8 @@ export function plainLine(frame: Frame): string {
   ].join(" | ");
 }
 
-/** What is drawn, what may be under the caps, and what the hardware could, on one scale. */
-function bar({ power: { drawn, capped, uncapped } }: Frame, room: number): Segment[] {
+/** Draws power, capped power and the hardware limit on one scale. */
+function bar({ power: { drawn, capped, uncapped } }: ViewData, room: number): Segment[] {
   const width = Math.max(1, Math.min(WIDEST_BAR, room));
   const scale = Math.max(drawn, capped, uncapped);
   const places = (value: number): number => (scale > 0 ? Math.round((width * value) / scale) : 0);
@@ -110,7 +115,7 @@ function bar({ power: { drawn, capped, uncapped } }: Frame, room: number): Segme
   ];
 }
 
-function drainingText(draining: readonly Draining[], now: Instant): string {
+function drainingText(draining: readonly DrainingNode[], now: Instant): string {
   const shown = draining.map(({ node, since, pods }) => {
     const minutes = Math.max(0, Math.round((now - since) / 60_000));
     return `${node} (${pods} ${pods === 1 ? "pod" : "pods"}, ${minutes} min)`;
@@ -125,7 +130,7 @@ function fitted(line: readonly Segment[], width: number, color: Ansis): string {
   let text = "";
   for (const segment of line) {
     const [own, style] = typeof segment === "string" ? [segment, undefined] : segment;
-    // Before it is measured: names of nodes and pods, and what is said of them, are others'.
+    // Escape before measuring: names and texts come from API objects.
     const plain = printable(own);
     const characters = Array.from(plain);
     const cut =
@@ -153,7 +158,7 @@ const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 
 const speedText = (speed: number): string =>
   speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;
 
-function runText({ running, duration }: Frame, hasKeys: boolean): string {
+function runText({ running, duration }: ViewData, hasKeys: boolean): string {
   const time = duration === undefined ? clockText(running) : `${clockText(running)} of ${clockText(duration)}`;
   if (hasKeys) return `${time}, q quits, ? explains`;
   return duration === undefined ? `${time}, Ctrl-C ends it` : time;

@@ -10,7 +10,7 @@ import {
   nodeHardwareKind,
   nodeTwinKind,
   type ResourceList,
-  read,
+  readObject,
 } from "../../core/api/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 
@@ -54,7 +54,7 @@ export function nodeProjection(own: readonly string[]): (object: KubeObject) => 
 }
 
 export function watchedTwin(object: KubeObject): WatchedTwin {
-  const reading = read(nodeTwinKind, object);
+  const reading = readObject(nodeTwinKind, object);
   if (!reading.ok) throw unreadable(object, reading.error);
   const { metadata, status } = reading.value.object;
   const { name, ownerReferences } = metadata;
@@ -62,7 +62,7 @@ export function watchedTwin(object: KubeObject): WatchedTwin {
 }
 
 export function watchedHardware(object: KubeObject): NodeHardwareStatus {
-  const reading = read<NodeHardware>(nodeHardwareKind, object);
+  const reading = readObject<NodeHardware>(nodeHardwareKind, object);
   if (!reading.ok) throw unreadable(object, reading.error);
   return reading.value.object.status ?? {};
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseConfig } from "../../platform/config/index.ts";
-import { Extender as ExtenderCall, Scheduler } from "../../platform/embedded/index.ts";
+import { ExtenderClient as ExtenderCall, Scheduler } from "../../platform/embedded/index.ts";
 import { type KubeObject, resources } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../core/api/index.ts";
-import { lastTransitionTime, seenOn } from "../../core/policy/index.ts";
-import { publishWorthy } from "../../core/twin/index.ts";
+import { lastTransitionTime, observedStateOf } from "../../core/policy/index.ts";
+import { isWorthPublishing } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import { isMirror } from "./cleanup.ts";
 import type { ClusterView } from "./cluster-view.ts";
@@ -61,7 +61,7 @@ export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext):
   const node = view.node(plan.name);
   if (node === undefined) return nothing;
   const twin = view.twin(plan.name);
-  const seen = seenOn(node, twin, {
+  const seen = observedStateOf(node, twin, {
     caps: plan.managed.shape.caps,
     pin: plan.managed.pin,
     powerProfileLabel: settings.labels.powerProfile,
@@ -143,7 +143,7 @@ const isNews = (there: NodeTwinStatus, next: NodePlan["status"]): boolean =>
   there.schedulableClass !== next.schedulableClass ||
   there.hardwareDensityScore !== next.hardwareDensityScore ||
   !isDeepStrictEqual(there.effectiveCapState, next.effectiveCapState) ||
-  publishWorthy(there.powerMeasurement, next.powerMeasurement) ||
+  isWorthPublishing(there.powerMeasurement, next.powerMeasurement) ||
   hasMoved(there.estimatedPUE, next.estimatedPUE, PUE_THAT_MATTERS) ||
   scores.some((score) => hasMoved(there[score], next[score], SCORE_THAT_MATTERS));
 

@@ -1,5 +1,5 @@
 import type { DemandView } from "../../core/demand/index.ts";
-import { heldUntil } from "../../core/policy/index.ts";
+import { performanceHeldUntil } from "../../core/policy/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import { type Leftovers, leftoversIn } from "./cleanup.ts";
 import type { ManagedNode } from "./managed-node.ts";
@@ -26,7 +26,7 @@ export function plan(input: PassInput): ClusterPlan {
   const demand = memory.demandOf(view);
   const managed = managedNodes(input);
   memory.keepOnly(managed);
-  const held = managed.map(({ name }) => heldUntil(view.twin(name), settings.minDwell, now));
+  const held = managed.map(({ name }) => performanceHeldUntil(view.twin(name), settings.minDwell, now));
   const { hpCount, byName } = memory.plannedFor(managed, held, demand.performancePods, settings, now);
   const targets: Target[] = [];
   for (const node of managed) {

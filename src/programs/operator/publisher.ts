@@ -1,4 +1,4 @@
-import { capsUnder, type SeenState, seenOn } from "../../core/policy/index.ts";
+import { capsUnder, type ObservedState, observedStateOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { comesAfter, isApiError } from "../../platform/kube/index.ts";
@@ -186,10 +186,10 @@ export class Publisher {
     return this.#seen(plan)?.state === plan.next.state;
   }
 
-  #seen({ name, managed: { shape, pin } }: NodePlan): SeenState | undefined {
+  #seen({ name, managed: { shape, pin } }: NodePlan): ObservedState | undefined {
     const { state, settings } = this.#options;
     const node = state.node(name);
     const powerProfileLabel = settings.labels.powerProfile;
-    return node && seenOn(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel });
+    return node && observedStateOf(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel });
   }
 }

@@ -2,7 +2,7 @@ import type { PowerSource } from "../../core/api/index.ts";
 import type { MarginalWatts } from "../../core/demand/index.ts";
 import {
   agentReading,
-  choosePower,
+  choosePowerReading,
   type PowerReading,
   type PowerSourceMode,
   staticEstimate,
@@ -19,12 +19,14 @@ export function readingOf(target: Target, input: PassInput): PowerReading | unde
   const { settings, telemetry } = input;
   const mode = settings.powerSource;
   if (mode === "http" || mode === "prometheus")
-    return choosePower(mode, { external: believed(telemetry.power.get(target.name), input) ?? told(target, input) });
-  const direct = mode === "auto" ? choosePower(mode, { agent: agentsReading(target, input) }) : undefined;
+    return choosePowerReading(mode, {
+      external: believed(telemetry.power.get(target.name), input) ?? told(target, input),
+    });
+  const direct = mode === "auto" ? choosePowerReading(mode, { agent: agentsReading(target, input) }) : undefined;
   return (
     direct ??
-    choosePower(mode, { utilization: mode === "static" ? undefined : utilizationReading(target, input) }) ??
-    choosePower(mode, { static: mode === "utilization" ? undefined : staticReading(target, input) })
+    choosePowerReading(mode, { utilization: mode === "static" ? undefined : utilizationReading(target, input) }) ??
+    choosePowerReading(mode, { static: mode === "utilization" ? undefined : staticReading(target, input) })
   );
 }
 

@@ -5,13 +5,13 @@ import {
   capsUnder,
   type GuardDecision,
   guard,
-  keptProfile,
+  lastTargetProfile,
+  type ObservedState,
+  observedStateOf,
   type PlannedNode,
   type PowerState,
   type ProfileCaps,
-  published,
-  type SeenState,
-  seenOn,
+  publishedStateOf,
   targetOf,
 } from "../../core/policy/index.ts";
 import { type EffectiveCaps, effectiveCaps, nodePower } from "../../core/twin/index.ts";
@@ -26,7 +26,7 @@ export interface Target {
   readonly reason: string;
   /** Undefined where pods could not be read. */
   readonly performancePods: number | undefined;
-  readonly seen: SeenState;
+  readonly seen: ObservedState;
   readonly decision: GuardDecision;
   /** What the decision comes to in this pass. */
   readonly next: PowerState;
@@ -57,7 +57,7 @@ export const isTargetOf = (target: Target, { managed, planned, twin, performance
 
 /** A managed node that is not eligible stays what it is; one that never had a target gets none. */
 export function kept({ name, node, eligibility }: ManagedNode, twin: NodeTwin | undefined): PlannedNode | undefined {
-  const profile = keptProfile(twin?.spec);
+  const profile = lastTargetProfile(twin?.spec);
   const taint = eligibility === "tainted" ? blockingTaintOf(node) : undefined;
   const why = taint === undefined ? eligibility : `tainted with ${taint.key}:${taint.effect}`;
   return profile && { name, profile, reason: `${why}: it keeps its last target` };
@@ -66,11 +66,11 @@ export function kept({ name, node, eligibility }: ManagedNode, twin: NodeTwin | 
 export function targetFor(input: TargetInput, settings: OperatorSettings): Target {
   const { managed, planned, twin, performancePods } = input;
   const { name, node, eligibility, shape, pin } = managed;
-  const seen = seenOn(node, twin, { caps: shape.caps, pin, powerProfileLabel: settings.labels.powerProfile });
+  const seen = observedStateOf(node, twin, { caps: shape.caps, pin, powerProfileLabel: settings.labels.powerProfile });
   const decision = guard(seen, { planned: planned.profile, performancePods }, settings.guard);
   // Class and labels can only follow the object they belong to; until they do, nothing is lowered.
   const next: PowerState = twin === undefined ? { ...decision.next, caps: "performance" } : decision.next;
-  const shown = published(next);
+  const shown = publishedStateOf(next);
   const spec =
     twin !== undefined && eligibility !== "eligible" && isKept(twin.spec, seen, next, capsUnder(pin, shape.caps))
       ? twin.spec
@@ -94,7 +94,12 @@ export function targetFor(input: TargetInput, settings: OperatorSettings): Targe
 }
 
 /** A node that is left alone keeps its target to the letter, but for a release that is under way: its eco caps still come. */
-function isKept({ cpu, gpu }: NodeTwinSpec, seen: SeenState, next: PowerState, { performance }: ProfileCaps): boolean {
+function isKept(
+  { cpu, gpu }: NodeTwinSpec,
+  seen: ObservedState,
+  next: PowerState,
+  { performance }: ProfileCaps,
+): boolean {
   if (next.state !== seen.state) return false;
   const isReleased = next.caps === "eco" && isDeepStrictEqual([cpu, gpu], [performance.cpu, performance.gpu]);
   return !isReleased;

@@ -1,11 +1,11 @@
 import { labels } from "../../core/api/index.ts";
-import { published } from "../../core/policy/index.ts";
+import { publishedStateOf } from "../../core/policy/index.ts";
 import {
   ambientOf,
-  compute,
   estimatedPue,
-  forPublication,
   type PowerReading,
+  predictTwin,
+  roundForPublication,
   supplyTotals,
 } from "../../core/twin/index.ts";
 import type { ManagedNode } from "./managed-node.ts";
@@ -55,12 +55,12 @@ const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labe
 function twinned(target: Target, figures: TwinFigures, { settings }: PassInput): Twinned {
   const { managed, caps, next } = target;
   const { shape } = managed;
-  const status = forPublication(
-    compute(
+  const status = roundForPublication(
+    predictTwin(
       {
         hardware: shape.view,
         caps,
-        schedulableClass: published(next).schedulableClass,
+        schedulableClass: publishedStateOf(next).schedulableClass,
         density: shape.density.total,
         ...figures,
       },

@@ -77,7 +77,7 @@ describe("what was sent and not confirmed", () => {
     });
     const operator = trial.start({ STATIC_HP_FRAC: "0" });
     await trial.pass(60);
-    expect(operator.logs.filter(({ msg }) => msg === "no longer leading")).toHaveLength(1);
+    expect(operator.logs.filter(({ msg }) => msg === "lost leadership")).toHaveLength(1);
     await trial.createPod("p", "n", performancePod);
     await trial.hand.mergePatch(resources.nodeTwins, { name: "n" }, { spec: { cpu: { packagePowerCapPctOfMax: 60 } } });
     frozen = false;
@@ -239,7 +239,7 @@ describe("what was sent and not confirmed", () => {
     await trial.pin("n", { profile: "eco" });
     await trial.pass(60);
     expect(isLost).toBe(true);
-    expect(operator.logs.filter(({ msg }) => msg === "no longer leading")).toHaveLength(1);
+    expect(operator.logs.filter(({ msg }) => msg === "lost leadership")).toHaveLength(1);
     expect(await counted(operator)).toEqual(["ActivePerformance DrainingPerformance 1"]);
     expect((await trial.events()).filter(({ reason }) => reason === "DowngradeDeferred")).toHaveLength(1);
   });

@@ -1,11 +1,11 @@
 import {
-  checked,
   labels,
   managedByOperator,
   type NodeTwin,
   nodePowerProfileKind,
   nodeTwinKind,
   type OwnerReference,
+  validateForWrite,
 } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
@@ -49,7 +49,7 @@ export class Writes {
     switch (step.kind) {
       case "spec": {
         const metadata = { name, ownerReferences: owner(name, step), ...versionOf(step) };
-        const twin = checked(nodeTwinKind, { metadata, spec: step.spec });
+        const twin = validateForWrite(nodeTwinKind, { metadata, spec: step.spec });
         const answer = await this.#client.apply(
           resources.nodeTwins,
           { name },
@@ -63,7 +63,7 @@ export class Writes {
       }
       case "status": {
         // Without controlStatus: that is the agent's, and an apply leaves it as it is.
-        const { metadata: _, ...twin } = checked(nodeTwinKind, { metadata: { name }, status: step.status });
+        const { metadata: _, ...twin } = validateForWrite(nodeTwinKind, { metadata: { name }, status: step.status });
         this.#state.twinAnswered(
           await this.#client.apply(resources.nodeTwins, { name }, twin, {
             ...options,
@@ -140,7 +140,7 @@ export class Writes {
       ownerReferences: owner(name, step),
       ...versionOf(step),
     };
-    const profile = checked(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
+    const profile = validateForWrite(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
     const options = this.#call(own);
     const answer =
       resourceVersion === undefined

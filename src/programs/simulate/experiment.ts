@@ -1,23 +1,23 @@
 import type { Contender } from "./contenders.ts";
-import type { ReportFigure, Run } from "./run.ts";
+import type { ExperimentRun, ReportFigure } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
 
-/** One mode on one cluster: what to run each arm and seed with. */
+/** One mode on one cluster, run for each arm and seed. */
 export interface Experiment {
   readonly figures: readonly ReportFigure[];
-  /** What every output says of the conditions. */
+  /** Conditions printed with every result. */
   readonly conditions: Readonly<Record<string, string | number>>;
-  /** Of one seed. */
+  /** Per seed. */
   readonly expectedJobs: number;
   traceOf(seed: number): Trace;
-  /** `onProgress` is told shares of the run, 0–1. */
-  run(trace: Trace, contender: Contender, seed: number, onProgress: (share: number) => void): Run;
-  /** What can be told of a run only once all are done. */
-  settle(runs: readonly Run[]): readonly Run[];
+  /** `onProgress` receives the completed share of the run, 0–1. */
+  run(trace: Trace, contender: Contender, seed: number, onProgress: (share: number) => void): ExperimentRun;
+  /** Adds figures that depend on all runs. */
+  settle(runs: readonly ExperimentRun[]): readonly ExperimentRun[];
 }
 
 export interface ExperimentOptions {
-  /** Absent = jobs are generated. */
+  /** Absent = generate jobs. */
   readonly trace?: Trace | undefined;
   readonly nodes?: number | undefined;
   readonly hours?: number | undefined;

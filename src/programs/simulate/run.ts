@@ -1,34 +1,36 @@
 import type { Contender } from "./contenders.ts";
 
-/** One arm on one seed's jobs: what is reported, and which jobs were done, so that runs are compared like with like. */
-export interface Run {
+/** Result of one arm on the jobs of one seed, and which jobs were done. */
+export interface ExperimentRun {
   readonly contender: Contender;
   readonly seed: number;
-  /** A figure that cannot be known, such as energy per job without a job, is missing. */
+  /** Undefined figures are omitted, such as energy per job without a job. */
   readonly figures: Readonly<Record<string, number>>;
-  /** 1 for each job that was done (in `drop` mode: taken). */
+  /** 1 for each completed job (in `drop` mode: accepted job). */
   readonly done: Uint8Array;
 }
 
-/** How a figure is shown, and whether a difference in it means something. */
+/** How a figure is formatted, and when differences are meaningful. */
 export interface ReportFigure {
   readonly key: string;
   readonly title: string;
   readonly digits: number;
-  /** Says something only beside other runs. */
+  /** Shown only if there are other runs. */
   readonly besideOthers?: true;
-  /** What it is, where its title does not tell. */
+  /** Explains the title. */
   readonly about?: string;
-  /** `always`: a rate, such as energy for an hour of work, whatever was done; `same work`: only between runs that did the same. */
+  /**
+   * `always`: a rate, such as energy per hour of work; `same work`: only between runs that completed the same jobs.
+   */
   readonly compared?: "always" | "same work";
 }
 
-/** The figures that are known. */
-export function onlyKnown(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
+/** Drops undefined figures. */
+export function withoutUndefined(figures: Readonly<Record<string, number | undefined>>): Record<string, number> {
   const own: Record<string, number> = {};
   for (const [key, value] of Object.entries(figures)) if (value !== undefined) own[key] = value;
   return own;
 }
 
-/** Of nothing there is no share. */
-export const per = (amount: number, of: number): number | undefined => (of > 0 ? amount / of : undefined);
+/** Undefined if the denominator is zero. */
+export const ratio = (amount: number, of: number): number | undefined => (of > 0 ? amount / of : undefined);

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../platform/clock/index.ts";
-import { parseConfig, type Texts } from "../../platform/config/index.ts";
+import { parseConfig, type RawValues } from "../../platform/config/index.ts";
 import { simulateConfig } from "./config.ts";
-import { dropExperiment } from "./drop/experiment.ts";
+import { dropExperiment } from "./published/experiment.ts";
 import { simulate } from "./simulate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "joulie-simulate-"));
@@ -19,10 +19,10 @@ const file = (name: string, lines: readonly string[]): string => {
   return path;
 };
 
-const read = (flags: Texts) =>
+const read = (flags: RawValues) =>
   parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
 
-async function run(flags: Texts, terminal = false) {
+async function run(flags: RawValues, terminal = false) {
   const parsed = read(flags);
   if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
   const texts = { out: "", err: "", progress: "" };
@@ -35,17 +35,17 @@ async function run(flags: Texts, terminal = false) {
   return { code, ...texts };
 }
 
-const json = async (flags: Texts): Promise<Record<string, unknown>> =>
+const json = async (flags: RawValues): Promise<Record<string, unknown>> =>
   JSON.parse((await run({ ...flags, JSON: "true" })).out) as Record<string, unknown>;
 
-const problemsOf = (flags: Texts): string[] => {
+const problemsOf = (flags: RawValues): string[] => {
   const parsed = read(flags);
   return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
 };
 
 describe("joulie simulate in drop mode", () => {
-  it("replays a file and reports what was lost and what it drew, by hand", async () => {
-    // One GPU node beside four CPU nodes: the second job finds no GPU left.
+  it("replays a file and reports dropped jobs and power, compared with a manual calculation", async () => {
+    // Four CPU nodes and one GPU node: the second job finds no free GPU.
     const TRACE = file("two.csv.gz", ["0,64,8,1,0.5,1,600", "30,1,1,0,0.5,1,600", "60,96,0,0,1,0,60"]);
     const report = await json({ TRACE, MODE: "drop", ARM: "most", NODES: "5", HOURS: "0.05", CLUSTER: "exp04" });
     expect(report).toMatchObject({
@@ -70,7 +70,7 @@ describe("joulie simulate in drop mode", () => {
   it("SCH-58 compares shipped with bin-packing on 2,500 nodes and 8 seeds: both published figures", {
     timeout: 120_000,
   }, async () => {
-    // The guide's own command, for a quarter of its hours.
+    // The guide's command with a quarter of its hours.
     const report = await json({ MODE: "drop", COMPARE: "most,shipped", SEEDS: "8", HOURS: "2" });
     expect(report).toMatchObject({ mode: "drop", nodes: 2500, baseline: "most", seeds: [1, 2, 3, 4, 5, 6, 7, 8] });
     const runs = report["runs"] as { arm: string; seed: number; itKWh: number; dropped: number; submitted: number }[];
@@ -89,13 +89,13 @@ describe("joulie simulate in drop mode", () => {
     });
   });
 
-  it("SCH-58 lasts as long as the published table where nothing else is asked for, and the guide gives the command", () => {
+  it("SCH-58 defaults to the duration of the published table, and the guide gives the command", () => {
     expect(dropExperiment({}).conditions).toEqual({ nodes: 2500, hours: 8 });
-    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/simulator.md"), "utf8");
+    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/experiments.md"), "utf8");
     expect(guide).toContain("joulie simulate --mode drop --compare most,least,shipped --seeds 8\n");
   });
 
-  it("gives the same bytes for the same seed and others for another, the wall time aside", async () => {
+  it("prints identical output for the same seed except wall time, and different output for another", async () => {
     const flags = { MODE: "drop", ARM: "random", NODES: "20", HOURS: "1" };
     const first = await run(flags);
     expect(await run(flags)).toEqual(first);
@@ -103,7 +103,7 @@ describe("joulie simulate in drop mode", () => {
     expect(first.out).toContain("mode drop, cluster exp04, nodes 20, hours 1");
   });
 
-  it("says in words and in a field that runs did different work, and then compares no energy", async () => {
+  it("reports in text and JSON that runs did different work, and compares no energy", async () => {
     const flags = { MODE: "drop", COMPARE: "most,least,shipped", NODES: "20", HOURS: "1", SEEDS: "3", LOAD: "3" };
     const report = await json(flags);
     expect(report).toMatchObject({ baseline: "most", seeds: [1, 2, 3], sameWork: false });
@@ -116,7 +116,7 @@ describe("joulie simulate in drop mode", () => {
     expect(text).toMatch(/^against most, % +kWh\/job +Wh\/core-h$/m);
   });
 
-  it("compares energy where the same jobs were done, with an interval over pairs of seeds", async () => {
+  it("compares energy when the same jobs were done, with an interval over pairs of seeds", async () => {
     const flags = { MODE: "drop", COMPARE: "most,least", NODES: "20", HOURS: "1", SEEDS: "4", LOAD: "0.1" };
     const report = await json(flags);
     expect(report).toMatchObject({ sameWork: true });
@@ -129,7 +129,7 @@ describe("joulie simulate in drop mode", () => {
     expect((await run(flags)).out).toMatch(/least +\+\d+\.\d\d \[/);
   });
 
-  it("draws a bar on a terminal, and cleans up after itself", async () => {
+  it("draws a progress bar on a terminal and removes it at the end", async () => {
     const { progress, err, out } = await run({ MODE: "drop", NODES: "5", HOURS: "0.1" }, true);
     expect(progress.replace("\r\x1b[K", "")).toMatch(/^[█░]{24} +\d+ % {2}\d+:\d\d left {2}shipped, seed 1/);
     expect(progress).toContain("\r\x1b[K0.0 s\n");
@@ -137,7 +137,7 @@ describe("joulie simulate in drop mode", () => {
     expect(out).not.toContain("\x1b");
   });
 
-  it("names the file and the line it cannot read", async () => {
+  it("names the file and line that it cannot parse", async () => {
     const TRACE = file("bad.csv.gz", ["0,4,0,0,0.5,0,60", "1,?,0,0,0.5,0,60"]);
     const { code, err, out } = await run({ TRACE, MODE: "drop" });
     expect(code).toBe(1);
@@ -145,13 +145,13 @@ describe("joulie simulate in drop mode", () => {
     expect(err).toMatch(/^joulie simulate: .*bad\.csv\.gz: line 3: cores is "\?"; expected cores, 0 to 100000\n$/);
   });
 
-  it("refuses more jobs than memory holds before it makes any", async () => {
+  it("rejects more jobs than fit into memory before it generates any", async () => {
     const { code, err } = await run({ MODE: "drop", HOURS: "10000", NODES: "100000" });
     expect(code).toBe(1);
     expect(err).toMatch(/^joulie simulate: about \d+ jobs are more than 10000000; ask for fewer --hours or --nodes\n$/);
   });
 
-  it("takes the last job of a trace if it comes on the minute, and says how many came too late", async () => {
+  it("includes the last job of a trace if it arrives on the minute, and reports how many came too late", async () => {
     const on = file("on.csv.gz", ["0,1,0,0,0.5,0,60", "120,1,0,0,0.5,0,60"]);
     expect(await json({ TRACE: on, MODE: "drop", NODES: "5" })).toMatchObject({ accepted: 2, notSubmitted: 0 });
     const after = file("after.csv.gz", ["0,1,0,0,0.5,0,60", "121,1,0,0,0.5,0,60", "130,1,0,0,0.5,0,60"]);
@@ -159,11 +159,11 @@ describe("joulie simulate in drop mode", () => {
     expect(await json(flags)).toMatchObject({ accepted: 1, dropped: 0, notSubmitted: 2, hours: 0.05 });
     const { out } = await run(flags);
     expect(out).toMatch(/^arm +seed +dropped +taken +too late/m);
-    expect(out).toContain("too late: jobs that came after the last step began");
+    expect(out).toContain("too late: jobs that arrived after the last step began");
     expect(await json({ ...flags, HOURS: "0.1" })).toMatchObject({ accepted: 3, notSubmitted: 0 });
   });
 
-  it.each(["drop", "queue"])("refuses a trace with a header and no jobs, in %s mode", async (MODE) => {
+  it.each(["drop", "queue"])("rejects a trace with a header and no jobs, in %s mode", async (MODE) => {
     const { code, err, out } = await run({ TRACE: file("none.csv.gz", []), MODE, NODES: "1" });
     expect([code, out]).toEqual([1, ""]);
     expect(err).toMatch(/^joulie simulate: .*none\.csv\.gz: it has a header and no jobs; [^\n]*\n$/);
@@ -187,7 +187,7 @@ describe("joulie simulate in queue mode", () => {
     expect(runs.every(({ completed, jobs, unfinished }) => completed === jobs && unfinished === 0)).toBe(true);
   });
 
-  it("charges those that are done sooner with their idle power until the last one is", async () => {
+  it("charges runs that finish early with idle power until the last one ends", async () => {
     const runs = (await json(flags))["runs"] as Record<string, number>[];
     for (const seed of [7, 8, 9]) {
       const own = runs.filter((run) => run["seed"] === seed);
@@ -198,22 +198,22 @@ describe("joulie simulate in queue mode", () => {
     }
   });
 
-  it("prints the same bytes for the same seeds, and explains its columns", async () => {
+  it("prints identical output for the same seeds, and explains its columns", async () => {
     const first = await run(flags);
     expect(await run(flags)).toEqual(first);
     expect(first.out).toContain("mode queue, cluster exp04, nodes 20, hours 2, load 0.5\n");
     expect(first.out).toContain(
-      "SLO miss %: performance jobs with a slowdown above 1.05: they waited, or ran slower\n",
+      "SLO miss %: performance jobs with a slowdown above 1.05: because they waited or ran slower\n",
     );
     expect(first.out).toContain("slowed %: performance jobs that ran more than 5 % longer than at full speed,");
     expect(first.out).toContain("Every arm did the same jobs on every seed.");
     expect(first.out).toContain("(seeds 7–9)");
-    // Alone a run has nobody to be held against.
+    // A single run has no other run to compare with.
     expect(first.out).toContain("kWh, same time");
     expect((await run({ ARM: "least", NODES: "5", HOURS: "1" })).out).not.toContain("same time");
   });
 
-  it("runs one arm of a trace for as long as it is asked to take jobs", async () => {
+  it("runs one arm of a trace for the requested hours", async () => {
     const TRACE = file("late.csv.gz", ["0,4,0,0,0.5,0,60", "7200,4,0,0,0.5,0,60"]);
     expect(await json({ TRACE, NODES: "2", CLUSTER: "mixed" })).toMatchObject({
       arm: "joulie",
@@ -224,22 +224,22 @@ describe("joulie simulate in queue mode", () => {
   });
 });
 
-describe("what the flags of joulie simulate have to agree on", () => {
-  it.each<[Texts, string]>([
-    [{ ARM: "best" }, '--arm="best" names no arm; allowed: ARM or ARM:POLICY'],
-    [{ ARM: "least,most" }, "names no arm"],
-    [{ COMPARE: "least,,most" }, "names something that is no arm, or one twice"],
-    [{ COMPARE: "least,least:none" }, "names something that is no arm, or one twice"],
-    [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" has not'],
+describe("validation of joulie simulate flags", () => {
+  it.each<[RawValues, string]>([
+    [{ ARM: "best" }, '--arm="best" is not an arm; allowed: ARM or ARM:POLICY'],
+    [{ ARM: "least,most" }, "is not an arm"],
+    [{ COMPARE: "least,,most" }, "contains an unknown arm, or one twice"],
+    [{ COMPARE: "least,least:none" }, "contains an unknown arm, or one twice"],
+    [{ ARM: "joulie", MODE: "drop" }, 'needs nodes with caps and twins, which --mode="drop" does not simulate'],
     [{ COMPARE: "most,least:static_partition", MODE: "drop" }, "needs nodes with caps and twins"],
-    [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is asked for beside --compare="most,least"'],
-    [{ COMPARE: "least" }, '--compare="least" names one arm, and so nothing to hold it against'],
-    [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is asked for beside --trace="x.csv", whose jobs are the same'],
-    [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is asked for where no arm takes it'],
-    [{ MODE: "drop", POLICY: "none" }, "is asked for where no arm takes it"],
-    [{ COMPARE: "least,joulie:none", POLICY: "static_partition" }, "is asked for where no arm takes it"],
-    [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are what they are"],
-    [{ CLUSTER: "mixed", MODE: "drop" }, 'is not known to --mode="drop"'],
+    [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is set together with --compare="most,least"'],
+    [{ COMPARE: "least" }, '--compare="least" names only one arm, so there is nothing to compare'],
+    [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is set together with --trace="x.csv", whose jobs are the same'],
+    [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is set, but no arm uses it'],
+    [{ MODE: "drop", POLICY: "none" }, "is set, but no arm uses it"],
+    [{ COMPARE: "least,joulie:none", POLICY: "static_partition" }, "is set, but no arm uses it"],
+    [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are fixed"],
+    [{ CLUSTER: "mixed", MODE: "drop" }, 'is not supported by --mode="drop"'],
     [{ SEEDS: "0" }, "--seeds"],
     [{ NODES: "0" }, "--nodes"],
   ])("refuses %j", (flags, problem) => {
@@ -247,7 +247,7 @@ describe("what the flags of joulie simulate have to agree on", () => {
     expect(problemsOf(flags)[0]).toContain(problem);
   });
 
-  it.each<Texts>([
+  it.each<RawValues>([
     { ARM: "least:static_partition" },
     { COMPARE: "least,joulie,joulie:none" },
     { POLICY: "static_partition" },

@@ -1,30 +1,33 @@
 import { basename } from "node:path";
 import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
-import { contendersIn, type SimulateConfig } from "./config.ts";
-import { nameOf } from "./contenders.ts";
-import { dropExperiment } from "./drop/experiment.ts";
+import { contendersFrom, type SimulateConfig } from "./config.ts";
+import { contenderName } from "./contenders.ts";
 import type { Experiment } from "./experiment.ts";
+import { dropExperiment } from "./published/experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
 import { Progress } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
-import type { Run } from "./run.ts";
+import type { ExperimentRun } from "./run.ts";
 import { openTrace } from "./trace/open.ts";
-import { MOST_JOBS, type Trace } from "./trace/trace.ts";
+import { MAX_JOBS, type Trace } from "./trace/trace.ts";
 
-/** What a simulation is told of the world. */
-export interface SimulateWorld {
-  /** For the wall time and the progress bar alone: nothing simulated depends on it. */
+/** Dependencies of a simulation on its process. */
+export interface SimulateEnvironment {
+  /** For wall time and the progress bar only: results do not depend on it. */
   readonly clock: Pick<Clock, "monotonic">;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Where a progress bar may be drawn; absent = nowhere. */
+  /** Output of the progress bar; absent = none. */
   readonly progress?: ((text: string) => void) | undefined;
 }
 
-/** `joulie simulate`: reads or makes the jobs, runs every arm on every seed, prints. Gives the exit code. */
-export async function simulate(config: SimulateConfig, world: SimulateWorld): Promise<number> {
+/**
+ * Runs `joulie simulate`: reads or generates jobs, runs every arm on every seed, prints the results. Returns the exit
+ * code.
+ */
+export async function simulate(config: SimulateConfig, world: SimulateEnvironment): Promise<number> {
   const { TRACE, CLUSTER, NODES, HOURS, LOAD, MODE } = config;
   let trace: Trace | undefined;
   if (TRACE !== undefined) {
@@ -39,9 +42,9 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();
   const jobs = experiment.expectedJobs;
-  if (jobs > MOST_JOBS) {
+  if (jobs > MAX_JOBS) {
     world.err(
-      `joulie simulate: about ${Math.round(jobs)} jobs are more than ${MOST_JOBS}; ask for fewer --hours or --nodes\n`,
+      `joulie simulate: about ${Math.round(jobs)} jobs are more than ${MAX_JOBS}; ask for fewer --hours or --nodes\n`,
     );
     return 1;
   }
@@ -55,7 +58,7 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
   };
   const comparison = config.COMPARE === undefined ? undefined : compare(runs, experiment.figures);
   if (config.JSON) {
-    // `seconds` is wall time: the one figure that differs from run to run.
+    // `seconds` is wall time: the only value that differs between runs.
     world.out(
       `${JSON.stringify({ ...conditions, ...comparison, ...reported(runs, comparison !== undefined), seconds })}\n`,
     );
@@ -70,17 +73,17 @@ export async function simulate(config: SimulateConfig, world: SimulateWorld): Pr
   return 0;
 }
 
-/** Seed by seed, so that an arm's run and the one it is held against follow each other. */
-function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly Run[] {
+/** Seed by seed, so that paired runs follow each other. */
+function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly ExperimentRun[] {
   const { SEED: first, SEEDS: seeds } = config;
-  const contenders = contendersIn(config) ?? [];
-  const runs: Run[] = [];
+  const contenders = contendersFrom(config) ?? [];
+  const runs: ExperimentRun[] = [];
   const all = contenders.length * seeds;
   for (let index = 0; index < seeds; index++) {
     const seed = first + index;
     const trace = experiment.traceOf(seed);
     for (const contender of contenders) {
-      const what = `${nameOf(contender)}, seed ${seed}`;
+      const what = `${contenderName(contender)}, seed ${seed}`;
       runs.push(experiment.run(trace, contender, seed, (share) => progress.at((runs.length + share) / all, what)));
     }
   }
@@ -88,12 +91,12 @@ function runAll(config: SimulateConfig, experiment: Experiment, progress: Progre
   return experiment.settle(runs);
 }
 
-/** An hour of a trace is seldom a round number. */
+/** Rounds: the hours of a trace are seldom a round number. */
 const legible = (value: string | number): string =>
   typeof value === "number" ? String(Number(value.toPrecision(6))) : value;
 
-/** One run is told flat; several as a list. */
-function reported(runs: readonly Run[], compared: boolean): object {
+/** A single run is printed flat, several as a list. */
+function reported(runs: readonly ExperimentRun[], compared: boolean): object {
   const told = runs.map(({ contender, seed, figures }) => ({ ...contender, seed, ...figures }));
   return told.length === 1 && !compared ? { ...told[0] } : { runs: told };
 }

@@ -3,7 +3,7 @@ import { systemClock } from "../../platform/clock/index.ts";
 import type { SimulateConfig } from "./config.ts";
 import { simulate } from "./simulate.ts";
 
-/** `joulie simulate`, on the machine's own terminal. */
+/** Runs `joulie simulate` on the process's terminal. */
 export const start = async (config: SimulateConfig): Promise<number> =>
   simulate(config, {
     clock: systemClock,

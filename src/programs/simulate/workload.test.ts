@@ -6,7 +6,7 @@ import { publishedWorkload, workloadOfLoad } from "./workload.ts";
 const HOURS = 200;
 
 describe("workloadOfLoad", () => {
-  it.each([0.3, 0.85])("asks for %s of the cores and of the GPUs, whatever their number", (load) => {
+  it.each([0.3, 0.85])("requests %s of the cores and of the GPUs, for any cluster size", (load) => {
     const capacity = { nodes: 250, cores: 200 * 96, gpus: 50 * 8 };
     const trace = generateTrace(workloadOfLoad(load, capacity, HOURS), seededRandom(1));
     let coreSeconds = 0;
@@ -21,7 +21,7 @@ describe("workloadOfLoad", () => {
     expect(Math.abs(gpuSeconds / available / capacity.gpus / load - 1)).toBeLessThan(0.1);
   });
 
-  it("sends no GPU jobs where there are no GPUs", () => {
+  it("generates no GPU jobs without GPUs", () => {
     const trace = generateTrace(workloadOfLoad(0.5, { nodes: 4, cores: 384, gpus: 0 }, 5), seededRandom(1));
     expect(trace.length).toBeGreaterThan(20);
     expect(trace.gpus.every((gpus) => gpus === 0)).toBe(true);
@@ -29,7 +29,7 @@ describe("workloadOfLoad", () => {
 });
 
 describe("publishedWorkload", () => {
-  it("has a tenth of the jobs for a tenth of the nodes", () => {
+  it("generates a tenth of the jobs for a tenth of the nodes", () => {
     const small = generateTrace(publishedWorkload(250, 40), seededRandom(2)).length;
     expect(Math.abs(small / ((147_069 / 8) * 4) - 1)).toBeLessThan(0.1);
   });

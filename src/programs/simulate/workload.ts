@@ -1,14 +1,16 @@
 import { jobsPerArrival, type Workload } from "./trace/generate.ts";
 import { type Arrivals, type JobClass, PUBLISHED_NODES, publishedArrivals, publishedMix } from "./trace/mix.ts";
 
-/** What jobs share: cores are those of nodes without GPUs, for a job with GPUs brings its own node's cores along. */
+/**
+ * Capacity shared by jobs. Cores are those of nodes without GPUs, because GPU jobs use the cores of their GPU nodes.
+ */
 export interface Capacity {
   readonly nodes: number;
   readonly cores: number;
   readonly gpus: number;
 }
 
-/** The published experiment's own rate, for as many nodes as there are. It is far more than the GPUs can take. */
+/** The published arrival rate, scaled to the number of nodes. It exceeds the GPU capacity by far. */
 export const publishedWorkload = (nodes: number, hours: number): Workload => ({
   mix: publishedMix,
   arrivals: { ...publishedArrivals, perHour: (publishedArrivals.perHour * nodes) / PUBLISHED_NODES },
@@ -16,8 +18,8 @@ export const publishedWorkload = (nodes: number, hours: number): Workload => ({
 });
 
 /**
- * The published kinds of jobs at a rate that keeps this share of the cores and of the GPUs taken on average: jobs without and
- * with GPUs each keep their own mix. Bursts are as large against the cluster as the published ones are against theirs.
+ * The published job kinds at a rate that keeps this share of the cores and of the GPUs allocated on average. CPU and
+ * GPU jobs each keep their mix. Bursts scale with the cluster size.
  */
 export function workloadOfLoad(load: number, { nodes, cores, gpus }: Capacity, hours: number): Workload {
   const cpuJobs = publishedMix.filter((job) => meanOf(job.gpus) === 0);
@@ -39,7 +41,7 @@ export function workloadOfLoad(load: number, { nodes, cores, gpus }: Capacity, h
   };
 }
 
-/** Seconds of a resource that a job of these classes takes on average. */
+/** Average resource-seconds per job of these classes. */
 function perJob(classes: readonly JobClass[], asked: (job: JobClass) => number): number {
   const whole = classes.reduce((sum, { share }) => sum + share, 0);
   return classes.reduce((sum, job) => sum + (job.share / whole) * asked(job) * meanOf(job.durationSec), 0);

@@ -2,7 +2,7 @@ import { cpuTable, idleToFull } from "./cpu-table.ts";
 import type { CpuEntry, CpuFamily, LoadCurve, Proxy } from "./entry.ts";
 import { SOURCES } from "./sources.ts";
 
-/** The P of a 9654P only says "one socket": its figures are those of the 9654. */
+/** The P of a 9654P only marks it as single-socket; its values are those of the 9654. */
 const singleSocket = (...models: string[]) => {
   const sold = new Set(models);
   return (model: string): string[] => (sold.has(model) ? [`${model}P`] : []);
@@ -139,7 +139,7 @@ export const AMD_CPUS: readonly CpuEntry[] = [...EPYC_7003, ...EPYC_9004, ...EPY
   withCurve({ "amd-epyc-7763": EPYC_7763_CURVE, "amd-epyc-9654": EPYC_9654_CURVE }),
 );
 
-/** The last digit is the generation; clouds put a letter in the middle (7R13, 9R14, 9B45). */
+/** The last digit is the generation. Cloud models have a letter in the middle (7R13, 9R14, 9B45). */
 export const AMD_CPU_FAMILIES: readonly CpuFamily[] = [
   { family: "EPYC 7003", brand: "epyc", model: /^7[0-9a-z]{2}3[a-z]*$/, representative: "amd-epyc-7713" },
   { family: "EPYC 9004", brand: "epyc", model: /^9[0-9a-z]\d4[a-z]*$/, representative: "amd-epyc-9654" },
@@ -150,12 +150,12 @@ export const AMD_CPU_PROXIES: readonly Proxy[] = [
   {
     names: ["EPYC Milan", "EPYC Milan v2"],
     standsFor: "amd-epyc-7713",
-    because: "a virtual machine names only the generation, EPYC 7003",
+    because: "a virtual machine reports only the generation, EPYC 7003",
   },
   {
     names: ["EPYC Genoa", "EPYC Genoa v2"],
     standsFor: "amd-epyc-9654",
-    because: "a virtual machine names only the generation, EPYC 9004",
+    because: "a virtual machine reports only the generation, EPYC 9004",
   },
   {
     names: ["EPYC 9V33X"],
@@ -171,6 +171,6 @@ export const AMD_CPU_PROXIES: readonly Proxy[] = [
   {
     names: ["EPYC Turin"],
     standsFor: "amd-epyc-9655",
-    because: "a virtual machine names only the generation, EPYC 9005",
+    because: "a virtual machine reports only the generation, EPYC 9005",
   },
 ];

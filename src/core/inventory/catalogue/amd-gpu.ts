@@ -33,7 +33,7 @@ const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   "amd-mi210": (entry) => ({ ...entry, maxWatts: figure(entry.maxWatts.value, "measured", SOURCES.mi210Cap) }),
 };
 
-/** An MI250's two dies are two GPUs to the driver; what an MI300 or MI350 shows depends on its partition mode. */
+/** The driver reports the two dies of an MI250 as two GPUs. For MI300 and MI350 the number depends on the partition mode. */
 const DIES: Readonly<Record<string, Pick<GpuEntry, "devicesPerBoard" | "mostPartitions">>> = {
   "amd-mi250x": { devicesPerBoard: 2 },
   "amd-mi250": { devicesPerBoard: 2 },

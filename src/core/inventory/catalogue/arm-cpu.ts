@@ -12,7 +12,7 @@ const ALTRA = cpuTable(
     boostFrom: ["vendor", SOURCES.ampereBrief],
     also: (model) => [`Altra ${model}`],
   },
-  // The clock is one fixed maximum: base and boost are the same figure.
+  // The clock is fixed, so base and boost are equal.
   [
     ["Q80-30", 80, 3.0, 3.0, 210],
     ["Q80-28", 80, 2.8, 2.8, 190],
@@ -85,7 +85,7 @@ const GRAVITON = cpuTable(
 
 export const ARM_CPUS: readonly CpuEntry[] = [...ALTRA, ...ALTRA_UNCHECKED, ...ALTRA_MAX, ...GRACE, ...GRAVITON];
 
-/** ARM's /proc/cpuinfo has no model name, only implementer 0x41 and a part that several makers license. */
+/** /proc/cpuinfo of ARM has no model name, only implementer 0x41 and a part number that several vendors license. */
 export const ARM_CPU_PROXIES: readonly Proxy[] = [
   {
     names: ["Neoverse N1", "0x41 0xd0c", "0xd0c"],
@@ -107,8 +107,8 @@ export const ARM_CPU_PROXIES: readonly Proxy[] = [
     standsFor: "nvidia-grace",
     because: "the core is a Neoverse V2, which Grace and Graviton4 share",
   },
-  { names: ["Altra"], standsFor: "ampere-altra-q80-30", because: "the name says Altra but not which" },
-  { names: ["Altra Max"], standsFor: "ampere-altra-max-m128-30", because: "the name says Altra Max but not which" },
+  { names: ["Altra"], standsFor: "ampere-altra-q80-30", because: "the name gives no Altra model" },
+  { names: ["Altra Max"], standsFor: "ampere-altra-max-m128-30", because: "the name gives no Altra Max model" },
   {
     names: ["Graviton3E"],
     standsFor: "aws-graviton3",

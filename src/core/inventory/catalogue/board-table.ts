@@ -14,15 +14,15 @@ export type BoardRow = readonly [
 
 interface BoardTable {
   readonly vendor: GpuVendor;
-  /** Publishes default watts and TFLOPS. */
+  /** The source of default watts and TFLOPS. */
   readonly sheet: Source;
-  /** Where the range comes from; no vendor prints it on a data sheet. */
+  /** The source of the power range; no vendor lists it on a data sheet. */
   readonly limits: Source;
-  /** Boards whose data sheet could not be compared with a second publication. */
+  /** Boards whose data sheet was not compared with a second source. */
   readonly unchecked: ReadonlySet<string>;
 }
 
-/** Default watts and TFLOPS are the vendor's, limits and idle watts assumed until somebody publishes a reading. */
+/** Default watts and TFLOPS are vendor values. Limits and idle watts are assumed until a measurement is published. */
 export function boards(table: BoardTable, rows: readonly BoardRow[]): GpuEntry[] {
   return rows.map(([key, [min, normal, max], idle, perf, aliases]) => {
     const sheet = table.unchecked.has(key) ? "assumed" : "vendor";

@@ -2,7 +2,7 @@ import { watts } from "../../units/index.ts";
 import { type CpuEntry, type Figure, figure, type LoadCurve, type Provenance } from "./entry.ts";
 import type { Source } from "./sources.ts";
 
-/** model, cores per socket, base GHz, boost GHz, TDP watts, configurable minimum and maximum watts where published. */
+/** model, cores per socket, base GHz, boost GHz, TDP watts, configurable minimum and maximum watts if published. */
 export type CpuRow = readonly [
   model: string,
   cores: number,
@@ -18,10 +18,10 @@ type Origin = readonly [Provenance, Source];
 interface CpuTable {
   readonly vendor: string;
   readonly family: string;
-  /** Put before the model to form the key: `amd-epyc-` and `9654`. */
+  /** The prefix of the key: `amd-epyc-` and `9654`. */
   readonly keyPrefix: string;
   readonly threadsPerCore: 1 | 2;
-  /** Where cores, base clock and TDP come from; boost and configurable range follow unless said otherwise. */
+  /** The source of cores, base clock and TDP; also of boost and configurable range unless stated otherwise. */
   readonly from: Origin;
   readonly boostFrom?: Origin;
   readonly configurableFrom?: Origin;
@@ -33,7 +33,7 @@ interface CpuTable {
 const from = <Value extends number>(value: Value, [provenance, source]: Origin): Figure<Value> =>
   figure(value, provenance, source);
 
-/** Makers publish tables, so the catalogue holds tables: every figure takes the origin of its column. */
+/** Builds entries from a table like those that vendors publish. Every value has the provenance of its column. */
 export function cpuTable(table: CpuTable, rows: readonly CpuRow[]): CpuEntry[] {
   const boostFrom = table.boostFrom ?? table.from;
   const configurableFrom = table.configurableFrom ?? boostFrom;
@@ -54,7 +54,7 @@ export function cpuTable(table: CpuTable, rows: readonly CpuRow[]): CpuEntry[] {
   }));
 }
 
-/** SPECpower publishes whole servers at the wall: only the ratio of idle to full load is taken over to the socket. */
+/** SPECpower measures whole servers at the wall, so only the ratio of idle to full load is applied to the socket. */
 export const idleToFull = (idleShare: number, provenance: Provenance, source: Source): LoadCurve => ({
   points: [
     [0, idleShare],

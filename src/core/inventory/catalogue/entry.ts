@@ -2,10 +2,10 @@ import type { GpuVendor } from "../../api/index.ts";
 import type { Watts } from "../../units/index.ts";
 import type { Source } from "./sources.ts";
 
-/** measured: somebody read it off the device. vendor: the maker publishes it. assumed: neither could be confirmed here. */
+/** measured: read from a device. vendor: published by the vendor. assumed: not confirmed by either. */
 export type Provenance = "measured" | "vendor" | "assumed";
 
-/** A number that says how we know it. */
+/** A number with its provenance. */
 export interface Figure<Value extends number = number> {
   readonly value: Value;
   readonly provenance: Provenance;
@@ -16,7 +16,7 @@ export function figure<Value extends number>(value: Value, provenance: Provenanc
   return { value, provenance, source };
 }
 
-/** Share of full power at a share of full load, ascending in load; power in between is linear. */
+/** Share of full power by share of full load, ascending in load; linear between the points. */
 export interface LoadCurve {
   readonly points: readonly (readonly [load: number, power: number])[];
   readonly provenance: Provenance;
@@ -25,15 +25,15 @@ export interface LoadCurve {
 
 export interface CpuEntry {
   readonly key: string;
-  /** In lower case; who sells the CPU, so a Graviton is Amazon's. */
+  /** The vendor that sells the CPU, in lower case: a Graviton belongs to Amazon. */
   readonly vendor: string;
-  /** Product family, as in "EPYC 9004": proxies are looked for among its members only. */
+  /** The product family, as in "EPYC 9004". Proxies are searched only within the family. */
   readonly family: string;
   readonly aliases: readonly string[];
   readonly coresPerSocket: Figure;
   readonly threadsPerCore: number;
   readonly tdp: Figure<Watts>;
-  /** The range the firmware lets a socket be configured to, where the vendor publishes one. */
+  /** The configurable power range of a socket, if the vendor publishes one. */
   readonly configurable?: { readonly min: Figure<Watts>; readonly max: Figure<Watts> };
   readonly baseGHz: Figure;
   readonly boostGHz: Figure;
@@ -48,17 +48,17 @@ export interface GpuEntry {
   readonly defaultWatts: Figure<Watts>;
   readonly maxWatts: Figure<Watts>;
   readonly idleWatts: Figure<Watts>;
-  /** Devices one board always appears as, where its dies are GPUs of their own; absent where it is one. */
+  /** The number of devices that one board always appears as, if each die is a GPU of its own; absent for one. */
   readonly devicesPerBoard?: number;
-  /** Devices one board can be partitioned into: one for each compute die. */
+  /** The number of devices that one board can be partitioned into: one per compute die. */
   readonly mostPartitions?: number;
-  /** Of boards that MIG can cut: what its profiles share. */
+  /** For boards that support MIG: the memory that its profiles share. */
   readonly memoryGB?: number;
-  /** Dense FP16 TFLOPS of the tensor or matrix units: what density compares boards by. */
+  /** Dense FP16 TFLOPS of the tensor or matrix units; density scores compare boards by it. */
   readonly perf: Figure;
 }
 
-/** Names that are not a model of the catalogue, and the model that stands in for them. */
+/** Names without a catalogue entry, and the entry that replaces them. */
 export interface Proxy {
   readonly names: readonly string[];
   readonly standsFor: string;
@@ -66,14 +66,14 @@ export interface Proxy {
   readonly because: string;
 }
 
-/** How unknown members of a CPU family are recognised, and which member stands in when nothing says more. */
+/** Recognises unlisted members of a CPU family; `representative` replaces them if nothing else matches. */
 export interface CpuFamily {
   readonly family: string;
-  /** The word that must be in the name: "Ryzen 7543" is no EPYC. */
+  /** The brand that the name must contain: "Ryzen 7543" is not an EPYC. */
   readonly brand: string;
-  /** What a model number of this family looks like after normalisation. */
+  /** The pattern of the family's model numbers after normalisation. */
   readonly model: RegExp;
-  /** A word that puts it in another line of products, however like its number is. */
+  /** A word that marks another product line with similar numbers. */
   readonly except?: RegExp;
   readonly representative: string;
 }

@@ -2,7 +2,7 @@ import { cpuTable, idleToFull } from "./cpu-table.ts";
 import type { CpuEntry, LoadCurve } from "./entry.ts";
 import { SOURCES } from "./sources.ts";
 
-/** Label values cannot hold a plus sign, so the bare number of an 8480+ is its name too; no other 8480 exists. */
+/** Label values cannot contain a plus sign, so the bare number of an 8480+ is an alias; there is no other 8480. */
 export const withoutPlus = (model: string): string[] => (model.endsWith("+") ? [model.slice(0, -1)] : []);
 
 /** 110 W idle of 623 W, ASUS RS720-E10-R12. */

@@ -166,10 +166,10 @@ export const INTEL_CPUS: readonly CpuEntry[] = [
   ...XEON_MAX,
 ];
 
-/** The w9 of a w9-3495X, the W of a W-3375: sold for workstations, numbered like servers. */
+/** Workstation models such as the w9-3495X and the W-3375 have numbers like those of servers. */
 const WORKSTATION = /^w\d?$/;
 
-/** A P or E at the end of a 65xx, 67xx or 69xx makes it a Xeon 6, whatever the Gold of the same number was. */
+/** A P or E at the end of a 65xx, 67xx or 69xx marks a Xeon 6, not the older Gold of the same number. */
 export const INTEL_CPU_FAMILIES: readonly CpuFamily[] = [
   {
     family: "Xeon Granite Rapids",
@@ -198,7 +198,7 @@ export const INTEL_CPU_FAMILIES: readonly CpuFamily[] = [
   },
 ].map((family) => ({ ...family, except: WORKSTATION }));
 
-/** What hypervisors call a CPU they only half describe. */
+/** Names that hypervisors report instead of a model. */
 export const INTEL_CPU_PROXIES: readonly Proxy[] = [
   {
     names: ["Xeon Icelake", "Xeon Ice Lake", "Xeon Icelake Server"],

@@ -2,7 +2,7 @@ import { boards } from "./board-table.ts";
 import { figure, type GpuEntry, type Proxy } from "./entry.ts";
 import { SOURCES } from "./sources.ts";
 
-/** Intel publishes FP16 throughput of the Max 1550 only. */
+/** Intel publishes FP16 throughput only for the Max 1550. */
 const DERIVED = new Set(["intel-max-1100", "intel-flex-170"]);
 
 export const INTEL_GPUS: readonly GpuEntry[] = boards(

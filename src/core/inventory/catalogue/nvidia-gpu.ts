@@ -2,7 +2,7 @@ import { type BoardRow, boards } from "./board-table.ts";
 import { figure, type GpuEntry, type Proxy } from "./entry.ts";
 import { SOURCES } from "./sources.ts";
 
-/** The product names are those nvidia-smi and the GPU feature discovery labels print, dashes and all. */
+/** Product names as nvidia-smi and the labels of GPU feature discovery spell them, including dashes. */
 const ROWS: readonly BoardRow[] = [
   ["nvidia-b200", [200, 1000, 1000], 140, 2250, ["B200", "B200 SXM", "B200 180GB", "B200 SXM6 180GB", "HGX B200"]],
   ["nvidia-gb200", [200, 1200, 1200], 150, 2500, ["GB200"]],
@@ -55,7 +55,7 @@ const ROWS: readonly BoardRow[] = [
 
 const UNCHECKED = new Set(["nvidia-gb200", "nvidia-h200-nvl", "nvidia-a40", "nvidia-l4", "nvidia-rtx-6000-ada"]);
 
-/** Boards whose limits or idle power somebody read off and published. */
+/** Boards with published measurements of limits or idle power. */
 const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   "nvidia-h100-sxm": (entry) => ({
     ...entry,
@@ -77,7 +77,7 @@ const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
   }),
 };
 
-/** GB of the boards MIG can cut, as in NVIDIA's list of them. */
+/** Memory in GB of the boards that support MIG, from NVIDIA's list. */
 const MIG_MEMORY: Readonly<Record<string, number>> = {
   "nvidia-gb200": 186,
   "nvidia-b200": 180,
@@ -104,11 +104,12 @@ export const NVIDIA_GPUS: readonly GpuEntry[] = boards(
 ).map((entry) => withMemory(MEASURED[entry.key]?.(entry) ?? entry));
 
 const strongest =
-  "the form factor is not named and the strongest board neither understates the node nor throttles it below what was asked";
+  "the form factor is not named, and the strongest board neither understates the node's power nor caps it too low";
 
 /**
- * A bare "H100" may be a 350 W card or a 700 W module. Taken for the card, a module would be capped to a third and its rack
- * overfilled; taken for the module, a card is merely counted too hot. So bare names stand for the strongest board.
+ * A bare "H100" may be a 350 W card or a 700 W module. If a module were treated as the card, it would be capped too low and
+ * its rack overfilled. If a card is treated as the module, its power is only overestimated. So a bare name maps to the
+ * strongest board.
  */
 export const NVIDIA_GPU_PROXIES: readonly Proxy[] = [
   { names: ["H100", "H100 80GB"], standsFor: "nvidia-h100-sxm", because: strongest },

@@ -1,4 +1,4 @@
-/** Where a figure comes from: something the public can look up. */
+/** The public source of a value. */
 export interface Source {
   readonly title: string;
   readonly where: string;

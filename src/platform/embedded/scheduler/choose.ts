@@ -1,14 +1,14 @@
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import type { NodeView, PodView } from "./cluster-view.ts";
-import type { Extender } from "./extender.ts";
-import { enough, explain, leastAllocated, misfit } from "./fit.ts";
+import type { SchedulerNode, SchedulerPod } from "./cluster-view.ts";
+import type { ExtenderClient } from "./extender.ts";
+import { enough, explain, leastAllocated, unfitReason } from "./fit.ts";
 import type { Occupancy } from "./occupancy.ts";
 
-/** No node takes the pod; the message says why, node by node. */
-export class NoFit extends Error {
+/** No node fits the pod. The message counts the reasons. */
+export class NoNodeFits extends Error {
   override readonly name = "NoFit";
-  /** Nobody else was asked: as things stand no pod that asks for the same finds a node. */
+  /** No extender was involved, so no pod with the same requirements fits either. */
   readonly forAllAlike: boolean;
 
   constructor(message: string, forAllAlike: boolean) {
@@ -17,22 +17,22 @@ export class NoFit extends Error {
   }
 }
 
-export interface World {
-  readonly nodes: readonly NodeView[];
+export interface SchedulingInput {
+  readonly nodes: readonly SchedulerNode[];
   readonly occupancy: Occupancy;
-  /** Where in the nodes to begin to look, so that a large cluster fills evenly. */
+  /** Index of the first node to try; it rotates so that a large cluster fills evenly. */
   readonly start: number;
-  /** Of how many nodes those that fit are enough, in percent; as kube-scheduler chooses it where undefined. */
+  /** As in KubeSchedulerConfiguration; undefined uses kube-scheduler's default. */
   readonly percentageOfNodesToScore: number | undefined;
-  readonly extenders: readonly Extender[];
+  readonly extenders: readonly ExtenderClient[];
   readonly random: RandomSource;
   readonly log: Logger;
 }
 
-/** The node for a pod: filter, ask the extenders, score, take the best; of equals any. */
-export async function choose(
-  pod: PodView,
-  world: World,
+/** Chooses a node: filters nodes, calls the extenders, scores, and picks randomly among the best. */
+export async function chooseNode(
+  pod: SchedulerPod,
+  world: SchedulingInput,
   signal: AbortSignal,
 ): Promise<{ node: string; looked: number }> {
   const reasons = new Map<string, number>();
@@ -40,7 +40,7 @@ export async function choose(
   const { fitting, scores, looked } = fittingNodes(pod, world, count);
   const left = await filtered(pod, fitting, world, count, signal);
   const [only] = left;
-  if (only === undefined) throw new NoFit(explain(world.nodes.length, reasons), fitting.length === 0);
+  if (only === undefined) throw new NoNodeFits(explain(world.nodes.length, reasons), fitting.length === 0);
   if (left.length === 1) return { node: only.name, looked };
   const totals = await scored(pod, left, scores, world, signal);
   const best = Math.max(...totals);
@@ -48,17 +48,17 @@ export async function choose(
   return { node: equals[Math.floor(world.random.next() * equals.length)] ?? only.name, looked };
 }
 
-function fittingNodes(pod: PodView, world: World, count: (reason: string) => void) {
+function fittingNodes(pod: SchedulerPod, world: SchedulingInput, count: (reason: string) => void) {
   const { nodes, occupancy, start } = world;
   const wanted = enough(nodes.length, world.percentageOfNodesToScore);
-  const fitting: NodeView[] = [];
-  const scores = new Map<NodeView, number>();
+  const fitting: SchedulerNode[] = [];
+  const scores = new Map<SchedulerNode, number>();
   let looked = 0;
   while (looked < nodes.length && fitting.length < wanted) {
     const node = nodes[(start + looked++) % nodes.length];
     if (node === undefined) continue;
     const load = occupancy.on(node.name);
-    const reason = misfit(pod, node, load);
+    const reason = unfitReason(pod, node, load);
     if (reason === undefined) {
       fitting.push(node);
       scores.set(node, leastAllocated(pod, node, load));
@@ -68,12 +68,12 @@ function fittingNodes(pod: PodView, world: World, count: (reason: string) => voi
 }
 
 async function filtered(
-  pod: PodView,
-  nodes: readonly NodeView[],
-  { extenders, log }: World,
+  pod: SchedulerPod,
+  nodes: readonly SchedulerNode[],
+  { extenders, log }: SchedulingInput,
   count: (reason: string) => void,
   signal: AbortSignal,
-): Promise<readonly NodeView[]> {
+): Promise<readonly SchedulerNode[]> {
   let left = nodes;
   for (const extender of extenders) {
     if (left.length === 0 || pod.waiting === undefined) break;
@@ -83,28 +83,28 @@ async function filtered(
       left = kept;
     } catch (err) {
       if (!extender.ignorable || signal.aborted) throw err;
-      log.warn({ extender: extender.name, err }, "an extender is away and was passed over");
+      log.warn({ extender: extender.name, err }, "extender unavailable; ignoring it");
     }
   }
   return left;
 }
 
-/** The nodes' scores in their order: our own and what the extenders add. */
+/** The nodes' scores, including those of the extenders. */
 async function scored(
-  pod: PodView,
-  nodes: readonly NodeView[],
-  own: ReadonlyMap<NodeView, number>,
-  { extenders, log }: World,
+  pod: SchedulerPod,
+  nodes: readonly SchedulerNode[],
+  own: ReadonlyMap<SchedulerNode, number>,
+  { extenders, log }: SchedulingInput,
   signal: AbortSignal,
 ): Promise<number[]> {
   const object = pod.waiting?.object;
-  // As in kube-scheduler, who fails to score is left out, ignorable or not.
+  // As in kube-scheduler, a failed prioritize call is ignored even if the extender is not ignorable.
   const added = await Promise.all(
     extenders.map(async (extender) => {
       try {
         return object === undefined ? undefined : await extender.prioritize(object, nodes, signal);
       } catch (err) {
-        log.warn({ extender: extender.name, err }, "an extender's scores were left out");
+        log.warn({ extender: extender.name, err }, "extender scoring failed; ignoring its scores");
         return undefined;
       }
     }),

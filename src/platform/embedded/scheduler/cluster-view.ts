@@ -4,17 +4,17 @@ import { parseQuantity } from "../../../core/units/index.ts";
 import { type KubeObject, keyOf } from "../../kube/index.ts";
 import type { Taint, Toleration } from "./placement-rules.ts";
 
-/** What the scheduler keeps of a pod. */
-export interface PodView {
+/** The scheduler's view of a pod. */
+export interface SchedulerPod {
   readonly key: string;
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
   readonly nodeName: string | undefined;
-  /** Ended pods hold nothing. */
+  /** False for terminated pods, which use no resources. */
   readonly active: boolean;
   readonly requests: ResourceTotals;
-  /** The whole pod while it waits for a node: extenders get it as it is. */
+  /** The whole pod while it is unscheduled, for the extenders. */
   readonly waiting: WaitingPod | undefined;
 }
 
@@ -22,7 +22,7 @@ interface WaitingPod {
   readonly object: KubeObject;
   readonly spec: Pod["spec"] & { readonly tolerations?: readonly Toleration[] };
   readonly priority: number;
-  /** The same for pods that ask for the same of a node. */
+  /** Equal for pods with equal scheduling requirements. */
   readonly shape: string;
 }
 
@@ -35,7 +35,7 @@ interface FullPod extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-export function podViewOf(given: KubeObject, schedulerName: string): PodView {
+export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPod {
   const pod = given as FullPod;
   const { name, namespace = "", uid = "", deletionTimestamp } = pod.metadata;
   const { nodeName = "", schedulingGates = [], priority = 0 } = pod.spec;
@@ -56,14 +56,14 @@ export function podViewOf(given: KubeObject, schedulerName: string): PodView {
   };
 }
 
-/** What the scheduler keeps of a node. */
-export interface NodeView {
+/** The scheduler's view of a node. */
+export interface SchedulerNode {
   readonly name: string;
   readonly labels: Labels;
   readonly taints: readonly Taint[];
   readonly unschedulable: boolean;
   readonly allocatable: ReadonlyMap<string, number>;
-  /** The whole node, kept only where an extender wants it. */
+  /** The whole node; set only when an extender needs it. */
   readonly object: KubeObject | undefined;
 }
 
@@ -72,9 +72,9 @@ interface FullNode extends KubeObject {
   readonly status?: { readonly allocatable?: ResourceList; readonly capacity?: ResourceList };
 }
 
-export function nodeViewOf(given: KubeObject, keepObject: boolean): NodeView {
+export function nodeViewOf(given: KubeObject, keepObject: boolean): SchedulerNode {
   const { metadata, spec, status } = given as FullNode;
-  // As the API server does for a kubelet that reports none: what is not set aside can be had.
+  // As the API server does, allocatable defaults to capacity.
   const resources = status?.allocatable ?? status?.capacity ?? {};
   const amounts = Object.entries(resources).flatMap(([name, text]): [string, number][] => {
     const amount = parseQuantity(String(text));
@@ -90,9 +90,9 @@ export function nodeViewOf(given: KubeObject, keepObject: boolean): NodeView {
   };
 }
 
-/** Whether a changed node may take a pod it did not take before: heartbeats alone make no difference. */
-export function offersOther(before: NodeView, after: NodeView): boolean {
-  const shape = ({ labels, taints, unschedulable, allocatable }: NodeView) =>
+/** Whether a node change may make an unschedulable pod fit. Heartbeats do not. */
+export function mayAcceptMorePods(before: SchedulerNode, after: SchedulerNode): boolean {
+  const shape = ({ labels, taints, unschedulable, allocatable }: SchedulerNode) =>
     JSON.stringify([Object.entries(labels).toSorted(byKey), taints, unschedulable, [...allocatable].toSorted(byKey)]);
   return shape(before) !== shape(after);
 }

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import { Extender, type ExtenderConfig } from "./extender.ts";
-import { cleanUp, cleanups, nodeOf, scheduledCondition, world } from "./test-world.ts";
+import { cleanUp, cleanups, nodeOf, scheduledCondition, schedulerHarness } from "../testing/scheduler-harness.ts";
+import { ExtenderClient, type ExtenderClientConfig } from "./extender.ts";
 
 afterEach(cleanUp);
 
@@ -40,7 +40,7 @@ async function extenderServer(answers: Readonly<Record<string, (body: Args) => u
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-const extender = (config: ExtenderConfig) => new Extender(config);
+const extender = (config: ExtenderClientConfig) => new ExtenderClient(config);
 
 describe("Extender", () => {
   it("speaks kube-scheduler's wire with names: all three fields, the unused null", async () => {
@@ -55,7 +55,7 @@ describe("Extender", () => {
         { Host: "c", Score: 5 },
       ],
     });
-    const w = world(systemClock, [
+    const w = schedulerHarness(systemClock, [
       extender({
         urlPrefix: url,
         filterVerb: "filter",
@@ -86,7 +86,7 @@ describe("Extender", () => {
         nodenames: null,
       }),
     });
-    const w = world(systemClock, [extender({ urlPrefix: `${url}/`, filterVerb: "filter" })]);
+    const w = schedulerHarness(systemClock, [extender({ urlPrefix: `${url}/`, filterVerb: "filter" })]);
     await Promise.all([w.node("a"), w.node("b")]);
     await w.pod("p");
     expect(await nodeOf(w)("p")).toBe("b");
@@ -100,7 +100,7 @@ describe("Extender", () => {
   it("weighs an extender's score by weight x 10 against LeastAllocated", async () => {
     const { url } = await extenderServer({ prioritize: () => [{ Host: "full", Score: 1 }] });
     const place = async (weight: number) => {
-      const w = world(systemClock, [
+      const w = schedulerHarness(systemClock, [
         extender({ urlPrefix: url, prioritizeVerb: "prioritize", weight, nodeCacheCapable: true }),
       ]);
       await Promise.all([w.node("empty"), w.node("full")]);
@@ -115,11 +115,13 @@ describe("Extender", () => {
 
   it("keeps a pod waiting while an extender fails, and goes on without one that may be ignored", async () => {
     const { url } = await extenderServer({});
-    const strict = world(systemClock, [extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true })]);
+    const strict = schedulerHarness(systemClock, [
+      extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true }),
+    ]);
     await strict.node("a");
     await strict.pod("p");
     expect(await scheduledCondition(strict, "p")).toMatchObject({ reason: "SchedulerError" });
-    const lenient = world(systemClock, [
+    const lenient = schedulerHarness(systemClock, [
       extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true, ignorable: true }),
     ]);
     await lenient.node("a");
@@ -148,7 +150,7 @@ describe("Extender", () => {
     await expect(silent.filter(pod, [node], signal)).rejects.toThrow("no answer within 20 ms");
     const { url } = await extenderServer({ filter: () => ({ NodeNames: ["b"] }), error: () => ({ Error: "no twin" }) });
     const liar = extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true });
-    await expect(liar.filter(pod, [node], signal)).rejects.toThrow("left b, which it was not asked about");
+    await expect(liar.filter(pod, [node], signal)).rejects.toThrow("returned node b, which was not in the request");
     const failing = extender({ urlPrefix: url, filterVerb: "error", nodeCacheCapable: true });
     await expect(failing.filter(pod, [node], signal)).rejects.toThrow("no twin");
   });

@@ -2,38 +2,38 @@ import { request } from "undici";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../clock/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import type { NodeView } from "./cluster-view.ts";
+import type { SchedulerNode } from "./cluster-view.ts";
 
-/** An extender as a KubeSchedulerConfiguration names it. */
-export interface ExtenderConfig {
+/** An extender entry of a KubeSchedulerConfiguration. */
+export interface ExtenderClientConfig {
   readonly urlPrefix: string;
   readonly filterVerb?: string;
   readonly prioritizeVerb?: string;
-  /** Its scores count this often. */
+  /** Multiplies the extender's scores. */
   readonly weight?: number;
   readonly httpTimeout?: Milliseconds;
-  /** It knows the nodes itself and gets their names only. */
+  /** The extender has its own node cache and receives only node names. */
   readonly nodeCacheCapable?: boolean;
-  /** Pods are placed without it while it is away. */
+  /** The scheduler places pods without this extender while it is unavailable. */
   readonly ignorable?: boolean;
 }
 
-export interface FilterResult {
-  readonly nodes: readonly NodeView[];
-  /** Node to reason, resolvable by preemption or not: there is no preemption here. */
+export interface ExtenderFilterResult {
+  readonly nodes: readonly SchedulerNode[];
+  /** Node name → reason. This scheduler has no preemption, so it merges resolvable and unresolvable failures. */
   readonly failed: ReadonlyMap<string, string>;
 }
 
 /** kube-scheduler's MaxNodeScore / MaxExtenderPriority. */
 const SCORE_FACTOR = 10;
 
-/** The wire as kube-scheduler speaks it: Go's names without tags, all three fields always there, the unused ones null. */
-export class Extender {
-  readonly #config: ExtenderConfig;
+/** Calls a scheduler extender with kube-scheduler's wire format: untagged Go field names, unused fields null. */
+export class ExtenderClient {
+  readonly #config: ExtenderClientConfig;
   readonly #clock: Clock;
 
-  /** `clock` is real time unless a test says otherwise: it bounds a call to another process. */
-  constructor(config: ExtenderConfig, clock: Clock = systemClock) {
+  /** `clock` bounds a call to another process, so it is the system clock except in tests. */
+  constructor(config: ExtenderClientConfig, clock: Clock = systemClock) {
     this.#config = config;
     this.#clock = clock;
   }
@@ -50,8 +50,8 @@ export class Extender {
     return this.#config.urlPrefix;
   }
 
-  /** Which of the nodes it leaves; a reply without a list of nodes leaves none. */
-  async filter(pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<FilterResult> {
+  /** Calls the filter verb. A response without a node list rejects all nodes. */
+  async filter(pod: KubeObject, nodes: readonly SchedulerNode[], signal: AbortSignal): Promise<ExtenderFilterResult> {
     const { filterVerb } = this.#config;
     if (filterVerb === undefined) return { nodes, failed: new Map() };
     const reply = await this.#post(filterVerb, pod, nodes, signal);
@@ -60,24 +60,29 @@ export class Extender {
     const byName = new Map(nodes.map((node) => [node.name, node]));
     const left = namesIn(reply, this.wantsNodes).map((name) => {
       const node = byName.get(name);
-      if (node === undefined) throw new Error(`extender ${this.name} left ${name}, which it was not asked about`);
+      if (node === undefined)
+        throw new Error(`extender ${this.name} returned node ${name}, which was not in the request`);
       return node;
     });
     return { nodes: left, failed: reasonsIn(reply) };
   }
 
-  /** What it adds to the nodes' scores. */
-  async prioritize(pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<Map<string, number>> {
+  /** Calls the prioritize verb and returns the weighted scores. */
+  async prioritize(
+    pod: KubeObject,
+    nodes: readonly SchedulerNode[],
+    signal: AbortSignal,
+  ): Promise<Map<string, number>> {
     const { prioritizeVerb, weight = 1 } = this.#config;
     if (prioritizeVerb === undefined) return new Map();
     const reply = await this.#post(prioritizeVerb, pod, nodes, signal);
-    if (!Array.isArray(reply)) throw new Error(`extender ${this.name}: no list of scores came back`);
+    if (!Array.isArray(reply)) throw new Error(`extender ${this.name}: the response is not a list of scores`);
     return new Map(
       reply.map((entry) => [String(field(entry, "Host")), Number(field(entry, "Score")) * weight * SCORE_FACTOR]),
     );
   }
 
-  async #post(verb: string, pod: KubeObject, nodes: readonly NodeView[], signal: AbortSignal): Promise<unknown> {
+  async #post(verb: string, pod: KubeObject, nodes: readonly SchedulerNode[], signal: AbortSignal): Promise<unknown> {
     const body = {
       Pod: untyped(pod),
       Nodes: this.wantsNodes ? { metadata: {}, items: nodes.map(({ object }) => object && untyped(object)) } : null,
@@ -104,12 +109,12 @@ export class Extender {
   }
 }
 
-/** Informers hand objects out without what their type says already. */
+/** Removes kind and apiVersion, which client-go informers also omit. */
 function untyped({ kind: _kind, apiVersion: _apiVersion, ...object }: KubeObject): object {
   return object;
 }
 
-/** Go finds a field under its name in any case. */
+/** Looks up a field case-insensitively, as Go's JSON decoder does. */
 function field(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   const exact = Object.hasOwn(value, name) ? name : undefined;

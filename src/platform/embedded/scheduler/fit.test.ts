@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nodeViewOf, offersOther, podViewOf } from "./cluster-view.ts";
-import { enough, explain, leastAllocated, misfit } from "./fit.ts";
+import { mayAcceptMorePods, nodeViewOf, podViewOf } from "./cluster-view.ts";
+import { enough, explain, leastAllocated, unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 
 const pod = (requests: object, name = "p") =>
@@ -20,21 +20,21 @@ describe("misfit", () => {
     const occupancy = new Occupancy();
     const one = node({ cpu: "1", memory: "1Gi" });
     for (let count = 0; count < 10; count++) {
-      expect(misfit(pod({ cpu: "100m" }), one, occupancy.on("n"))).toBeUndefined();
+      expect(unfitReason(pod({ cpu: "100m" }), one, occupancy.on("n"))).toBeUndefined();
       occupancy.place(`p${count}`, "n", pod({ cpu: "100m" }).requests);
     }
-    expect(misfit(pod({ cpu: "1m" }), one, occupancy.on("n"))).toBe("Insufficient cpu");
+    expect(unfitReason(pod({ cpu: "1m" }), one, occupancy.on("n"))).toBe("Insufficient cpu");
   });
 
   it("has nothing of what a node does not name, and room for a pod that asks for nothing", () => {
     const occupancy = new Occupancy();
-    expect(misfit(pod({ "nvidia.com/gpu": "1" }), node({ cpu: "1" }), occupancy.on("n"))).toBe(
+    expect(unfitReason(pod({ "nvidia.com/gpu": "1" }), node({ cpu: "1" }), occupancy.on("n"))).toBe(
       "Insufficient nvidia.com/gpu",
     );
-    expect(misfit(pod({ cpu: "0" }), node({}), occupancy.on("n"))).toBeUndefined();
-    expect(misfit(pod({ memory: "garbage" }), node({}), occupancy.on("n"))).toBeUndefined();
-    expect(misfit(pod({}), node({ pods: "0" }), occupancy.on("n"))).toBe("Too many pods");
-    expect(misfit(pod({ cpu: "1" }), node({ cpu: "garbage" }), occupancy.on("n"))).toBe("Insufficient cpu");
+    expect(unfitReason(pod({ cpu: "0" }), node({}), occupancy.on("n"))).toBeUndefined();
+    expect(unfitReason(pod({ memory: "garbage" }), node({}), occupancy.on("n"))).toBeUndefined();
+    expect(unfitReason(pod({}), node({ pods: "0" }), occupancy.on("n"))).toBe("Too many pods");
+    expect(unfitReason(pod({ cpu: "1" }), node({ cpu: "garbage" }), occupancy.on("n"))).toBe("Insufficient cpu");
   });
 });
 
@@ -104,7 +104,7 @@ describe("enough and explain", () => {
     [99, 99],
     [2000, 100],
     [5000, 250],
-  ])("of %d nodes %d are enough where somebody says 5 percent", (nodes, wanted) => {
+  ])("of %d nodes %d are enough at 5 percent", (nodes, wanted) => {
     expect(enough(nodes, 5)).toBe(wanted);
   });
 
@@ -122,13 +122,13 @@ describe("offersOther", () => {
   it("notices labels, taints, cordons and capacity, and no heartbeat", () => {
     const before = node({ cpu: "1" });
     expect(
-      offersOther(before, node({ cpu: "1000m" }, { status: { allocatable: { cpu: "1" }, conditions: [{}] } })),
+      mayAcceptMorePods(before, node({ cpu: "1000m" }, { status: { allocatable: { cpu: "1" }, conditions: [{}] } })),
     ).toBe(false);
-    expect(offersOther(before, node({ cpu: "2" }))).toBe(true);
-    expect(offersOther(before, node({ cpu: "1" }, { spec: { unschedulable: true } }))).toBe(true);
-    expect(offersOther(before, node({ cpu: "1" }, { spec: { taints: [{ key: "k", effect: "NoSchedule" }] } }))).toBe(
-      true,
-    );
-    expect(offersOther(before, { ...before, labels: { a: "b" } })).toBe(true);
+    expect(mayAcceptMorePods(before, node({ cpu: "2" }))).toBe(true);
+    expect(mayAcceptMorePods(before, node({ cpu: "1" }, { spec: { unschedulable: true } }))).toBe(true);
+    expect(
+      mayAcceptMorePods(before, node({ cpu: "1" }, { spec: { taints: [{ key: "k", effect: "NoSchedule" }] } })),
+    ).toBe(true);
+    expect(mayAcceptMorePods(before, { ...before, labels: { a: "b" } })).toBe(true);
   });
 });

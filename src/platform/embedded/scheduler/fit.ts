@@ -1,9 +1,9 @@
-import type { NodeView, PodView } from "./cluster-view.ts";
+import type { SchedulerNode, SchedulerPod } from "./cluster-view.ts";
 import { type Load, weightOf } from "./occupancy.ts";
 import { admitsNode, untolerated } from "./placement-rules.ts";
 
-/** Why a node cannot take a pod, in kube-scheduler's words; undefined where it can. */
-export function misfit(pod: PodView, node: NodeView, load: Load): string | undefined {
+/** Why a node does not fit a pod, in kube-scheduler's wording; undefined when it fits. */
+export function unfitReason(pod: SchedulerPod, node: SchedulerNode, load: Load): string | undefined {
   const { waiting } = pod;
   if (waiting === undefined) return "pod is not waiting";
   const { spec } = waiting;
@@ -18,20 +18,20 @@ export function misfit(pod: PodView, node: NodeView, load: Load): string | undef
 
 const UNSCHEDULABLE = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;
 
-function shortage({ requests }: PodView, { allocatable }: NodeView, load: Load): string | undefined {
+function shortage({ requests }: SchedulerPod, { allocatable }: SchedulerNode, load: Load): string | undefined {
   const room = allocatable.get("pods");
   if (room !== undefined && load.pods + 1 > room) return "Too many pods";
   for (const [resource, amount] of requests) {
     if (amount === 0) continue;
     const free = (allocatable.get(resource) ?? 0) - (load.requested.get(resource) ?? 0);
-    // Billionths, as quantities are: nothing may fail for the rounding of a sum.
+    // Quantities have a resolution of 1e-9; the tolerance absorbs rounding errors of sums.
     if (amount - free > 1e-9) return `Insufficient ${resource}`;
   }
   return undefined;
 }
 
-/** kube-scheduler's LeastAllocated over CPU and memory: 0–100, more for the emptier node. */
-export function leastAllocated({ requests }: PodView, { allocatable }: NodeView, load: Load): number {
+/** kube-scheduler's LeastAllocated score over CPU and memory, 0–100; an emptier node scores higher. */
+export function leastAllocated({ requests }: SchedulerPod, { allocatable }: SchedulerNode, load: Load): number {
   const more = weightOf(requests);
   let sum = 0;
   let counted = 0;
@@ -47,7 +47,7 @@ export function leastAllocated({ requests }: PodView, { allocatable }: NodeView,
 
 const SCORED = ["cpu", "memory"] as const;
 
-/** How many nodes that fit are enough, as kube-scheduler has it: all of a small cluster, a tenth of a large one. */
+/** How many feasible nodes to find before scoring, by kube-scheduler's rule: all of a small cluster, fewer of a large one. */
 export function enough(nodes: number, percentage?: number): number {
   if (nodes < 100) return nodes;
   const percent = percentage ?? Math.max(5, 50 - Math.floor(nodes / 125));

@@ -1,2 +1,2 @@
-export { Extender, type ExtenderConfig } from "./extender.ts";
+export { ExtenderClient, type ExtenderClientConfig } from "./extender.ts";
 export { Scheduler, type SchedulerOptions } from "./scheduler.ts";

@@ -1,9 +1,9 @@
 import type { ResourceTotals } from "../../../core/demand/index.ts";
 
-/** What stands on a node: sums over its pods, kept as they come and go. */
+/** The resource requests on a node: sums over its pods. */
 export interface Load {
   readonly requested: Map<string, number>;
-  /** For scoring only: a pod that asks for nothing still weighs something, as in kube-scheduler. */
+  /** For scoring only: as in kube-scheduler, pods without requests count with a default. */
   readonly weighed: { cpu: number; memory: number };
   pods: number;
 }
@@ -22,8 +22,8 @@ interface Placed {
 }
 
 /**
- * Who stands where, by what the API says and by what was just decided: a pod whose binding is under way takes its room at once,
- * or two pods would get the same.
+ * Which pods are on which node, from the API and from decisions not yet written. A pod takes its resources as soon as its
+ * node is chosen; otherwise two pods could get the same resources.
  */
 export class Occupancy {
   readonly #placed = new Map<string, Placed>();
@@ -60,7 +60,7 @@ export class Occupancy {
     this.#loads.set(node, load);
     load.pods += sign;
     for (const [resource, amount] of requests) {
-      // Sums of tenths drift; a node that is empty again has to be exactly empty.
+      // Floating-point sums drift; an empty node must have exactly zero.
       const sum = (load.requested.get(resource) ?? 0) + sign * amount;
       load.requested.set(resource, Number.isInteger(sum) ? sum : Number(sum.toFixed(9)));
     }

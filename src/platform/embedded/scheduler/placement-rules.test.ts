@@ -14,7 +14,7 @@ describe("untolerated", () => {
     ["no key without Exists", { value: "v" }, false],
     ["another key", { key: "other", operator: "Exists" }, false],
     ["another effect", { key: "k", operator: "Exists", effect: "NoExecute" }, false],
-    ["an operator nobody knows", { key: "k", operator: "Like", value: "v" }, false],
+    ["an unknown operator", { key: "k", operator: "Like", value: "v" }, false],
   ];
   it.each(cases)("%s", (_says, toleration, tolerated) => {
     expect(untolerated([taint], [toleration]) === undefined).toBe(tolerated);
@@ -51,7 +51,7 @@ describe("admitsNode", () => {
     ["Lt", affinity(expression("cores", "Lt", "65")), true],
     ["Gt on text", affinity(expression("zone", "Gt", "1")), false],
     ["Lt on a missing label", affinity(expression("rack", "Lt", "1")), false],
-    ["an operator nobody knows", affinity(expression("zone", "Like", "a")), false],
+    ["an unknown operator", affinity(expression("zone", "Like", "a")), false],
     ["one of several terms", affinity(expression("zone", "In", "b"), expression("zone", "In", "a")), true],
     ["no terms", affinity(), false],
     ["an empty term", affinity({}), false],

@@ -1,6 +1,6 @@
 import type { Labels, NodeSelectorRequirement, NodeSelectorTerm, Pod } from "../../../core/api/index.ts";
 
-// Which nodes a pod may and wants to stand on by its own words, as kube-scheduler reads them.
+// A pod's own placement rules, by kube-scheduler's semantics: tolerations, nodeSelector and node affinity.
 
 export interface Taint {
   readonly key: string;
@@ -22,7 +22,7 @@ function tolerates({ key = "", operator = "Equal", value = "", effect = "" }: To
   return operator === "Exists" || (operator === "Equal" && value === (taint.value ?? ""));
 }
 
-/** The first taint that keeps the pod away; PreferNoSchedule only asks, and asks nobody here. */
+/** The first untolerated taint. This scheduler ignores PreferNoSchedule. */
 export const untolerated = (taints: readonly Taint[], tolerations: readonly Toleration[]): Taint | undefined =>
   taints.find(
     (taint) =>
@@ -32,7 +32,7 @@ export const untolerated = (taints: readonly Taint[], tolerations: readonly Tole
 
 type Holds = (value: string | undefined, values: readonly string[]) => boolean;
 
-/** Gt and Lt compare whole numbers; anything else they meet does not match. */
+/** Gt and Lt compare integers; other values do not match. */
 const compares =
   (holds: (label: number, bound: number) => boolean): Holds =>
   (value, values) => {
@@ -54,7 +54,7 @@ function meets({ key, operator, values }: NodeSelectorRequirement, labels: Label
   return holds?.(Object.hasOwn(labels, key) ? labels[key] : undefined, values ?? []) ?? false;
 }
 
-/** A term without requirements matches nothing; fields know only the node's name. */
+/** A term without requirements matches nothing; matchFields supports only metadata.name. */
 function termMeets(term: NodeSelectorTerm, labels: Labels, name: string): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
@@ -65,9 +65,9 @@ function termMeets(term: NodeSelectorTerm, labels: Labels, name: string): boolea
   );
 }
 
-/** nodeSelector and required node affinity: both have to hold, and of the affinity's terms one. */
+/** Both nodeSelector and required node affinity must match; of the affinity terms, one must. */
 export function admitsNode({ nodeSelector, affinity }: Pod["spec"], labels: Labels, name: string): boolean {
-  // Asked for every node: no list is made of what is read once.
+  // Runs for every node, so it allocates no list.
   for (const key in nodeSelector) {
     if (!Object.hasOwn(labels, key) || labels[key] !== nodeSelector[key]) return false;
   }

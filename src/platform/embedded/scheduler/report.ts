@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock/index.ts";
 import { type EventRecorder, type KubeClient, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
-import { timestamp } from "../kube-object.ts";
-import type { PodView } from "./cluster-view.ts";
+import { timestamp } from "../storage/kube-object.ts";
+import type { SchedulerPod } from "./cluster-view.ts";
 
 const MANAGER = "embedded-scheduler";
 
@@ -12,11 +12,11 @@ interface Condition {
   readonly message?: string;
 }
 
-/** Tells in the pod's condition and in an event why it has no node; says nothing twice. */
+/** Reports why a pod is unschedulable in its condition and in an event; skips unchanged messages. */
 export async function reportUnschedulable(
   { client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger },
   events: EventRecorder,
-  pod: PodView,
+  pod: SchedulerPod,
   message: string,
   noFit: boolean,
   signal: AbortSignal,
@@ -39,6 +39,6 @@ export async function reportUnschedulable(
       signal,
     });
   } catch (err) {
-    if (!signal.aborted) log.debug({ pod: key, err }, "a pod's condition could not be written");
+    if (!signal.aborted) log.debug({ pod: key, err }, "cannot write the pod's PodScheduled condition");
   }
 }

@@ -4,16 +4,23 @@ import { systemClock, VirtualClock } from "../../clock/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import type { NodeView } from "./cluster-view.ts";
-import { Extender, type FilterResult } from "./extender.ts";
+import {
+  cleanUp,
+  eventually,
+  log,
+  nodeOf,
+  scheduledCondition,
+  schedulerHarness,
+} from "../testing/scheduler-harness.ts";
+import type { SchedulerNode } from "./cluster-view.ts";
+import { ExtenderClient, type ExtenderFilterResult } from "./extender.ts";
 import { Scheduler } from "./scheduler.ts";
-import { cleanUp, eventually, log, nodeOf, scheduledCondition, world } from "./test-world.ts";
 
 afterEach(cleanUp);
 
 describe("Scheduler", () => {
   it("spreads pods over the emptier nodes and never beyond what a node has", async () => {
-    const w = world();
+    const w = schedulerHarness();
     await Promise.all([w.node("a"), w.node("b")]);
     const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
     for (const name of names) await w.pod(name, { cpu: "1" });
@@ -28,7 +35,7 @@ describe("Scheduler", () => {
   });
 
   it("says why, in the condition and in an event, and places the pod when a node comes that fits", async () => {
-    const w = world();
+    const w = schedulerHarness();
     await w.node("tainted", undefined, { spec: { taints: [{ key: "k", value: "v", effect: "NoSchedule" }] } });
     await w.node("cordoned", undefined, { spec: { unschedulable: true } });
     await w.node("plain");
@@ -48,7 +55,7 @@ describe("Scheduler", () => {
   });
 
   it("tries pods that ask for the same again for each node that comes, until all have one", async () => {
-    const w = world();
+    const w = schedulerHarness();
     await w.node("small", { cpu: "1", memory: "8Gi", pods: "10" });
     for (const name of ["x", "y"]) await w.pod(name, { cpu: "4" });
     for (const name of ["x", "y"]) {
@@ -65,24 +72,24 @@ describe("Scheduler", () => {
   });
 
   it("does not miss a node that comes while an extender is asked", async () => {
-    const slow = new (class extends Extender {
+    const slow = new (class extends ExtenderClient {
       asked = 0;
-      override async filter(_pod: KubeObject, nodes: readonly NodeView[]): Promise<FilterResult> {
+      override async filter(_pod: KubeObject, nodes: readonly SchedulerNode[]): Promise<ExtenderFilterResult> {
         if (++this.asked > 1) return { nodes, failed: new Map() };
         await w.node("b");
         await systemClock.sleep(milliseconds(50));
         return { nodes: [], failed: new Map(nodes.map(({ name }) => [name, "not now"])) };
       }
     })({ urlPrefix: "http://127.0.0.1:1", nodeCacheCapable: true });
-    const w = world(undefined, [slow]);
+    const w = schedulerHarness(undefined, [slow]);
     await w.node("a");
     await w.pod("job");
     expect(await nodeOf(w)("job")).toMatch(/^[ab]$/);
     expect(slow.asked).toBe(2);
   });
 
-  it("gives the room of a binding that failed to whoever waits for it", async () => {
-    const w = world();
+  it("gives the resources of a failed binding to a waiting pod", async () => {
+    const w = schedulerHarness();
     const bound = Promise.withResolvers<void>();
     vi.spyOn(w.client, "bind").mockImplementationOnce(async () => bound.promise);
     await w.node("one", { cpu: "1", memory: "1Gi", pods: "10" });
@@ -102,8 +109,8 @@ describe("Scheduler", () => {
     ).toBe("one");
   });
 
-  it("gives the room that a pod was to have to others when somebody else has bound it elsewhere", async () => {
-    const w = world();
+  it("frees the reserved resources of a pod that another scheduler bound elsewhere", async () => {
+    const w = schedulerHarness();
     const bind = w.client.bind.bind(w.client);
     const late = Promise.withResolvers<void>();
     const asked = vi.spyOn(w.client, "bind").mockImplementationOnce(async () => late.promise);
@@ -118,14 +125,14 @@ describe("Scheduler", () => {
     late.resolve();
   });
 
-  it("tells whoever runs it that it cannot go on, and ends when it is told to", async () => {
-    const w = world();
+  it("rejects run() when it cannot continue, and stops on the signal", async () => {
+    const w = schedulerHarness();
     const full = () => {
       throw new Error("no place to write to");
     };
     const broken = createLogger({ program: "test", level: "warn", format: "json", destination: { write: full } });
     const random = seededRandom(1);
-    const away = new Extender({ urlPrefix: "http://127.0.0.1:1", filterVerb: "filter", nodeCacheCapable: true });
+    const away = new ExtenderClient({ urlPrefix: "http://127.0.0.1:1", filterVerb: "filter", nodeCacheCapable: true });
     const options = { client: w.client, clock: systemClock, random, extenders: [away], schedulerName: "other" };
     const stop = new AbortController();
     const [fails, ends] = [
@@ -140,7 +147,7 @@ describe("Scheduler", () => {
   });
 
   it("counts GPUs and other extended resources, and the number of pods", async () => {
-    const w = world();
+    const w = schedulerHarness();
     await w.node("gpu", { cpu: "8", memory: "8Gi", pods: "3", "nvidia.com/gpu": "2" });
     await w.pod("two", { "nvidia.com/gpu": "2" });
     expect(await nodeOf(w)("two")).toBe("gpu");
@@ -155,7 +162,7 @@ describe("Scheduler", () => {
 
   it("waits out its backoff, on the injected clock, before it tries again", async () => {
     const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-    const w = world(clock);
+    const w = schedulerHarness(clock);
     const pass = async () => clock.advanceAsync(milliseconds(0));
     await clock.advanceAsync(milliseconds(10));
     const full = w.pod("p", { cpu: "1" });
@@ -172,7 +179,7 @@ describe("Scheduler", () => {
   });
 
   it("takes room back from pods that end or go, and leaves alone what is not its own", async () => {
-    const w = world();
+    const w = schedulerHarness();
     await w.node("one", { cpu: "1", memory: "1Gi", pods: "10" });
     await w.pod("first", { cpu: "1" });
     expect(await nodeOf(w)("first")).toBe("one");

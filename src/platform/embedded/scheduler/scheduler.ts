@@ -3,10 +3,10 @@ import type { Clock } from "../../clock/index.ts";
 import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { choose, NoFit } from "./choose.ts";
-import { type NodeView, nodeViewOf, offersOther, type PodView, podViewOf } from "./cluster-view.ts";
-import type { Extender } from "./extender.ts";
-import { misfit } from "./fit.ts";
+import { chooseNode, NoNodeFits } from "./choose.ts";
+import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
+import type { ExtenderClient } from "./extender.ts";
+import { unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 import { reportUnschedulable } from "./report.ts";
 import { WaitingPods } from "./waiting-pods.ts";
@@ -16,26 +16,26 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  readonly extenders?: readonly Extender[];
-  /** Which pods are its own, by `spec.schedulerName`. */
+  readonly extenders?: readonly ExtenderClient[];
+  /** Schedules only pods with this `spec.schedulerName`. */
   readonly schedulerName?: string;
-  /** As in a KubeSchedulerConfiguration: a large cluster places pods faster where fewer nodes are looked at. */
+  /** As in KubeSchedulerConfiguration: a lower value schedules faster in large clusters. */
   readonly percentageOfNodesToScore?: number;
 }
 
-/** Pods are placed one after another, but what the API is told of it runs beside the next decisions: so many at most. */
+/** The scheduler decides on one pod at a time, but up to this many API writes run concurrently. */
 const MOST_WRITES = 64;
-/** After so many decisions in a row everyone else in the process gets a turn. */
+/** After this many decisions the scheduler yields to the event loop. */
 const DECISIONS_PER_TURN = 32;
 
 /**
- * A small kube-scheduler for the embedded API: filters and scores nodes, asks extenders over their wire, binds, and tries again
+ * A small kube-scheduler for the embedded API: filters and scores nodes, calls extenders, binds pods, and retries
  * when the cluster changes. No preemption, no volumes, no spreading, no affinity between pods.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #nodes: Reflector<NodeView>;
-  readonly #pods: Reflector<PodView>;
+  readonly #nodes: Reflector<SchedulerNode>;
+  readonly #pods: Reflector<SchedulerPod>;
   readonly #occupancy = new Occupancy();
   readonly #waiting: WaitingPods;
   readonly #events: EventRecorder;
@@ -44,12 +44,12 @@ export class Scheduler {
   #wake = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #start = 0;
-  /** Nodes that have got room since the decision that is under way was begun. */
-  #stirred: NodeView[] = [];
-  /** What pods may ask for that no node has, until one gets room. Hundreds that wait for the same are not tried one by one. */
-  readonly #hopeless = new Map<string, NoFit>();
-  /** The store's nodes; made anew when one changes. */
-  #nodeList: readonly NodeView[] | undefined;
+  /** Nodes that gained capacity since the current decision started. */
+  #stirred: SchedulerNode[] = [];
+  /** Requirement shapes that currently fit no node, so that many equal pods are not tried one by one. */
+  readonly #hopeless = new Map<string, NoNodeFits>();
+  /** Cached list of the store's nodes; rebuilt when one changes. */
+  #nodeList: readonly SchedulerNode[] | undefined;
 
   constructor(options: SchedulerOptions) {
     const { client, clock, random, log, extenders = [], schedulerName = "default-scheduler" } = options;
@@ -73,7 +73,7 @@ export class Scheduler {
         this.#nodeList = undefined;
         this.#hopeless.clear();
         for (const one of changes) {
-          const helps = one.type === "added" || (one.type === "updated" && offersOther(one.old, one.new));
+          const helps = one.type === "added" || (one.type === "updated" && mayAcceptMorePods(one.old, one.new));
           if (helps) this.#stir(one.new);
         }
       },
@@ -91,7 +91,7 @@ export class Scheduler {
     });
   }
 
-  /** How many pods wait for a node. */
+  /** The number of unscheduled pods. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -100,7 +100,7 @@ export class Scheduler {
     this.#running ??= this.#run();
   }
 
-  /** Until the signal, and then its end in good order; rejects where it cannot go on. */
+  /** Runs until the signal aborts, then stops gracefully; rejects on an unexpected error. */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => stopped.resolve(), { once: true });
@@ -121,23 +121,23 @@ export class Scheduler {
     await this.#events.stop();
   }
 
-  #see(pod: PodView): void {
+  #see(pod: SchedulerPod): void {
     if (pod.nodeName !== undefined && pod.active) {
       this.#waiting.forget(pod.key);
-      // Somebody else may have bound it elsewhere than we are about to.
+      // Another scheduler may have bound the pod to a different node.
       if (this.#occupancy.nodeOf(pod.key) !== pod.nodeName) this.#free(pod.key);
       this.#occupancy.place(pod.key, pod.nodeName, pod.requests);
     } else if (pod.waiting === undefined) this.#leave(pod);
-    // A pod whose binding is under way looks as if it still waited.
+    // The API still shows a pod as unbound while its binding is in flight.
     else if (this.#occupancy.nodeOf(pod.key) === undefined) this.#waiting.offer(pod);
   }
 
-  #leave({ key }: PodView): void {
+  #leave({ key }: SchedulerPod): void {
     this.#waiting.forget(key);
     this.#free(key);
   }
 
-  /** Takes back the room that a pod has or was about to have. */
+  /** Releases the resources that a pod occupies or reserved. */
   #free(key: string): void {
     const name = this.#occupancy.nodeOf(key);
     if (name === undefined) return;
@@ -146,12 +146,12 @@ export class Scheduler {
     if (node !== undefined) this.#stir(node);
   }
 
-  /** A node has room that it did not have: whoever it would suit is tried again. */
-  #stir(node: NodeView): void {
+  /** A node gained capacity: retries the pods that would fit it. */
+  #stir(node: SchedulerNode): void {
     this.#stirred.push(node);
     this.#hopeless.clear();
     const load = this.#occupancy.on(node.name);
-    this.#waiting.stir((pod) => misfit(pod, node, load) === undefined);
+    this.#waiting.retryWhere((pod) => unfitReason(pod, node, load) === undefined);
   }
 
   async #run(): Promise<void> {
@@ -176,7 +176,7 @@ export class Scheduler {
     }
   }
 
-  async #decide(pod: PodView, attempts: number): Promise<void> {
+  async #decide(pod: SchedulerPod, attempts: number): Promise<void> {
     const { random, log, extenders = [] } = this.#options;
     const { signal } = this.#stop;
     this.#stirred = [];
@@ -189,35 +189,36 @@ export class Scheduler {
       const { percentageOfNodesToScore } = this.#options;
       const view = { nodes, occupancy: this.#occupancy, start: this.#start, percentageOfNodesToScore };
       const world = { ...view, extenders, random, log };
-      const { node, looked } = await choose(pod, world, signal);
+      const { node, looked } = await chooseNode(pod, world, signal);
       this.#start = nodes.length === 0 ? 0 : (this.#start + looked) % nodes.length;
       if (this.#stillWaiting(pod) !== undefined) this.#bind(pod, node, attempts);
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      if (error instanceof NoFit && error.forAllAlike && this.#stirred.length === 0) this.#hopeless.set(shape, error);
+      if (error instanceof NoNodeFits && error.forAllAlike && this.#stirred.length === 0)
+        this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);
       if (now === undefined) return;
-      // An extender that is away may be back soon; a cluster that is full stays so until something changes, which may
-      // have been while the extenders were asked.
-      const changed = this.#stirred.some((node) => misfit(now, node, this.#occupancy.on(node.name)) === undefined);
-      this.#waiting.fail(now, attempts, changed || !(error instanceof NoFit));
-      if (!(error instanceof NoFit)) log.warn({ pod: pod.key, reason }, "a pod could not be scheduled");
-      this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoFit, signal));
+      // An unavailable extender may return soon. A full cluster needs a change first, which may
+      // have happened during the extender calls.
+      const changed = this.#stirred.some((node) => unfitReason(now, node, this.#occupancy.on(node.name)) === undefined);
+      this.#waiting.fail(now, attempts, changed || !(error instanceof NoNodeFits));
+      if (!(error instanceof NoNodeFits)) log.warn({ pod: pod.key, reason }, "cannot schedule pod");
+      this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoNodeFits, signal));
     }
   }
 
-  /** The pod as it is now; undefined where it is gone, or placed, or another of its name: a decision takes its time. */
-  #stillWaiting({ key, uid }: PodView): PodView | undefined {
+  /** The pod's current state; undefined when it was deleted, bound or recreated during the decision. */
+  #stillWaiting({ key, uid }: SchedulerPod): SchedulerPod | undefined {
     const now = this.#pods.store.getByKey(key);
     return now?.uid === uid && now.waiting !== undefined ? now : undefined;
   }
 
-  #bind(pod: PodView, node: string, attempts: number): void {
+  #bind(pod: SchedulerPod, node: string, attempts: number): void {
     const { client, log } = this.#options;
     const { key, name, namespace, uid } = pod;
     this.#occupancy.place(key, node, pod.requests);
-    // An update that came while extenders were asked has put it back among the waiting.
+    // An update during the extender calls may have requeued the pod.
     this.#waiting.forget(key);
     const binding = client
       .bind({ name, namespace, uid }, node, { signal: this.#stop.signal })
@@ -228,8 +229,8 @@ export class Scheduler {
       })
       .catch((err: unknown) => {
         if (this.#stop.signal.aborted) return;
-        log.warn({ pod: key, node, err }, "a pod could not be bound");
-        // Someone else may have bound it meanwhile: then what the API says stands.
+        log.warn({ pod: key, node, err }, "cannot bind pod");
+        // Another scheduler may have bound it; the API's state wins.
         const now = this.#stillWaiting(pod);
         if (now === undefined) return;
         this.#waiting.fail(now, attempts, true);

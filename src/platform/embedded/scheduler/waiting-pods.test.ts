@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
-import { type PodView, podViewOf } from "./cluster-view.ts";
+import { podViewOf, type SchedulerPod } from "./cluster-view.ts";
 import { WaitingPods } from "./waiting-pods.ts";
 
 const ms = milliseconds;
-const pod = (name: string, priority = 0, spec: object = {}, uid = name): PodView =>
+const pod = (name: string, priority = 0, spec: object = {}, uid = name): SchedulerPod =>
   podViewOf(
     { metadata: { name, namespace: "default", uid }, spec: { priority, ...spec } } as never,
     "default-scheduler",
@@ -57,7 +57,7 @@ describe("WaitingPods", () => {
     const { clock, pods, order } = waiting();
     for (const name of ["a", "b"]) pods.fail(pod(name), 0, false);
     clock.advance(ms(60_000));
-    pods.stir(({ name }) => name === "b");
+    pods.retryWhere(({ name }) => name === "b");
     expect(order()).toEqual(["b"]);
     expect(pods.size).toBe(1);
   });
@@ -67,10 +67,10 @@ describe("WaitingPods", () => {
     pods.fail(pod("a"), 0, false);
     clock.advance(ms(60_000));
     expect(order()).toEqual([]);
-    pods.stir(() => true);
+    pods.retryWhere(() => true);
     expect(order()).toEqual(["a"]);
     pods.fail(pod("a"), 3, false);
-    pods.stir(() => true);
+    pods.retryWhere(() => true);
     expect(order()).toEqual([]);
     clock.advance(ms(8000));
     expect(order()).toEqual(["a"]);
@@ -95,7 +95,7 @@ describe("WaitingPods", () => {
     pods.fail(pod("later"), 0, true);
     pods.fail(pod("stuck"), 0, false);
     for (const name of ["active", "later", "stuck"]) pods.forget(`default/${name}`);
-    pods.stir(() => true);
+    pods.retryWhere(() => true);
     clock.advance(ms(600_000));
     expect(order()).toEqual([]);
     expect(clock.waiting).toBe(0);

@@ -1,30 +1,30 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
-import { equal } from "../json.ts";
-import type { PodView } from "./cluster-view.ts";
+import { equal } from "../storage/json.ts";
+import type { SchedulerPod } from "./cluster-view.ts";
 
 const FIRST_BACKOFF = 1000;
 const LONGEST_BACKOFF = 10_000;
-/** A pod is tried again after this time even where nothing happened that could help it. */
+/** Retries an unschedulable pod after this time even without a relevant change. */
 const LEFTOVER = milliseconds(300_000);
 
 interface Waiting {
-  pod: PodView;
+  pod: SchedulerPod;
   attempts: number;
-  /** Not before: when its backoff ends, on the monotonic time. */
+  /** End of the backoff, on the monotonic clock. */
   readyAt: number;
   place: "active" | "backoff" | "unschedulable";
   timer: Timer | undefined;
 }
 
 /**
- * Pods that wait for a node: those to be tried next by priority and arrival, those that back off, and those for which something
- * has to change first.
+ * The queue of unscheduled pods: active ones by priority and arrival, ones in backoff, and unschedulable ones that wait
+ * for a cluster change.
  */
 export class WaitingPods {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Waiting>();
-  /** Priority → keys in the order they came; a Map keeps it and forgets cheaply. */
+  /** Priority → pods in arrival order. A Map preserves the order and deletes cheaply. */
   readonly #active = new Map<number, Map<string, Waiting>>();
   readonly #wake: () => void;
 
@@ -37,8 +37,8 @@ export class WaitingPods {
     return this.#waiting.size;
   }
 
-  /** A pod that is new or has changed: what it asks for may fit now. */
-  offer(pod: PodView): void {
+  /** Queues a new or changed pod. */
+  offer(pod: SchedulerPod): void {
     const known = this.#waiting.get(pod.key);
     if (known !== undefined && known.pod.uid === pod.uid) {
       const asksOtherwise = !equal(known.pod.waiting?.spec, pod.waiting?.spec);
@@ -58,8 +58,8 @@ export class WaitingPods {
     this.#waiting.delete(key);
   }
 
-  /** The pod to try now; it is no longer kept, so it comes back by `fail` or not at all. */
-  next(): { readonly pod: PodView; readonly attempts: number } | undefined {
+  /** Removes and returns the next pod. The caller requeues it with `fail`. */
+  next(): { readonly pod: SchedulerPod; readonly attempts: number } | undefined {
     let best: number | undefined;
     for (const priority of this.#active.keys()) if (best === undefined || priority > best) best = priority;
     const first = best === undefined ? undefined : this.#active.get(best)?.entries().next().value;
@@ -69,8 +69,8 @@ export class WaitingPods {
     return { pod, attempts };
   }
 
-  /** A try that failed: again when something helps, or in any case after its backoff (`retry`). */
-  fail(pod: PodView, attempts: number, retry: boolean): void {
+  /** Requeues a pod after a failed attempt; with `retry` after its backoff, else after a relevant change. */
+  fail(pod: SchedulerPod, attempts: number, retry: boolean): void {
     this.forget(pod.key);
     const length = Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** Math.min(attempts, 10));
     const waiting: Waiting = {
@@ -84,8 +84,8 @@ export class WaitingPods {
     this.#arm(pod.key, waiting, retry ? milliseconds(length) : LEFTOVER);
   }
 
-  /** Something changed that may help these: who of them waits for that is tried again, after its backoff. */
-  stir(helps: (pod: PodView) => boolean): void {
+  /** Retries the unschedulable pods that a change may help, after their backoff. */
+  retryWhere(helps: (pod: SchedulerPod) => boolean): void {
     for (const [key, waiting] of this.#waiting) {
       if (waiting.place === "unschedulable" && helps(waiting.pod)) this.#ready(key, waiting);
     }
@@ -97,7 +97,7 @@ export class WaitingPods {
     this.#active.clear();
   }
 
-  /** To be tried as soon as its backoff is over. */
+  /** Activates the pod when its backoff ends. */
   #ready(key: string, waiting: Waiting): void {
     waiting.timer?.cancel();
     const left = waiting.readyAt - this.#clock.monotonic();

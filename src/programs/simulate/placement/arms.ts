@@ -1,30 +1,30 @@
-import type { Shape } from "./shape.ts";
+import type { MachineShape } from "./node-shape.ts";
 
-/** How a job's node is chosen in the published experiment, and at random beside it. */
+/** Arms of the published experiment, plus random placement. */
 export const dropArms = ["most", "least", "random", "shipped", "redesign", "legacy"] as const;
 export type Arm = (typeof dropArms)[number];
 export type ScoredArm = Exclude<Arm, "random">;
 
-/** What a node's own state adds to its score whatever the job. */
+/** Node state that contributes to the score of every job. */
 interface NodeState {
-  readonly shape: Shape;
+  readonly shape: MachineShape;
   readonly freeCores: number;
   readonly freeGpus: number;
   readonly power: number;
 }
 
 /**
- * A score in parts: clamp(headroomWeight·headroom(job) + ofNode − ofDemand(job) − ofStrandedGpus − ofTrend). The parts of a node
- * are worked out when it changes, those of a job's kind once; the sum is taken in this order, so it is the plain formula's to
- * the last bit (adding 0 for a part an arm does not have changes nothing).
+ * A score as a sum of parts: clamp(headroomWeight·headroom(job) + ofNode − ofDemand(job) − ofStrandedGpus − ofTrend).
+ * Node parts are computed when a node changes, job parts once per job kind. The order of the sum is fixed, so the
+ * result equals the plain formula bit for bit (adding 0 for a missing part changes nothing).
  */
 export interface ScoreParts {
   readonly headroomWeight: number;
   readonly ofNode: (node: NodeState) => number;
   readonly ofDemand: (marginalWatts: number) => number;
-  /** For a job without GPUs. */
+  /** Applies to jobs without GPUs. */
   readonly ofStrandedGpus: (freeGpus: number) => number;
-  /** Absent = the trend does not matter, and scores last from step to step. */
+  /** Absent = scores do not depend on the trend and stay valid between steps. */
   readonly ofTrend?: (trend: number, clusterTrend: number, peakWatts: number) => number;
   readonly lowest: number;
   readonly highest: number;
@@ -34,7 +34,7 @@ const clamp = (value: number, low: number, high: number): number => Math.min(hig
 const nothing = (): number => 0;
 const unbounded = { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY };
 
-/** Watts of change per step of the whole cluster above which it counts as a burst. */
+/** Change of cluster power in watts per step that counts as a burst. */
 const BURST = 500;
 const trendScale = (clusterTrend: number): number => (Math.abs(clusterTrend) > BURST ? 2 : 6);
 

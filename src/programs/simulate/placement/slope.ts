@@ -1,9 +1,9 @@
-/** How many steps of power a trend looks back on. */
+/** Number of steps used for a trend. */
 export const HISTORY = 10;
 
 /**
- * The least-squares slope of values one step apart, oldest first; 0 with fewer than two. The sums are taken in this order
- * wherever a trend is made, so that equal histories have equal trends to the last bit.
+ * Least-squares slope of values one step apart, oldest first; 0 for fewer than two values. The order of the sums is
+ * fixed, so that equal histories give bit-identical slopes.
  */
 export function slope(values: ArrayLike<number>): number {
   const count = values.length;

@@ -4,7 +4,7 @@ import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Caps } from "../../../core/physics/index.ts";
 import type { Watts } from "../../../core/units/index.ts";
 
-/** What an agent makes of a target on this hardware. */
+/** The caps that an agent would set for a target on this hardware. */
 export function capsFor(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, { cpu, gpu }: HardwareView): Caps {
   const packageCap = resolveCap(cpuCapIntent(spec.cpu), { max: cpu.maxWattsPerSocket, step: raplStep });
   const boardCap = gpu && resolveCap(gpuCapIntent(spec.gpu?.powerCap), { min: gpu.minWatts, max: gpu.maxWatts });

@@ -1,19 +1,19 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Experiment, ExperimentOptions } from "../experiment.ts";
-import type { Run } from "../run.ts";
+import type { ExperimentRun } from "../run.ts";
 import { expectedJobs, generateTrace } from "../trace/generate.ts";
-import { type Trace, until } from "../trace/trace.ts";
+import { type Trace, truncateTrace } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
-import { queueFigures } from "./figures.ts";
 import { machinesOf } from "./machines.ts";
+import { queueFigures } from "./queue-figures.ts";
 import { runQueue } from "./run.ts";
 
 const DEFAULT_NODES = 250;
 const DEFAULT_LOAD = 0.6;
-/** Training lasts hours: less than a day would show little but the cluster filling up and draining. */
+/** Training jobs last hours: a run shorter than a day would mostly show the cluster filling up and emptying. */
 const DEFAULT_HOURS = 24;
 
-/** Jobs wait, and all are done in the end: arms are compared at equal work. */
+/** Jobs wait until they fit and all are completed, so arms are compared at equal work. */
 export function queueExperiment(
   cluster: Parameters<typeof machinesOf>[0],
   { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD }: ExperimentOptions,
@@ -23,7 +23,7 @@ export function queueExperiment(
   const cores = machines.reduce((sum, { shape }) => sum + (shape.gpus > 0 ? 0 : shape.cores), 0);
   const gpus = machines.reduce((sum, { shape }) => sum + shape.gpus, 0);
   const workload = workloadOfLoad(load, { nodes, cores, gpus }, lasts);
-  const given = trace && until(trace, lasts * 3600);
+  const given = trace && truncateTrace(trace, lasts * 3600);
   return {
     figures: queueFigures,
     conditions: { nodes, hours: lasts, ...(trace === undefined && { load }) },
@@ -34,14 +34,13 @@ export function queueExperiment(
   };
 }
 
-/** In whole minutes, so that it reads well. */
+/** Rounded up to whole minutes. */
 const lengthOf = ({ length, submitSec }: Trace): number => Math.ceil((submitSec[length - 1] ?? 0) / 60) * 60;
 
 /**
- * A cluster that is done sooner still stands there: each run is charged with its idle power until the last one of the same
- * jobs is done.
+ * A cluster that finishes early still draws idle power: each run is charged until the last run of the same jobs ends.
  */
-function inSameTime(runs: readonly Run[]): readonly Run[] {
+function inSameTime(runs: readonly ExperimentRun[]): readonly ExperimentRun[] {
   const lasting = new Map<number, number>();
   for (const { seed, figures } of runs) {
     lasting.set(seed, Math.max(lasting.get(seed) ?? 0, figures["makespanHours"] ?? 0));

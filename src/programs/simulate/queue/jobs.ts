@@ -1,19 +1,22 @@
-import { type Job, WORK_KINDS, type WorkKind } from "../../../core/physics/index.ts";
+import { type SimulatedJob, WORK_KINDS, type WorkKind } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import type { Trace } from "../trace/trace.ts";
 
-/** A job of the trace as a node runs it. */
-export interface TraceJob extends Job {
+/** A job of the trace as run by a node. */
+export interface TraceJob extends SimulatedJob {
   readonly index: number;
   readonly cores: number;
   readonly gpus: number;
   readonly performance: boolean;
 }
 
-/** Above this a standard CPU job is taken for one that scans data, below for one that waits for others. */
+/** Standard CPU jobs of at least this size are treated as analytics, smaller ones as services. */
 const LARGE_CORES = 16;
 
-/** Which clock a job waits for, no trace says: it is assumed from its size and class. How busy it is, the trace knows. */
+/**
+ * Traces do not tell how much a job depends on the clock; it is assumed from size and class. Utilization comes from
+ * the trace.
+ */
 function workKindOf(gpus: number, performance: boolean, cores: number): WorkKind {
   if (gpus > 0) return performance ? WORK_KINDS.training : WORK_KINDS.decode;
   if (performance) return WORK_KINDS.compute;

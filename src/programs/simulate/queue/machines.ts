@@ -1,18 +1,18 @@
 import { labels, type Node, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Density, densityOf, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
-import { type Shape, shapeOf } from "../placement/shape.ts";
+import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
 
-/** What nodes of one kind have in common. */
+/** Properties shared by all nodes of one kind. */
 interface MachineKind {
   readonly hardware: HardwareView;
   readonly model: NodeModel;
-  /** As the scores of the published experiment see it. */
-  readonly shape: Shape;
+  /** In the terms of the published experiment. */
+  readonly shape: MachineShape;
   readonly density: Density;
 }
 
-export interface Machine extends MachineKind {
+export interface ClusterMachine extends MachineKind {
   readonly name: string;
   readonly node: Node;
 }
@@ -23,7 +23,10 @@ interface Group {
   readonly gpu?: { readonly model: string; readonly count: number };
 }
 
-/** All with two sockets. The published experiment names cores and watts; these are the machines on the market nearest to it. */
+/**
+ * All machines have two sockets. The published experiment gives cores and watts; these are the closest machines on
+ * the market.
+ */
 const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
   exp04: [
     { share: 0.8, cpu: "AMD EPYC 9454" },
@@ -41,9 +44,9 @@ const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
 
 const NODES_PER_RACK = 20;
 
-/** The nodes of a described cluster, group after group; the last group takes what rounding leaves. */
-export function machinesOf(cluster: keyof typeof groups, count: number): Machine[] {
-  const machines: Machine[] = [];
+/** Generates the nodes of a cluster group by group; the last group absorbs rounding. */
+export function machinesOf(cluster: keyof typeof groups, count: number): ClusterMachine[] {
+  const machines: ClusterMachine[] = [];
   let share = 0;
   for (const [index, group] of groups[cluster].entries()) {
     share += group.share;
@@ -64,12 +67,12 @@ function machineKindOf({ cpu, gpu }: Group): MachineKind {
   return {
     hardware,
     model: nodeModelOf(hardware),
-    shape: shapeOf(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
+    shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
     density: densityOf(hardware),
   };
 }
 
-function machineOf(kind: MachineKind, index: number): Machine {
+function machineOf(kind: MachineKind, index: number): ClusterMachine {
   const name = `node-${String(index).padStart(5, "0")}`;
   const rack = `rack-${Math.floor(index / NODES_PER_RACK)}`;
   const { gpus } = kind.shape;
@@ -83,5 +86,5 @@ function machineOf(kind: MachineKind, index: number): Machine {
   };
 }
 
-/** What pods of the simulated clusters ask GPUs by. */
+/** GPU resource name in the simulated clusters. */
 export const GPU_RESOURCE = "nvidia.com/gpu";

@@ -2,24 +2,24 @@ import { labels, type Node, type NodeTwin, type NodeTwinStatus, type Profile } f
 import type { Caps } from "../../../core/physics/index.ts";
 import {
   guard,
-  heldUntil,
   lastTransitionTime,
+  observedStateOf,
   type PolicyType,
   type ProfileCaps,
-  type Published,
-  published,
-  seenOn,
+  type PublishedState,
+  performanceHeldUntil,
+  publishedStateOf,
   targetOf,
 } from "../../../core/policy/index.ts";
 import type { ScoringKernel } from "../../../core/scoring/index.ts";
-import { compute, effectiveCaps, PowerTrend, publishWorthy } from "../../../core/twin/index.ts";
+import { effectiveCaps, isWorthPublishing, PowerTrend, predictTwin } from "../../../core/twin/index.ts";
 import type { Instant, Watts, WattsPerMinute } from "../../../core/units/index.ts";
 import { capsFor } from "./caps.ts";
-import type { Machine } from "./machines.ts";
+import type { ClusterMachine } from "./machines.ts";
 import { guardOptions, HEARTBEAT_MS, MIN_DWELL_MS } from "./settings.ts";
 
-/** What a pass knows of one node. */
-export interface Situation {
+/** Input of an operator pass for one node. */
+export interface NodeObservation {
   readonly now: Instant;
   readonly planned: Profile;
   readonly performancePods: number;
@@ -27,39 +27,39 @@ export interface Situation {
   readonly supplyTotal: Watts | undefined;
 }
 
-/** A node as the operator knows it: its labels and its twin, as published last. */
-export class ManagedNode {
-  readonly machine: Machine;
+/** A node as the operator sees it: its labels and its last published twin. */
+export class SimulatedManagedNode {
+  readonly machine: ClusterMachine;
   readonly #caps: ProfileCaps;
   readonly #policy: PolicyType;
   readonly #trend = new PowerTrend();
   #node: Node;
-  #face: Published | undefined;
+  #face: PublishedState | undefined;
   #twin: { readonly spec: NodeTwin["spec"]; readonly status: NodeTwinStatus } | undefined;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #unenforced: Caps | undefined;
 
-  constructor(machine: Machine, caps: ProfileCaps, policy: PolicyType) {
+  constructor(machine: ClusterMachine, caps: ProfileCaps, policy: PolicyType) {
     this.machine = machine;
     this.#caps = caps;
     this.#policy = policy;
     this.#node = machine.node;
   }
 
-  /** Until when it stays performance because it was promoted a short time ago. */
+  /** End of the minimum dwell time after a promotion. */
   heldUntil(now: Instant): Instant | undefined {
-    return heldUntil(this.#twin, MIN_DWELL_MS, now);
+    return performanceHeldUntil(this.#twin, MIN_DWELL_MS, now);
   }
 
-  /** Guard, target and twin; tells the kernel what the extender would hear of. */
-  pass({ now, planned, performancePods, power, supplyTotal }: Situation, kernel: ScoringKernel): void {
+  /** Computes guard, target and twin, and passes the result to the scoring kernel. */
+  pass({ now, planned, performancePods, power, supplyTotal }: NodeObservation, kernel: ScoringKernel): void {
     const { name, hardware, density } = this.machine;
-    const seen = seenOn(this.#node, this.#twin, {
+    const seen = observedStateOf(this.#node, this.#twin, {
       caps: this.#caps,
       pin: undefined,
       powerProfileLabel: labels.powerProfile,
     });
-    const face = published(guard(seen, { planned, performancePods }, guardOptions).next);
+    const face = publishedStateOf(guard(seen, { planned, performancePods }, guardOptions).next);
     const reading = { power, source: "agent", at: now } as const;
     this.#trend.add(reading, now);
     const trend = this.#trend.slope(now);
@@ -69,7 +69,7 @@ export class ManagedNode {
     const spec = moved || this.#twin === undefined ? this.#target(face) : this.#twin.spec;
     const transition = lastTransitionTime(this.#twin?.status, face.schedulableClass, now);
     const status: NodeTwinStatus = {
-      ...compute({
+      ...predictTwin({
         hardware,
         caps: effectiveCaps(spec, hardware),
         schedulableClass: face.schedulableClass,
@@ -91,28 +91,28 @@ export class ManagedNode {
     kernel.upsertLabels(name, this.#node.metadata.labels);
   }
 
-  /** The caps an agent has yet to set, once. */
+  /** Returns caps that the agent has not set yet, once. */
   takeUnenforced(): Caps | undefined {
     const caps = this.#unenforced;
     this.#unenforced = undefined;
     return caps;
   }
 
-  #target(face: Published): NodeTwin["spec"] {
+  #target(face: PublishedState): NodeTwin["spec"] {
     return { nodeName: this.machine.name, ...targetOf(face, undefined, this.#caps, this.#policy) };
   }
 
-  /** As the operator holds it: small moves wait for the heartbeat. */
+  /** The operator's rule: small changes wait for the heartbeat. */
   #worthPublishing(power: Watts, trend: WattsPerMinute): boolean {
     const last = this.#twin?.status.powerMeasurement;
-    return publishWorthy(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });
+    return isWorthPublishing(last, last && { ...last, measuredNodePowerW: power, powerTrendWPerMin: trend });
   }
 }
 
-const sameFace = (one: Published, other: Published | undefined): boolean =>
+const sameFace = (one: PublishedState, other: PublishedState | undefined): boolean =>
   one.schedulableClass === other?.schedulableClass && one.caps === other.caps;
 
-const relabelled = (node: Node, { profile, draining }: Published): Node => ({
+const relabelled = (node: Node, { profile, draining }: PublishedState): Node => ({
   ...node,
   metadata: {
     ...node.metadata,

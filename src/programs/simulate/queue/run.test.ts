@@ -7,9 +7,9 @@ import { arms, type Contender } from "../contenders.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
-import { figuresOf, type Story } from "./figures.ts";
 import { jobAt } from "./jobs.ts";
-import { type Machine, machinesOf } from "./machines.ts";
+import { type ClusterMachine, machinesOf } from "./machines.ts";
+import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { simulateQueue } from "./run.ts";
 
 const plain = (arm: Contender["arm"]): Contender => ({ arm, policy: "none" });
@@ -29,8 +29,11 @@ const job = (fields: Partial<JobRow> = {}): JobRow => ({
   ...fields,
 });
 
-/** Looks at every moment at which a job started or ended: nothing overfull, and nothing waits that would fit. */
-function faults({ trace, placedOn, startedAt, endedAt }: Story, machines: readonly Machine[]): string[] {
+/** Checks every start and end of a job: no node is overcommitted, and no waiting job would fit. */
+function faults(
+  { trace, placedOn, startedAt, endedAt }: QueueRunRecord,
+  machines: readonly ClusterMachine[],
+): string[] {
   const found: string[] = [];
   const moments = new Set([...startedAt, ...endedAt].filter((at) => !Number.isNaN(at)));
   for (const at of moments) {
@@ -56,7 +59,7 @@ function faults({ trace, placedOn, startedAt, endedAt }: Story, machines: readon
 }
 
 describe("a queue", () => {
-  // The last knows nothing of classes, so that no job has to wait for its class: caps change, rooms do not.
+  // The last contender ignores classes, so that jobs never wait for their class: caps change, free capacity does not.
   it.each<Contender>([...arms.map(plain), { arm: "least", policy: "static_partition" }])(
     "of $arm:$policy keeps to what nodes have, starts what fits, and drains",
     (contender) => {
@@ -78,7 +81,7 @@ describe("a queue", () => {
           const trace = traceOf(jobs.toSorted((one, other) => one.submitSec - other.submitSec));
           const story = simulateQueue({ trace, machines, seed }, contender);
           expect(faults(story, machines)).toEqual([]);
-          const { figures } = figuresOf(story);
+          const { figures } = queueRunFigures(story);
           expect(figures["unfinished"]).toBe(jobs.filter(({ cores }) => cores > 128).length);
           expect(Object.entries(figures).filter(([, value]) => !Number.isFinite(value) || value < 0)).toEqual([]);
         }),
@@ -87,7 +90,7 @@ describe("a queue", () => {
     },
   );
 
-  it("draws what the physics draw, and tells what was waited for", () => {
+  it("reports the energy of the physics and the waiting times", () => {
     const machines = machinesOf("exp04", 1);
     const trace = traceOf([job(), job({ submitSec: 60, cores: 48, durationSec: 300 })]);
     const story = simulateQueue({ trace, machines, seed: 1 }, plain("least"));
@@ -100,7 +103,7 @@ describe("a queue", () => {
     node.advance(seconds(600));
     node.start(jobAt(trace, 1));
     node.advance(seconds(900));
-    const { figures } = figuresOf(story);
+    const { figures } = queueRunFigures(story);
     expect(figures["itKWh"]).toBeCloseTo(node.joules / 3.6e6, 12);
     expect(figures).toMatchObject({ completed: 2, waitMeanSec: 270, makespanHours: 0.25, emptyNodesPct: 0 });
     expect(figures).not.toHaveProperty("performanceWaitMeanSec");
@@ -109,13 +112,15 @@ describe("a queue", () => {
     expect(figures["kWhPerCoreHour"]).toBeCloseTo(node.cpuJoules / 1000 / (96 * 600 + 48 * 300), 12);
   });
 
-  it("counts what performance jobs wait for, and calls it a miss", () => {
+  it("counts waiting performance jobs as SLO misses", () => {
     const trace = traceOf([
       job({ performance: true }),
       job({ submitSec: 60, performance: true }),
       job({ submitSec: 60, cores: 1 }),
     ]);
-    const { figures } = figuresOf(simulateQueue({ trace, machines: machinesOf("exp04", 1), seed: 1 }, plain("least")));
+    const { figures } = queueRunFigures(
+      simulateQueue({ trace, machines: machinesOf("exp04", 1), seed: 1 }, plain("least")),
+    );
     expect(figures).toMatchObject({
       waitMeanSec: (0 + 540 + 1140) / 3,
       performanceWaitMeanSec: 270,
@@ -139,8 +144,8 @@ describe("a queue", () => {
   });
 });
 
-describe("fractions of cores", () => {
-  // 96 − 12.5 − 10.5 − 21.6 − 10.3 and back again is not 96 in floating point.
+describe("fractional cores", () => {
+  // 96 − 12.5 − 10.5 − 21.6 − 10.3 and back is not exactly 96 in floating point.
   const cores = [12.5, 10.5, 21.6, 10.3];
   const durations = [40, 10, 20, 30];
   const jobs = cores.map((own, index) => job({ cores: own, durationSec: durations[index] ?? 0 }));
@@ -151,7 +156,7 @@ describe("fractions of cores", () => {
     expect([...simulateQueue(setup, plain("least")).startedAt]).toEqual([0, 0, 0, 0, 60]);
   });
 
-  it("are counted in thousandths, upwards", () => {
+  it("are rounded up to millicores", () => {
     const own = [0.1 + 0.2, 12.3, 0.0001, 1 / 3].map((fraction) => job({ cores: fraction }));
     expect([...traceOf(own).cores]).toEqual([0.3, 12.3, 0.001, 0.334]);
   });
@@ -163,17 +168,19 @@ describe("the production code in a queue", () => {
   const gpus = 8 * 8;
   const trace = generateTrace(workloadOfLoad(0.6, { nodes: 40, cores, gpus }, 3), seededRandom(4));
 
-  it("slows no performance job while nodes are capped, where a scheduler that does not know does", () => {
+  it("slows no performance job while nodes are capped, unlike a scheduler that ignores caps", () => {
     const story = simulateQueue({ trace, machines, seed: 4 }, { arm: "joulie", policy: "static_partition" });
-    const joulie = figuresOf(story);
-    const blind = figuresOf(simulateQueue({ trace, machines, seed: 4 }, { arm: "least", policy: "static_partition" }));
+    const joulie = queueRunFigures(story);
+    const blind = queueRunFigures(
+      simulateQueue({ trace, machines, seed: 4 }, { arm: "least", policy: "static_partition" }),
+    );
     expect(joulie.figures).toMatchObject({ unfinished: 0, slowedByCaps: 0 });
     expect(blind.figures["unfinished"]).toBe(0);
     expect(blind.figures["slowedByCaps"]).toBeGreaterThan(0);
     expect(blind.figures["ranLongerPct"]).toBeGreaterThan(0.5);
   });
 
-  it("pays for caps with the time of standard jobs, where nodes are so full that a cap is met at all", () => {
+  it("slows standard jobs when nodes are full enough to reach their caps", () => {
     const full = generateTrace(workloadOfLoad(1.2, { nodes: 40, cores, gpus }, 3), seededRandom(4));
     const stretch = (contender: Contender, performance: number): number => {
       const { startedAt, endedAt } = simulateQueue({ trace: full, machines, seed: 4 }, contender);
@@ -187,7 +194,7 @@ describe("the production code in a queue", () => {
     expect(stretch(plain("joulie"), 0)).toBeCloseTo(1, 9);
   });
 
-  it("loses no job whose end comes to the moment at which its caps are lifted", () => {
+  it("handles a job that ends exactly when its caps are lifted", () => {
     const jobs = [
       [0, 96, 1000],
       [0, 10, 80],
@@ -200,27 +207,30 @@ describe("the production code in a queue", () => {
     const tight = traceOf(jobs.map(([submitSec, cores, durationSec]) => job({ submitSec, cores, durationSec })));
     const setup = { trace: tight, machines: machinesOf("exp04", 2), seed: 1 };
     const story = simulateQueue(setup, { arm: "most", policy: "static_partition" });
-    expect(figuresOf(story).figures).toMatchObject({ completed: 7, unfinished: 0 });
+    expect(queueRunFigures(story).figures).toMatchObject({ completed: 7, unfinished: 0 });
   });
 
-  it("is the same to the last bit for the same seed, with and without an operator", () => {
+  it("gives bit-identical results for the same seed, with and without an operator", () => {
     for (const contender of [plain("joulie"), { arm: "joulie", policy: "queue_aware_v1" }, plain("random")] as const) {
-      const once = figuresOf(simulateQueue({ trace, machines, seed: 4 }, contender));
-      expect(figuresOf(simulateQueue({ trace, machines, seed: 4 }, contender))).toEqual(once);
+      const once = queueRunFigures(simulateQueue({ trace, machines, seed: 4 }, contender));
+      expect(queueRunFigures(simulateQueue({ trace, machines, seed: 4 }, contender))).toEqual(once);
     }
   });
 
-  it("ends where a performance job can never be placed, and says that it was not done", () => {
-    // Of the two only the larger fits it, and static_partition keeps the denser one at performance: the one with GPUs.
+  it("ends when a performance job can never be placed, and reports it as not done", () => {
+    // Only the larger node fits, and static_partition keeps the denser node at performance: the one with GPUs.
     const mixed = machinesOf("mixed", 100);
     const large = mixed.find(({ shape }) => shape.cores === 192);
     const dense = mixed.find(({ shape }) => shape.gpus === 8);
     if (large === undefined || dense === undefined) throw new Error("no such machines");
     const wide = traceOf([job({ submitSec: 300, cores: 150, performance: true })]);
     const setup = { trace: wide, machines: [large, dense], seed: 1 };
-    const refused = figuresOf(simulateQueue(setup, { arm: "joulie", policy: "static_partition" }));
+    const refused = queueRunFigures(simulateQueue(setup, { arm: "joulie", policy: "static_partition" }));
     expect(refused.figures).toMatchObject({ completed: 0, unfinished: 1 });
     expect([...refused.done]).toEqual([0]);
-    expect(figuresOf(simulateQueue(setup, plain("least"))).figures).toMatchObject({ completed: 1, unfinished: 0 });
+    expect(queueRunFigures(simulateQueue(setup, plain("least"))).figures).toMatchObject({
+      completed: 1,
+      unfinished: 0,
+    });
   });
 });

@@ -1,41 +1,45 @@
 import type { Contender } from "../contenders.ts";
 import { scoreParts } from "../placement/arms.ts";
-import { Fields } from "../placement/fields.ts";
-import { kindsOf } from "../placement/kinds.ts";
-import { Lottery, lotteryRandom } from "../placement/lottery.ts";
-import { Scoring } from "../placement/scoring.ts";
-import type { Run } from "../run.ts";
+import { CandidateCache } from "../placement/candidates.ts";
+import { indexJobKinds } from "../placement/job-kinds.ts";
+import { NodeScoreParts } from "../placement/node-score-parts.ts";
+import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
+import type { ExperimentRun } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
-import { Backlog } from "./backlog.ts";
-import { figuresOf, type Story } from "./figures.ts";
+import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
-import { JoulieField } from "./joulie-field.ts";
-import type { Machine } from "./machines.ts";
-import { Operator } from "./operator.ts";
+import { JoulieCandidates } from "./joulie-candidates.ts";
+import type { ClusterMachine } from "./machines.ts";
+import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { AGENT_SEC, PASS_SEC } from "./settings.ts";
-import { Site } from "./site.ts";
+import { SimulatedCluster } from "./simulated-cluster.ts";
+import { SimulatedOperator } from "./simulated-operator.ts";
 
 export interface QueueSetup {
   readonly trace: Trace;
-  readonly machines: readonly Machine[];
+  readonly machines: readonly ClusterMachine[];
   readonly seed: number;
 }
 
-/** So long without a running job while jobs still wait, nothing will ever start them. */
+/** After this time without a running job, waiting jobs can never start. */
 const STUCK_SEC = 3600;
 
-/** Every job waits until it fits, and the run lasts until the last is done. */
-export const runQueue = (setup: QueueSetup, contender: Contender, onProgress: (share: number) => void): Run => ({
+/** Runs until every job is done; jobs wait until they fit. */
+export const runQueue = (
+  setup: QueueSetup,
+  contender: Contender,
+  onProgress: (share: number) => void,
+): ExperimentRun => ({
   contender,
   seed: setup.seed,
-  ...figuresOf(simulateQueue(setup, contender, onProgress)),
+  ...queueRunFigures(simulateQueue(setup, contender, onProgress)),
 });
 
 export function simulateQueue(
   { trace, machines, seed }: QueueSetup,
   contender: Contender,
   onProgress: (share: number) => void = () => {},
-): Story {
+): QueueRunRecord {
   const simulation = new Simulation(trace, machines, contender, seed);
   simulation.run(onProgress);
   return simulation.story();
@@ -43,12 +47,12 @@ export function simulateQueue(
 
 class Simulation {
   readonly #trace: Trace;
-  readonly #site: Site;
+  readonly #site: SimulatedCluster;
   readonly #kindOf: Int32Array;
-  readonly #backlog: Backlog;
-  readonly #fields: Fields;
-  readonly #scoring: Scoring | undefined;
-  readonly #operator: Operator | undefined;
+  readonly #backlog: JobQueue;
+  readonly #fields: CandidateCache;
+  readonly #scoring: NodeScoreParts | undefined;
+  readonly #operator: SimulatedOperator | undefined;
   readonly #placedOn: Int32Array;
   readonly #startedAt: Float64Array;
   readonly #endedAt: Float64Array;
@@ -58,13 +62,13 @@ class Simulation {
   #now = 0;
   #done = 0;
 
-  constructor(trace: Trace, machines: readonly Machine[], { arm, policy }: Contender, seed: number) {
+  constructor(trace: Trace, machines: readonly ClusterMachine[], { arm, policy }: Contender, seed: number) {
     this.#trace = trace;
-    const site = new Site(machines);
+    const site = new SimulatedCluster(machines);
     this.#site = site;
-    const { kinds, kindOf } = kindsOf(trace);
+    const { kinds, kindOf } = indexJobKinds(trace);
     this.#kindOf = kindOf;
-    this.#backlog = new Backlog(kinds);
+    this.#backlog = new JobQueue(kinds);
     this.#placedOn = new Int32Array(trace.length).fill(-1);
     this.#startedAt = new Float64Array(trace.length).fill(Number.NaN);
     this.#endedAt = new Float64Array(trace.length).fill(Number.NaN);
@@ -72,21 +76,25 @@ class Simulation {
       machines.some(({ shape }) => shape.cores >= cores && shape.gpus >= gpus),
     );
     if (arm === "joulie") {
-      // Blind without twins: it has an operator even where that caps nothing.
-      const operator = new Operator(machines, site, policy);
+      // The joulie arm needs twins: it has an operator even with policy none.
+      const operator = new SimulatedOperator(machines, site, policy);
       this.#operator = operator;
       const slots = Int32Array.from(machines, ({ name }) => operator.kernel.slotOf(name));
-      this.#fields = new Fields(kinds, site.count, (kind) => new JoulieField(kind, site, operator.kernel, slots));
+      this.#fields = new CandidateCache(
+        kinds,
+        site.count,
+        (kind) => new JoulieCandidates(kind, site, operator.kernel, slots),
+      );
       return;
     }
-    this.#operator = policy === "none" ? undefined : new Operator(machines, site, policy);
+    this.#operator = policy === "none" ? undefined : new SimulatedOperator(machines, site, policy);
     if (arm === "random") {
-      const random = lotteryRandom(seed);
-      this.#fields = new Fields(kinds, site.count, (kind) => new Lottery(kind, site, random));
+      const random = placementRandom(seed);
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => new RandomCandidates(kind, site, random));
     } else {
-      const scoring = new Scoring(site, scoreParts[arm]);
+      const scoring = new NodeScoreParts(site, scoreParts[arm]);
       this.#scoring = scoring;
-      this.#fields = new Fields(kinds, site.count, (kind) => scoring.field(kind));
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => scoring.candidates(kind));
     }
   }
 
@@ -103,7 +111,7 @@ class Simulation {
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
         this.#enforce();
-        // Lifted caps may bring a job's end to this very moment.
+        // Lifting caps may end a job at this moment.
         this.#settle();
       }
       for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
@@ -125,13 +133,13 @@ class Simulation {
     if (this.#fitsSomewhere[kind] === true) this.#backlog.add(job, kind);
   }
 
-  /** Lets everything happen that is due. */
+  /** Processes all events that are due. */
   #settle(): void {
     while (this.#site.nextAt <= this.#now) this.#happen();
   }
 
   #happen(): void {
-    const happened = this.#site.happen();
+    const happened = this.#site.processNextEvent();
     if (happened === undefined) return;
     const { node, ended } = happened;
     this.#changed(node);
@@ -150,11 +158,11 @@ class Simulation {
     });
   }
 
-  /** A minute is over: meters are read, and what goes by them looks again. */
+  /** Ends a minute: reads the meters, runs the operator pass and updates trends. */
   #pass(): void {
     this.#wattsByMinute.push(this.#site.totalWatts);
     this.#operator?.pass(this.#now, this.#backlog.performanceJobs);
-    if (this.#scoring?.beginStep() === true || this.#operator !== undefined) this.#fields.startAnew();
+    if (this.#scoring?.beginStep() === true || this.#operator !== undefined) this.#fields.invalidateAll();
     // Nodes may have become performance nodes.
     if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
   }
@@ -171,17 +179,17 @@ class Simulation {
       this.#startedAt[job] = this.#now;
       this.#site.start(node, jobAt(this.#trace, job), this.#now);
       this.#changed(node);
-      // A job of no length is over before the next one starts.
+      // A job of zero length ends before the next one starts.
       this.#settle();
     }
   }
 
   #changed(node: number): void {
-    this.#scoring?.look(node);
+    this.#scoring?.update(node);
     this.#fields.changed(node);
   }
 
-  story(): Story {
+  story(): QueueRunRecord {
     return {
       trace: this.#trace,
       placedOn: this.#placedOn,

@@ -1,7 +1,7 @@
 import type { CapSettings, GuardOptions, PolicySettings } from "../../../core/policy/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
 
-/** The operator as it is installed: every figure is the default of its variable. */
+/** Default settings of an installed operator. */
 export const policySettings: PolicySettings = {
   type: "static_partition",
   staticHpFrac: 0.5,
@@ -19,14 +19,14 @@ export const capSettings: CapSettings = {
   gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
 };
 
-/** How long a promoted node stays performance at least. */
+/** Minimum time that a promoted node stays at performance. */
 export const MIN_DWELL_MS = milliseconds(300_000);
 
 export const guardOptions: GuardOptions = { drainingCaps: "performance" };
 
-/** Seconds between two passes of the operator, and until an agent has read what it published. */
+/** Seconds between operator passes, and until an agent has applied the result. */
 export const PASS_SEC = 60;
 export const AGENT_SEC = 20;
 
-/** How long an unchanged twin stays unwritten. */
+/** Maximum time that an unchanged twin stays unwritten. */
 export const HEARTBEAT_MS = milliseconds(120_000);

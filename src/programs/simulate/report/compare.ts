@@ -1,19 +1,19 @@
 import { seededRandom } from "../../../platform/random/index.ts";
-import { nameOf } from "../contenders.ts";
-import type { ReportFigure, Run } from "../run.ts";
+import { contenderName } from "../contenders.ts";
+import type { ExperimentRun, ReportFigure } from "../run.ts";
 import { type Estimate, estimateOf } from "./interval.ts";
 
 interface ComparedArm {
   readonly arm: string;
   readonly figures: Readonly<Record<string, Estimate>>;
-  /** Percent of the first arm's figure, seed by seed; absent for itself and where it would mislead. */
+  /** Percent difference to the first arm, paired by seed; absent for the first arm and where it would mislead. */
   readonly difference: Readonly<Record<string, Estimate>>;
 }
 
-export interface Comparison {
+export interface ArmComparison {
   readonly baseline: string;
   readonly seeds: readonly number[];
-  /** Whether every arm did the same jobs on every seed. Totals are compared only then. */
+  /** Whether all arms completed the same jobs on every seed. Totals are compared only in that case. */
   readonly sameWork: boolean;
   readonly note: string;
   readonly arms: readonly ComparedArm[];
@@ -26,10 +26,11 @@ const DIFFERENT =
 const INTERVALS =
   "Intervals: 95 %, bootstrap over the seeds, widened as Student's t is for so few; differences are of pairs, seed by seed.";
 
-/** Runs of the same seeds, arm by arm. Seeded as the runs were: the same seeds give the same intervals. */
-export function compare(runs: readonly Run[], figures: readonly ReportFigure[]): Comparison {
-  const byArm = new Map<string, Run[]>();
-  for (const run of runs) byArm.set(nameOf(run.contender), [...(byArm.get(nameOf(run.contender)) ?? []), run]);
+/** Compares runs of the same seeds. The bootstrap is seeded as well: the same seeds give the same intervals. */
+export function compare(runs: readonly ExperimentRun[], figures: readonly ReportFigure[]): ArmComparison {
+  const byArm = new Map<string, ExperimentRun[]>();
+  for (const run of runs)
+    byArm.set(contenderName(run.contender), [...(byArm.get(contenderName(run.contender)) ?? []), run]);
   const [first] = byArm;
   if (first === undefined) throw new RangeError("there is nothing to compare");
   const [baseline, baseRuns] = first;
@@ -52,7 +53,7 @@ export function compare(runs: readonly Run[], figures: readonly ReportFigure[]):
   return { baseline, seeds, sameWork, note, arms };
 }
 
-const sameJobs = (run: Run, other: Run | undefined): boolean =>
+const sameJobs = (run: ExperimentRun, other: ExperimentRun | undefined): boolean =>
   other !== undefined &&
   run.done.length === other.done.length &&
   run.done.every((done, index) => done === other.done[index]);

@@ -1,7 +1,7 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import { quantile } from "./quantile.ts";
 
-/** A mean, and where it would lie in 95 of 100 repeats; no interval of fewer than two values. */
+/** A mean with its 95 % confidence interval; no interval for fewer than two values. */
 export interface Estimate {
   readonly mean: number;
   readonly low?: number;
@@ -10,14 +10,17 @@ export interface Estimate {
 
 const RESAMPLES = 10_000;
 const TAIL = 0.025;
-/** How many standard errors 95 % lie within: of a normal mean, and of one whose spread is guessed from two, three or four values. */
+/**
+ * Standard errors of a 95 % interval: for the normal distribution, and for Student's t with two, three or four
+ * values.
+ */
 const NORMAL = 1.959964;
 const STUDENT: Readonly<Record<number, number>> = { 2: 12.7062, 3: 4.3027, 4: 3.1824 };
 
 /**
- * The percentile bootstrap of a mean, widened by what few values cannot show of their own spread: as it is, it holds the true
- * mean in 50 of 100 cases with two values and in 81 with five. (The studentised bootstrap would do without a factor, but of
- * five values two that are nearly equal blow it up beyond all measure.)
+ * Percentile bootstrap of the mean, widened for small samples: unwidened it covers the true mean in 50 % of cases
+ * with two values and in 81 % with five. (The studentised bootstrap needs no factor, but with five values two nearly
+ * equal ones make it explode.)
  */
 export function estimateOf(values: readonly number[], random: RandomSource): Estimate {
   const mean = meanOf(values);
@@ -34,12 +37,12 @@ export function estimateOf(values: readonly number[], random: RandomSource): Est
   return { mean, low: mean + wider * quantile(off, TAIL), high: mean + wider * quantile(off, 1 - TAIL) };
 }
 
-/** Student's t against the normal, and n − 1 for n: a sample's own spread is the smaller, the fewer it is of. */
+/** Ratio of Student's t to the normal quantile, corrected for n − 1: small samples underestimate their spread. */
 function widening(count: number): number {
   return (Math.sqrt(count / (count - 1)) * (STUDENT[count] ?? studentOf(count - 1))) / NORMAL;
 }
 
-/** By the series of Cornish and Fisher, good to three in a thousand from four degrees of freedom on. */
+/** Cornish-Fisher series; error below 0.3 % from four degrees of freedom. */
 function studentOf(freedom: number): number {
   const z = NORMAL;
   return (
@@ -50,7 +53,7 @@ function studentOf(freedom: number): number {
   );
 }
 
-/** From the first on, or equal values would differ from their own mean by its last bit. */
+/** Sums offsets from the first value, so that equal values have exactly that mean. */
 function meanOf(values: readonly number[]): number {
   const first = values[0] ?? 0;
   return first + values.reduce((sum, value) => sum + (value - first), 0) / Math.max(1, values.length);

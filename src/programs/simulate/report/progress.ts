@@ -2,24 +2,24 @@ import type { Clock } from "../../../platform/clock/index.ts";
 
 const WIDTH = 24;
 const REDRAW_MS = 100;
-/** Before this share is done the time left is a guess. */
+/** Below this share the remaining time is not shown. */
 const TELLING = 0.02;
 
-/** A bar with the time left, on a terminal; elsewhere nothing. */
+/** Progress bar with the remaining time, on terminals only. */
 export class Progress {
   readonly #write: ((text: string) => void) | undefined;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #started: number;
   #drawn = Number.NEGATIVE_INFINITY;
 
-  /** `write` absent = nobody looks. */
+  /** `write` absent = no output. */
   constructor(clock: Pick<Clock, "monotonic">, write: ((text: string) => void) | undefined) {
     this.#clock = clock;
     this.#write = write;
     this.#started = clock.monotonic();
   }
 
-  /** `done` is a share of the whole, 0–1. */
+  /** `done` is the completed share, 0–1. */
   at(done: number, what: string): void {
     if (this.#write === undefined) return;
     const now = this.#clock.monotonic();

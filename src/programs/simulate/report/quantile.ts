@@ -1,4 +1,4 @@
-/** Linear between ranks, as most statistics packages have it; 0 of nothing. */
+/** Linear interpolation between ranks, as in most statistics packages; 0 for no values. */
 export function quantile(values: Float64Array, share: number): number {
   const sorted = values.toSorted();
   const rank = share * (sorted.length - 1);

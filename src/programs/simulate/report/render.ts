@@ -1,38 +1,39 @@
-import { nameOf } from "../contenders.ts";
-import type { ReportFigure, Run } from "../run.ts";
-import type { Comparison } from "./compare.ts";
+import { contenderName } from "../contenders.ts";
+import type { ExperimentRun, ReportFigure } from "../run.ts";
+import type { ArmComparison } from "./compare.ts";
 import type { Estimate } from "./interval.ts";
-import { shown, signed, table } from "./table.ts";
+import { formatNumber, formatSigned, renderTable } from "./table.ts";
 
-/** One run for each line. */
-export function renderRuns(runs: readonly Run[], all: readonly ReportFigure[]): string {
+/** One line per run. */
+export function renderRuns(runs: readonly ExperimentRun[], all: readonly ReportFigure[]): string {
   const figures = all.filter(({ besideOthers }) => besideOthers !== true);
   const head = ["arm", "seed", ...figures.map(({ title }) => title)];
   const rows = runs.map((run) => [
-    nameOf(run.contender),
+    contenderName(run.contender),
     String(run.seed),
     ...figures.map(({ key, digits }) => cell(run.figures[key], digits)),
   ]);
-  return `${table([head, ...rows])}${legend(figures)}`;
+  return `${renderTable([head, ...rows])}${legend(figures)}`;
 }
 
-const cell = (value: number | undefined, digits: number): string => (value === undefined ? "–" : shown(value, digits));
+const cell = (value: number | undefined, digits: number): string =>
+  value === undefined ? "–" : formatNumber(value, digits);
 
-/** Titles that need a word. */
+/** Explanations of columns. */
 function legend(figures: readonly ReportFigure[]): string {
   const told = figures.flatMap(({ title, about }) => (about === undefined ? [] : `${title}: ${about}\n`));
   return told.length === 0 ? "" : `\n${told.join("")}`;
 }
 
-/** Means over the seeds, then differences with their intervals, then in words what they may be taken for. */
-export function renderComparison(comparison: Comparison, figures: readonly ReportFigure[]): string {
+/** Renders means over the seeds, differences with intervals, and a sentence on how to read them. */
+export function renderComparison(comparison: ArmComparison, figures: readonly ReportFigure[]): string {
   const { baseline, seeds, sameWork, note, arms } = comparison;
-  const means = table([
+  const means = renderTable([
     ["arm", ...figures.map(({ title }) => title)],
     ...arms.map(({ arm, figures: own }) => [arm, ...figures.map(({ key, digits }) => cell(own[key]?.mean, digits))]),
   ]);
   const compared = figures.filter(({ compared }) => compared === "always" || (compared !== undefined && sameWork));
-  const differences = table([
+  const differences = renderTable([
     [`against ${baseline}, %`, ...compared.map(({ title }) => title)],
     ...arms
       .filter(({ arm }) => arm !== baseline)
@@ -46,6 +47,6 @@ export function renderComparison(comparison: Comparison, figures: readonly Repor
 function interval(estimate: Estimate | undefined): string {
   if (estimate === undefined) return "–";
   const { mean, low, high } = estimate;
-  const range = low === undefined || high === undefined ? "" : ` [${signed(low, 2)}, ${signed(high, 2)}]`;
-  return `${signed(mean, 2)}${range}`;
+  const range = low === undefined || high === undefined ? "" : ` [${formatSigned(low, 2)}, ${formatSigned(high, 2)}]`;
+  return `${formatSigned(mean, 2)}${range}`;
 }

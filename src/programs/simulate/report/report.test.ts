@@ -3,15 +3,15 @@ import { describe, expect, it } from "vitest";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import type { Run } from "../run.ts";
+import type { ExperimentRun } from "../run.ts";
 import { compare } from "./compare.ts";
 import { estimateOf } from "./interval.ts";
 import { Progress } from "./progress.ts";
 import { renderComparison } from "./render.ts";
-import { shown, signed, table } from "./table.ts";
+import { formatNumber, formatSigned, renderTable } from "./table.ts";
 
 describe("estimateOf", () => {
-  it("has an interval around the mean, as wide as its values are apart, and the same one for the same seed", () => {
+  it("gives an interval around the mean that grows with the spread and is reproducible for a seed", () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 2, maxLength: 8 }),
@@ -36,7 +36,7 @@ describe("estimateOf", () => {
     [4, bell],
     [5, bell],
     [8, even],
-  ])("covers the true mean as often as it says, with %d values", (count, draw) => {
+  ])("covers the true mean at the stated rate, with %d values", (count, draw) => {
     const random = seededRandom(11);
     const rounds = 200;
     let covered = 0;
@@ -45,12 +45,12 @@ describe("estimateOf", () => {
       const { low = 1, high = -1 } = estimateOf(values, random);
       if (low <= 0 && high >= 0) covered++;
     }
-    // 190 of 200, give or take 6 at two standard errors; the plain percentile bootstrap has 50 to 88 %, and two values 93.
+    // 190 of 200, ± 6 at two standard errors; the plain percentile bootstrap covers 50 to 88 %, with two values 93 %.
     expect(covered / rounds).toBeGreaterThan(0.9);
     expect(covered / rounds).toBeLessThan(0.99);
   });
 
-  it("is about what the textbook has for a few values, and not thrown by two that are all but equal", () => {
+  it("is close to the textbook interval for few values, and robust against two nearly equal ones", () => {
     const { mean, low = 0, high = 0 } = estimateOf([1, 2, 3, 4, 5], seededRandom(1));
     // 2.776 standard errors of √(2.5 / 5).
     expect(mean).toBe(3);
@@ -62,7 +62,7 @@ describe("estimateOf", () => {
     expect(tied.high).toBeLessThan(0.2);
   });
 
-  it("claims no interval from one value, and none but the value from equal ones", () => {
+  it("gives no interval for one value, and a zero-width one for equal values", () => {
     expect(estimateOf([3], seededRandom(1))).toEqual({ mean: 3 });
     expect(estimateOf([0.1, 0.1, 0.1, 0.1, 0.1], seededRandom(1))).toEqual({ mean: 0.1, low: 0.1, high: 0.1 });
   });
@@ -74,7 +74,7 @@ describe("compare", () => {
     { key: "perJob", title: "kWh/job", digits: 1, compared: "always" },
     { key: "peakKW", title: "peak kW", digits: 1 },
   ] as const;
-  const run = (arm: "least" | "most", seed: number, kWh: number, done: number[]): Run => ({
+  const run = (arm: "least" | "most", seed: number, kWh: number, done: number[]): ExperimentRun => ({
     contender: { arm, policy: "none" },
     seed,
     figures: { itKWh: kWh, perJob: kWh / 2, peakKW: 0 },
@@ -82,19 +82,19 @@ describe("compare", () => {
   });
   const base = [run("least", 1, 100, [1, 1]), run("least", 2, 400, [1, 1])];
 
-  it("takes differences pair by pair, not between means", () => {
+  it("computes differences pair by pair, not between means", () => {
     const both = compare([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 1])], figures);
     expect(both).toMatchObject({ baseline: "least", seeds: [1, 2], sameWork: true });
-    // −10 % and −50 %; the means would say −42 %.
+    // −10 % and −50 %; the means would give −42 %.
     expect(both.arms[1]?.difference["itKWh"]?.mean).toBeCloseTo(-30, 9);
     expect(both.arms[0]?.difference).toEqual({});
     expect(Object.keys(both.arms[1]?.difference ?? {})).toEqual(["itKWh", "perJob"]);
-    // Two values tell next to nothing: 9.2 times as far as they are off their mean.
+    // Two values give a very wide interval: 9.2 times their distance from the mean.
     expect(renderComparison(both, figures)).toMatch(/^most +-30\.00 \[-213\.36, \+153\.36\]/m);
     expect(both.note).toContain("95 %, bootstrap over the seeds");
   });
 
-  it("compares no energy where one job was left undone by one arm on one seed, and says so", () => {
+  it("omits energy differences and says so if one arm left a job undone on one seed", () => {
     const both = compare([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 0])], figures);
     expect(both.sameWork).toBe(false);
     expect(both.note).toContain("DIFFERENT WORK");
@@ -105,7 +105,7 @@ describe("compare", () => {
     expect(text).toMatch(/^against least, % +kWh\/job$/m);
   });
 
-  it("leaves out a difference to nothing, and needs something to compare", () => {
+  it("omits a difference to zero, and needs at least two runs", () => {
     const idle = compare([run("least", 1, 0, []), run("most", 1, 5, [])], figures);
     expect(idle.arms[1]?.difference).toEqual({});
     expect(renderComparison(idle, figures)).toContain("one seed has no interval");
@@ -114,7 +114,7 @@ describe("compare", () => {
 });
 
 describe("Progress", () => {
-  it("draws at most ten times a second, with the time left by what is done", () => {
+  it("draws at most ten times a second, with the estimated remaining time", () => {
     const clock = new VirtualClock();
     const drawn: string[] = [];
     const progress = new Progress(clock, (text) => drawn.push(text));
@@ -133,21 +133,21 @@ describe("Progress", () => {
     expect(drawn[3]).toBe("\r\x1b[K");
   });
 
-  it("is silent where nobody looks", () => {
+  it("writes nothing without a terminal", () => {
     const progress = new Progress(new VirtualClock(), undefined);
     progress.at(0.5, "a");
     expect(() => progress.end()).not.toThrow();
   });
 });
 
-describe("tables", () => {
-  it("line up, with thousands apart and signs", () => {
+describe("renderTable", () => {
+  it("aligns columns, with thousands separators and signs", () => {
     const rows = [
       ["arm", "kWh"],
-      ["least", shown(12_345.678, 1)],
+      ["least", formatNumber(12_345.678, 1)],
     ];
-    expect(table(rows)).toBe("arm         kWh\nleast  12,345.7\n");
-    expect([1.234, -1, 0, -0.001, 0.004].map((value) => signed(value, 2))).toEqual([
+    expect(renderTable(rows)).toBe("arm         kWh\nleast  12,345.7\n");
+    expect([1.234, -1, 0, -0.001, 0.004].map((value) => formatSigned(value, 2))).toEqual([
       "+1.23",
       "-1.00",
       "0.00",

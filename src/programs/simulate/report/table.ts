@@ -1,5 +1,5 @@
-/** Aligned columns: the first to the left, figures to the right. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Aligned columns: the first left, numbers right. */
+export function renderTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
     row
@@ -10,12 +10,12 @@ export function table(rows: readonly (readonly string[])[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** With thousands apart, as people read them; the locale of the machine does not matter. */
-export const shown = (value: number, digits: number): string =>
+/** Uses thousands separators, independent of the locale. */
+export const formatNumber = (value: number, digits: number): string =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** What rounds to nothing has no sign. */
-export function signed(value: number, digits: number): string {
+/** Omits the sign if the value rounds to zero. */
+export function formatSigned(value: number, digits: number): string {
   const rounded = Number(value.toFixed(digits));
-  return `${rounded > 0 ? "+" : ""}${shown(rounded === 0 ? 0 : rounded, digits)}`;
+  return `${rounded > 0 ? "+" : ""}${formatNumber(rounded === 0 ? 0 : rounded, digits)}`;
 }

@@ -6,16 +6,16 @@ import { publishedArrivals, publishedMix } from "./mix.ts";
 const published = { mix: publishedMix, arrivals: publishedArrivals };
 
 describe("generateTrace", () => {
-  it("gives the same jobs for the same seed, others for another", () => {
+  it("is reproducible for a seed and differs between seeds", () => {
     const first = generateTrace({ ...published, hours: 0.2 }, seededRandom(1));
     expect(generateTrace({ ...published, hours: 0.2 }, seededRandom(1))).toEqual(first);
     expect(generateTrace({ ...published, hours: 0.2 }, seededRandom(2))).not.toEqual(first);
   });
 
-  it("SCH-58 has the published experiment's mix: jobs, bursts, shares, cores, GPUs and lengths within a few percent", () => {
+  it("SCH-58 has the published mix: jobs, bursts, shares, cores, GPUs and durations within a few percent", () => {
     const trace = generateTrace({ ...published, hours: 16 }, seededRandom(3));
     const jobs = trace.length;
-    // Of the published trace, measured: 147,069 jobs in 8 h, each ratio per job.
+    // Measured on the published trace: 147,069 jobs in 8 h; ratios per job.
     expect(jobs / 2 / 147_069).toBeCloseTo(1, 1);
     const total = (of: (job: number) => number): number => {
       let sum = 0;
@@ -52,7 +52,7 @@ describe("generateTrace", () => {
     expect([...trace.submitSec].every((submit, job) => job === 0 || submit >= at(trace.submitSec, job - 1))).toBe(true);
   });
 
-  it("refuses what would not fit in memory, and a mix of nothing", () => {
+  it("rejects a workload that does not fit into memory, and an empty mix", () => {
     const flood = { ...publishedArrivals, perHour: 1e6 };
     expect(() => generateTrace({ mix: publishedMix, arrivals: flood, hours: 1e6 }, seededRandom(1))).toThrow(
       "fewer hours",

@@ -1,6 +1,6 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { Arrivals, JobClass } from "./mix.ts";
-import { type JobRow, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 export interface Workload {
   readonly mix: readonly JobClass[];
@@ -8,19 +8,19 @@ export interface Workload {
   readonly hours: number;
 }
 
-/** How many jobs it will be, give or take chance. */
+/** Expected number of jobs. */
 export const expectedJobs = ({ arrivals, hours }: Workload): number =>
   hours * arrivals.perHour * jobsPerArrival(arrivals);
 
-/** A trace of that workload: the same random source gives the same jobs. */
+/** Generates a trace; the same random source gives the same jobs. */
 export function generateTrace(workload: Workload, random: RandomSource): Trace {
   const { mix, arrivals, hours } = workload;
   const jobs = new TraceBuilder();
   const { perHour, swing, periodSec, burstShare, burstSize } = arrivals;
   const expected = expectedJobs(workload);
-  if (!(expected <= MOST_JOBS))
-    throw new RangeError(`about ${expected} jobs are above ${MOST_JOBS}; ask for fewer hours`);
-  // Thinning: arrivals at the highest rate there is, of which each is kept as often as its moment's rate is of the highest.
+  if (!(expected <= MAX_JOBS))
+    throw new RangeError(`about ${expected} jobs are above ${MAX_JOBS}; ask for fewer hours`);
+  // Thinning: generates arrivals at the peak rate and accepts each with the ratio of current to peak rate.
   const highest = (perHour / 3600) * (1 + Math.abs(swing));
   const end = hours * 3600;
   for (let at = gap(highest, random); at < end; at += gap(highest, random)) {
@@ -32,7 +32,7 @@ export function generateTrace(workload: Workload, random: RandomSource): Trace {
   return jobs.build();
 }
 
-/** How many jobs an arrival brings on average. */
+/** Average number of jobs per arrival. */
 export const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
   1 - burstShare + (burstShare * (least + most)) / 2;
 

@@ -1,21 +1,21 @@
-/** The nodes the published experiment's jobs are for. */
+/** Number of nodes in the published experiment. */
 export const PUBLISHED_NODES = 2500;
 
-/** The jobs of one purpose: every figure even between its bounds, every choice as likely as the other. */
+/** A class of jobs. Ranges are uniform and choices equally likely. */
 export interface JobClass {
   readonly about: string;
-  /** Of all jobs. */
+  /** Share of all jobs. */
   readonly share: number;
   readonly cores: readonly number[];
   readonly gpus: readonly number[];
-  /** The share of performance jobs. */
+  /** Share of performance jobs. */
   readonly performance: number;
   readonly cpuUtil: readonly [number, number];
   readonly gpuUtil: readonly [number, number];
   readonly durationSec: readonly [number, number];
 }
 
-/** Measured on the first 8 hours of the published experiment's seed 42: 147,069 jobs; shares are good to half a percent. */
+/** Measured on the first 8 hours of the published seed 42: 147,069 jobs; shares are accurate to half a percent. */
 export const publishedMix: readonly JobClass[] = [
   {
     about: "small CPU jobs",
@@ -69,7 +69,7 @@ export const publishedMix: readonly JobClass[] = [
   },
 ];
 
-/** How jobs arrive: single or in bursts, more often at the start of a period than in its middle. */
+/** Arrival process: single jobs and bursts, with a periodic rate. */
 export interface Arrivals {
   readonly perHour: number;
   /** The rate is perHour·(1 + swing·cos(2π·t/period)). */
@@ -79,7 +79,7 @@ export interface Arrivals {
   readonly burstSize: readonly [number, number];
 }
 
-/** Measured on the same 8 hours: 11,626 arrivals, of which 1,110 are bursts. */
+/** Measured on the same 8 hours: 11,626 arrivals, 1,110 of them bursts. */
 export const publishedArrivals: Arrivals = {
   perHour: 1453,
   swing: 0.25,

@@ -4,7 +4,7 @@ import { fail, type Result } from "../../../core/units/index.ts";
 import { readTrace } from "./read.ts";
 import type { Trace } from "./trace.ts";
 
-/** Reads a CSV file, compressed or not: its first bytes tell, whatever its name. */
+/** Reads a CSV file. Compression is detected from the first bytes, not the name. */
 export async function openTrace(path: string): Promise<Result<Trace, string>> {
   try {
     await using file = await open(path);
@@ -21,7 +21,7 @@ async function textsOf(file: FileHandle): Promise<AsyncIterable<string>> {
   if (!compressed) return bytes.setEncoding("utf8");
   const unpacked = createGunzip();
   bytes.on("error", (error) => unpacked.destroy(error));
-  // Where the text is wrong, reading ends before the file does.
+  // A parse error ends reading before the end of the file.
   unpacked.on("close", () => bytes.destroy());
   return bytes.pipe(unpacked).setEncoding("utf8");
 }

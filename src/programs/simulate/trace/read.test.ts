@@ -21,7 +21,7 @@ async function problemOf(text: string): Promise<string> {
 }
 
 describe("readTrace", () => {
-  it("reads columns by name, in any order, whatever else is there and wherever pieces end", async () => {
+  it("reads columns by name in any order, ignores other columns, and handles any chunk boundaries", async () => {
     const text =
       "note,durationSec,cores,gpus,performance,cpuUtil,gpuUtil,submitSec\r\nx,60.5,4,2,1,0.25,0.5,3\r\n\r\ny,7,1,0,0,1,0,3";
     for (const size of [1, 3, 1000]) {
@@ -63,11 +63,11 @@ describe("readTrace", () => {
     [`${HEADER}\n0,4,0,0,0.5,0,-1\n`, 'line 2: durationSec is "-1"; expected seconds'],
     [`${HEADER}\n5,4,0,0,0.5,0,60\n4,4,0,0,0.5,0,60\n`, "line 3: submitSec 4 is before 5 of an earlier job; sort"],
     [`${HEADER}\n${"9".repeat(5000)}`, "line 2: longer than 4096 characters"],
-  ])("names the line and what is wrong: %j", async (text, problem) => {
+  ])("names the line and the problem: %j", async (text, problem) => {
     expect(await problemOf(text)).toContain(problem);
   });
 
-  it("stops at its limit, and never throws", async () => {
+  it("stops at its limit and never throws", async () => {
     const many = `${HEADER}\n${"0,4,0,0,0.5,0,60\n".repeat(3)}`;
     expect(await readTrace(inPieces(many, 50), { mostJobs: 2 })).toEqual({
       ok: false,
@@ -94,14 +94,14 @@ describe("openTrace", () => {
   };
   const text = `${HEADER}\n0,4,0,0,0.5,0,60\n`;
 
-  it("reads plain and compressed files by their content", async () => {
+  it("detects plain and compressed files by content", async () => {
     for (const path of [file("a.csv", text), file("b.csv.gz", gzipSync(text)), file("c", gzipSync(text))]) {
       const result = await openTrace(path);
       expect(result.ok && result.value.length).toBe(1);
     }
   });
 
-  it("says which file it could not read, and where it is wrong", async () => {
+  it("names the unreadable file and the position of the error", async () => {
     const missing = await openTrace(join(folder, "none.csv"));
     expect(missing.ok ? "" : missing.error).toContain("none.csv cannot be read: ENOENT");
     const cut = await openTrace(file("cut.gz", gzipSync(text).subarray(0, 30)));

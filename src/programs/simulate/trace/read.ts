@@ -1,5 +1,5 @@
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { type JobRow, MOST_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 const LONGEST_LINE = 4096;
 
@@ -9,7 +9,7 @@ interface Column {
   readonly holds: (value: number) => boolean;
 }
 
-/** Simulated minute by minute: ten thousand hours are more than a year. */
+/** Maximum submit time: ten thousand hours, more than a year. */
 const LONGEST_SEC = 3.6e7;
 
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
@@ -39,10 +39,10 @@ export interface ReadLimits {
   readonly mostJobs: number;
 }
 
-/** Reads a trace as it comes. A failure names the line, what is wrong with it and what is expected. */
+/** Parses a trace from a stream. Errors name the line, the problem and the expected value. */
 export async function readTrace(
   texts: AsyncIterable<string>,
-  { mostJobs }: ReadLimits = { mostJobs: MOST_JOBS },
+  { mostJobs }: ReadLimits = { mostJobs: MAX_JOBS },
 ): Promise<Result<Trace, string>> {
   const reader = new TraceReader(mostJobs);
   let rest = "";
@@ -71,10 +71,10 @@ class TraceReader {
     this.#mostJobs = mostJobs;
   }
 
-  /** What is wrong with the line, if anything. */
+  /** Returns the problem of a line, if any. */
   line(text: string): string | undefined {
     this.read++;
-    // Blank lines are no jobs, and a compressed file holds any number of them.
+    // Blank lines count as well, because a compressed file can contain any number of them.
     if (this.read > 2 * this.#mostJobs + 2) return this.#wrong("more lines than a trace can have");
     const line = text.trim();
     if (line === "") return undefined;
@@ -85,7 +85,7 @@ class TraceReader {
 
   end(): Result<Trace, string> {
     if (this.#places === undefined) return fail(`it is empty; expected a header line with ${names()}`);
-    // A run without jobs would report savings of 0 %, as if there had been something to save.
+    // A run without jobs would report savings of 0 %, which misleads.
     if (this.#jobs.length === 0)
       return fail("it has a header and no jobs; expected a line for each job below the header");
     return ok(this.#jobs.build());

@@ -1,15 +1,15 @@
-import { upToMillicores } from "./millicores.ts";
+import { ceilToMillicores } from "./millicores.ts";
 
 /** A workload as columns, one row per job, in order of submission. */
 export interface Trace {
   readonly length: number;
   readonly submitSec: Float64Array;
-  /** In whole thousandths, as Kubernetes has them. */
+  /** In whole millicores. */
   readonly cores: Float64Array;
   readonly gpus: Float64Array;
   /** 1 = performance, 0 = standard. */
   readonly performance: Uint8Array;
-  /** How much of the cores and GPUs it asked for a job keeps busy, 0–1. */
+  /** Utilization of the requested cores and GPUs, 0–1. */
   readonly cpuUtil: Float64Array;
   readonly gpuUtil: Float64Array;
   readonly durationSec: Float64Array;
@@ -25,10 +25,10 @@ export interface JobRow {
   readonly durationSec: number;
 }
 
-/** A trace above this is a mistake, or a bomb in a compressed file: 10 million jobs are 500 MB of columns. */
-export const MOST_JOBS = 10_000_000;
+/** Larger traces are mistakes or decompression bombs: 10 million jobs take 500 MB. */
+export const MAX_JOBS = 10_000_000;
 
-/** Collects jobs one by one and gives them as columns of just their number. */
+/** Collects jobs and returns them as exactly sized columns. */
 export class TraceBuilder {
   #room = 1024;
   #length = 0;
@@ -45,7 +45,7 @@ export class TraceBuilder {
     }
     const at = this.#length++;
     this.#columns.submitSec[at] = job.submitSec;
-    this.#columns.cores[at] = upToMillicores(job.cores);
+    this.#columns.cores[at] = ceilToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
     this.#columns.cpuUtil[at] = job.cpuUtil;
@@ -58,8 +58,8 @@ export class TraceBuilder {
   }
 }
 
-/** The jobs submitted up to a time, that moment included. */
-export function until(trace: Trace, endSec: number): Trace {
+/** The jobs submitted up to and including a time. */
+export function truncateTrace(trace: Trace, endSec: number): Trace {
   const later = trace.submitSec.findIndex((submit) => submit > endSec);
   const length = later === -1 ? trace.length : later;
   return { length, ...copied(trace, length, length) };

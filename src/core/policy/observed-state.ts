@@ -1,0 +1,95 @@
+import type { Node, NodePowerProfileSpec, NodeTwin, NodeTwinSpec, Profile } from "../api/index.ts";
+import type { CapIntents, ProfileCaps } from "./caps.ts";
+import type { PowerState } from "./published-state.ts";
+import { capsUnder } from "./target.ts";
+
+declare const readBack: unique symbol;
+
+/**
+ * The state of a node as observed in the cluster. Only `observedStateOf` creates one, from objects that were read. Decisions
+ * that were not written, or whose write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
+ */
+export interface ObservedState extends PowerState {
+  /** Whether eco is published everywhere that schedulers look: the class for the extender, the label for selectors and affinities. */
+  readonly showsEco: boolean;
+  readonly [readBack]: true;
+}
+
+export interface ObservationSettings {
+  readonly caps: ProfileCaps;
+  readonly pin: NodePowerProfileSpec | undefined;
+  /** POWER_PROFILE_LABEL. */
+  readonly powerProfileLabel: string;
+}
+
+/**
+ * Pass the newest known objects, from a watch or from the response to a write. From older objects the guard could read an eco
+ * state that is already withdrawn.
+ */
+export function observedStateOf(
+  node: Node,
+  twin: Pick<NodeTwin, "spec" | "status"> | undefined,
+  { caps, pin, powerProfileLabel }: ObservationSettings,
+): ObservedState {
+  const showsEco = twin?.status?.schedulableClass === "eco" && node.metadata.labels?.[powerProfileLabel] === "eco";
+  return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;
+}
+
+/**
+ * Whether the twin belongs to this node. A node may be deleted and recreated under the same name before its twin is garbage
+ * collected; the old twin, including its eco caps, says nothing about the new node. A twin without an owner matches any node
+ * of its name.
+ */
+export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTwin, "metadata">): boolean {
+  let ownedByNode = false;
+  for (const { kind, uid } of metadata.ownerReferences ?? []) {
+    if (kind !== "Node") continue;
+    if (uid === node.metadata.uid) return true;
+    ownedByNode = true;
+  }
+  return !ownedByNode;
+}
+
+/** The initial state of every node. */
+const initial: PowerState = { state: "ActivePerformance", caps: "performance" };
+
+/** A performance node has performance caps by definition. */
+function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerState {
+  if (spec === undefined || spec.profile === "performance") return initial;
+  return { state: spec.scheduling?.draining === true ? "DrainingPerformance" : "ActiveEco", caps: whose(spec, caps) };
+}
+
+/**
+ * Settings and hardware may have changed since the caps were written, so the caps may match neither profile. They count as
+ * eco caps only if today's eco caps would not lower them. Otherwise performance is the safe assumption.
+ */
+function whose(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
+  const [cpu, gpu] = [cpuOf(spec), gpuOf(spec)];
+  if (equals(cpu, cpuOf(performance)) && equals(gpu, gpuOf(performance))) return "performance";
+  return isWithin(cpu, cpuOf(eco)) && isWithin(gpu, gpuOf(eco)) ? "eco" : "performance";
+}
+
+interface Cap {
+  readonly watts: number | undefined;
+  readonly percent: number | undefined;
+}
+
+const cpuOf = ({ cpu }: CapIntents): Cap => ({
+  watts: cpu?.packagePowerCapWatts,
+  percent: cpu?.packagePowerCapPctOfMax,
+});
+const gpuOf = ({ gpu }: CapIntents): Cap => ({
+  watts: gpu?.powerCap?.capWattsPerGpu,
+  percent: gpu?.powerCap?.capPctOfMax,
+});
+
+const equals = (one: Cap, other: Cap): boolean => one.watts === other.watts && one.percent === other.percent;
+
+/** No cap contains every cap. Watts are compared with watts and percent with percent; other pairs are not comparable. */
+const isWithin = (cap: Cap, most: Cap): boolean =>
+  equals(most, uncapped) || (isAtMost(cap.watts, most.watts) && isAtMost(cap.percent, most.percent));
+
+const uncapped: Cap = { watts: undefined, percent: undefined };
+
+const isAtMost = (figure: number | undefined, limit: number | undefined): boolean =>
+  figure === limit || (figure ?? Number.NaN) <= (limit ?? Number.NaN);

@@ -1,0 +1,26 @@
+import type { Profile, SchedulableClass } from "../api/index.ts";
+import type { NodeState } from "./transitions.ts";
+
+/** The state of a node and the profile of the caps in force. Caps are lowered after the profile and raised with it. */
+export interface PowerState {
+  readonly state: NodeState;
+  readonly caps: Profile;
+}
+
+/** How a node's state is published in NodeTwin and in the node labels. */
+export interface PublishedState {
+  /** The profile in the spec and in the label. A draining node already publishes eco. */
+  readonly profile: Profile;
+  readonly draining: boolean;
+  readonly schedulableClass: SchedulableClass;
+  /** The profile of the caps in the spec. */
+  readonly caps: Profile;
+}
+
+const faces: Readonly<Record<NodeState, Omit<PublishedState, "caps">>> = {
+  ActivePerformance: { profile: "performance", draining: false, schedulableClass: "performance" },
+  DrainingPerformance: { profile: "eco", draining: true, schedulableClass: "draining" },
+  ActiveEco: { profile: "eco", draining: false, schedulableClass: "eco" },
+};
+
+export const publishedStateOf = ({ state, caps }: PowerState): PublishedState => ({ ...faces[state], caps });

@@ -1,0 +1,129 @@
+import type { ApiResponse } from "../../kube/index.ts";
+import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import type { JsonObject } from "../storage/json.ts";
+import { jsonReply, textReply } from "./reply.ts";
+
+/** The Kubernetes version this server implements. The suffix marks it as the embedded API. */
+const KUBERNETES = { major: "1", minor: "36", gitVersion: "v1.36.0+joulie.embedded" };
+
+const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const verbsOf = ({ undeletableNames: lasting }: ServedResource): readonly string[] =>
+  lasting === undefined ? VERBS : VERBS.filter((verb) => verb !== "deletecollection");
+const STATUS_VERBS = ["get", "patch", "update"];
+const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+interface Subresource {
+  readonly name: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  /** Set when the subresource's kind belongs to another API group than the resource. */
+  readonly of?: { readonly group: string; readonly version: string };
+}
+
+const podSubresources: readonly Subresource[] = [
+  { name: "binding", kind: "Binding", verbs: ["create"] },
+  // kubectl drain reads the supported version of the policy group here.
+  { name: "eviction", kind: "Eviction", verbs: ["create"], of: { group: "policy", version: "v1" } },
+];
+
+const subresourcesOf = (resource: ServedResource): Subresource[] => [
+  ...(resource.hasStatus ? [{ name: "status", kind: resource.kind, verbs: STATUS_VERBS }] : []),
+  ...(resource.storedAs === "/pods" ? podSubresources : []),
+];
+
+const groupsOf = (resources: readonly ServedResource[]): Map<string, ServedResource[]> =>
+  Map.groupBy(resources, ({ group }) => group);
+
+function resourceList(apiVersion: string, resources: readonly ServedResource[]): JsonObject {
+  const entries = resources.flatMap((resource) => [
+    {
+      name: resource.plural,
+      singularName: resource.singular,
+      namespaced: resource.namespaced,
+      kind: resource.kind,
+      verbs: verbsOf(resource),
+      shortNames: resource.shortNames,
+      categories: resource.categories,
+    },
+    ...subresourcesOf(resource).map(({ name, kind, verbs, of }) => ({
+      name: `${resource.plural}/${name}`,
+      singularName: "",
+      namespaced: resource.namespaced,
+      ...of,
+      kind,
+      verbs,
+    })),
+  ]);
+  return { kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersion, resources: entries };
+}
+
+function aggregated(group: string, resources: readonly ServedResource[]): JsonObject {
+  const versions = Map.groupBy(resources, ({ version }) => version);
+  return {
+    metadata: group === "" ? {} : { name: group },
+    versions: [...versions].map(([version, served]) => ({
+      version,
+      freshness: "Current",
+      resources: served.map((resource) => ({
+        resource: resource.plural,
+        responseKind: { group, version, kind: resource.kind },
+        scope: resource.namespaced ? "Namespaced" : "Cluster",
+        singularResource: resource.singular,
+        verbs: verbsOf(resource),
+        shortNames: resource.shortNames,
+        categories: resource.categories,
+        subresources: subresourcesOf(resource).map(({ name, kind, verbs, of }) => ({
+          subresource: name,
+          responseKind: { group, version, ...of, kind },
+          verbs,
+        })),
+      })),
+    })),
+  };
+}
+
+function groupEntry(group: string, resources: readonly ServedResource[]): JsonObject {
+  const versions = [...new Set(resources.map(apiVersionOf))].map((groupVersion) => ({
+    groupVersion,
+    version: groupVersion.slice(groupVersion.indexOf("/") + 1),
+  }));
+  return { name: group, versions, preferredVersion: versions[0] };
+}
+
+const wantsAggregated = (accept: string): boolean =>
+  accept.includes("g=apidiscovery.k8s.io") && accept.includes("v=v2;") && accept.includes("as=APIGroupDiscoveryList");
+
+/** Answers health, version and API discovery requests; undefined for any other path. */
+export function discoveryReply(
+  path: readonly string[],
+  accept: string,
+  resources: readonly ServedResource[],
+): ApiResponse | undefined {
+  const [root = "", second, third, ...more] = path;
+  if (["livez", "readyz", "healthz"].includes(root)) return textReply(200, "ok", { "content-type": "text/plain" });
+  if (root === "version" && path.length === 1) {
+    return jsonReply(200, { ...KUBERNETES, platform: `${process.platform}/${process.arch}` });
+  }
+  if (more.length > 0) return undefined;
+  const groups = groupsOf(resources);
+  if ((root === "api" || root === "apis") && second === undefined) {
+    const wanted = [...groups].filter(([group]) => (group === "") === (root === "api"));
+    if (wantsAggregated(accept)) {
+      const items = wanted.map(([group, served]) => aggregated(group, served));
+      const list = { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
+      return jsonReply(200, list, { "content-type": AGGREGATED });
+    }
+    if (root === "api")
+      return jsonReply(200, { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] });
+    const entries = wanted.map(([group, served]) => groupEntry(group, served));
+    return jsonReply(200, { kind: "APIGroupList", apiVersion: "v1", groups: entries });
+  }
+  const group = root === "api" ? "" : (second ?? "");
+  const version = root === "api" ? second : third;
+  const served = root === "api" || root === "apis" ? groups.get(group) : undefined;
+  if (served === undefined || (root === "api" && third !== undefined)) return undefined;
+  if (version === undefined)
+    return jsonReply(200, { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group, served) });
+  const listed = served.filter((resource) => resource.version === version);
+  return listed[0] === undefined ? undefined : jsonReply(200, resourceList(apiVersionOf(listed[0]), listed));
+}

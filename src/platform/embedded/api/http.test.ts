@@ -1,0 +1,122 @@
+import { X509Certificate } from "node:crypto";
+import { EventEmitter, getEventListeners } from "node:events";
+import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../clock/index.ts";
+import { seededRandom } from "../../random/index.ts";
+import { EmbeddedApi } from "../embedded-api.ts";
+import { selfSigned } from "./certificate.ts";
+import { drained } from "./http.ts";
+
+const open: EmbeddedApi[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(async (api) => api.close()));
+});
+function embedded() {
+  const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1) });
+  open.push(api);
+  return api;
+}
+
+describe("listening", () => {
+  it.each(["0.0.0.0", "::", "192.168.1.1", "example.org", "127.0.0.1.example.org", ""])(
+    "refuses the address %j",
+    async (host) => {
+      await expect(embedded().listen({ host })).rejects.toThrow("loopback addresses only");
+    },
+  );
+
+  it("accepts only requests with the token", async () => {
+    const { url, token } = await embedded().listen({ host: "localhost" });
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const status = async (headers: Record<string, string>) => (await fetch(`${url}/api/v1/nodes`, { headers })).status;
+    expect(await status({ authorization: `Bearer ${token}` })).toBe(200);
+    for (const authorization of [`Bearer ${token}x`, `Bearer ${token.slice(1)}`, "Bearer ", `bearer ${token}`, token]) {
+      expect(await status({ authorization })).toBe(401);
+    }
+    expect(await status({})).toBe(401);
+  });
+
+  it("gives each listener a token of its own, that no seed repeats", async () => {
+    const listeners = await Promise.all([embedded().listen(), embedded().listen()]);
+    expect(new Set(listeners.map(({ token }) => token)).size).toBe(2);
+    for (const { token } of listeners) expect(token.length).toBeGreaterThanOrEqual(32);
+  });
+
+  it("writes a kubeconfig that leads to it", async () => {
+    const listening = await embedded().listen({ tls: "self-signed" });
+    const { url, token, ca } = listening;
+    const config = JSON.parse(listening.kubeconfig()) as Record<string, Record<string, Record<string, unknown>>[]>;
+    expect(config.clusters?.[0]?.cluster).toEqual({
+      server: url,
+      "certificate-authority-data": Buffer.from(ca ?? "").toString("base64"),
+    });
+    expect(config.users?.[0]?.user).toEqual({ token });
+    expect(url).toMatch(/^https:/);
+  });
+
+  it("refuses bodies beyond Kubernetes' limit and methods it does not know", async () => {
+    const { url, token } = await embedded().listen();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const large = await fetch(`${url}/api/v1/nodes`, {
+      method: "POST",
+      headers,
+      body: "x".repeat(3 * 1024 * 1024 + 1),
+    });
+    expect(large.status).toBe(413);
+    expect((await fetch(`${url}/api/v1/nodes`, { method: "OPTIONS", headers })).status).toBe(405);
+  });
+
+  it("ends open watches when it closes", async () => {
+    const api = embedded();
+    const { url, token } = await api.listen();
+    const watch = await fetch(`${url}/api/v1/nodes?watch=1`, { headers: { authorization: `Bearer ${token}` } });
+    const ended = watch.text().catch(() => "broken off");
+    await api.close();
+    expect(["", "broken off"]).toContain(await ended);
+  });
+});
+
+describe("drained", () => {
+  function waiting() {
+    const response = new EventEmitter();
+    const abort = new AbortController();
+    const listeners = () => response.listenerCount("drain") + getEventListeners(abort.signal, "abort").length;
+    return { response, abort, listeners, wait: async () => drained(response as never, abort.signal) };
+  }
+
+  it("leaves no listener behind, whichever way it ends", async () => {
+    const { response, abort, listeners, wait } = waiting();
+    for (let round = 0; round < 3; round++) {
+      const done = wait();
+      expect(listeners()).toBe(2);
+      response.emit("drain");
+      await done;
+      expect(listeners()).toBe(0);
+    }
+    const broken = wait();
+    abort.abort(new Error("gone"));
+    await expect(broken).rejects.toThrow("gone");
+    expect(listeners()).toBe(0);
+  });
+
+  it("does not wait on a connection that is gone already", async () => {
+    const { abort, listeners, wait } = waiting();
+    abort.abort(new Error("gone"));
+    await expect(wait()).rejects.toThrow("gone");
+    expect(listeners()).toBe(0);
+  });
+});
+
+describe("selfSigned", () => {
+  it("makes certificates for loopback that sign themselves, each with its own key", () => {
+    const [first, second] = [selfSigned(), selfSigned()].map(({ cert }) => new X509Certificate(cert));
+    expect(first?.verify(first.publicKey)).toBe(true);
+    expect(first?.checkIP("127.0.0.1")).toBe("127.0.0.1");
+    expect(first?.checkIP("::1")).toBe("::1");
+    expect(first?.checkHost("localhost")).toBe("localhost");
+    expect(first?.checkHost("example.org")).toBeUndefined();
+    expect(first?.ca).toBe(true);
+    expect(first?.fingerprint256).not.toBe(second?.fingerprint256);
+    expect(first?.serialNumber).not.toBe(second?.serialNumber);
+  });
+});

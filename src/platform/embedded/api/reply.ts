@@ -1,0 +1,52 @@
+import type { ApiResponse } from "../../kube/index.ts";
+import type { JsonObject } from "../storage/json.ts";
+import { StatusError } from "./status.ts";
+
+const JSON_TYPE = "application/json";
+
+async function* chunks(texts: Iterable<string>): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+/** A response whose text is generated in chunks. */
+export const partsReply = (
+  status: number,
+  texts: Iterable<string>,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse => ({
+  status,
+  headers: { "content-type": JSON_TYPE, ...headers },
+  body: chunks(texts),
+});
+
+export const textReply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse =>
+  partsReply(status, [text], headers);
+
+export const jsonReply = (
+  status: number,
+  value: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse => textReply(status, JSON.stringify(value), headers);
+
+export const streamReply = (body: AsyncIterable<Uint8Array>): ApiResponse => ({
+  status: 200,
+  headers: { "content-type": JSON_TYPE },
+  body,
+});
+
+/** The Warning header of RFC 7234. kubectl prints it. */
+export const warningHeader = (warnings: readonly string[]): Record<string, string> =>
+  warnings.length === 0 ? {} : { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ") };
+
+export function errorReply(error: unknown): ApiResponse {
+  const status =
+    error instanceof StatusError
+      ? error
+      : new StatusError(
+          500,
+          "InternalError",
+          `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`,
+        );
+  const seconds = status.details?.retryAfterSeconds;
+  return jsonReply(status.code, status.status, seconds === undefined ? {} : { "retry-after": String(seconds) });
+}

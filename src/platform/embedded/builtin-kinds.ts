@@ -1,8 +1,0 @@
-import { coreEvents, events } from "./events.ts";
-import { nodes } from "./nodes.ts";
-import { leases, namespaces } from "./plain-kinds.ts";
-import { pods } from "./pods.ts";
-import type { ServedResource } from "./served-resource.ts";
-
-/** Kinds that are served whatever CRDs there are; CRDs themselves come on top. */
-export const builtInKinds: readonly ServedResource[] = [namespaces, nodes, pods, coreEvents, leases, events];

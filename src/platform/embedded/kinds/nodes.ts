@@ -1,0 +1,65 @@
+import { ageColumn, nameColumn } from "../api/table.ts";
+import { at, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
+import { nodeSchema } from "./builtin-schemas.ts";
+import type { Column, ServedResource } from "./served-resource.ts";
+
+const ROLE = "node-role.kubernetes.io/";
+
+function shownStatus(node: ApiObject): string {
+  const ready = listAt(node, "status", "conditions").find((one) => textAt(one, "type") === "Ready");
+  const words = { True: "Ready", False: "NotReady" }[textAt(ready, "status")] ?? (ready ? "NotReady" : "Unknown");
+  return at(node, "spec", "unschedulable") === true ? `${words},SchedulingDisabled` : words;
+}
+
+const rolesOf = ({ metadata }: ApiObject): string =>
+  Object.keys(metadata.labels ?? {})
+    .filter((key) => key.startsWith(ROLE) && key.length > ROLE.length)
+    .map((key) => key.slice(ROLE.length))
+    .toSorted()
+    .join(",") || "<none>";
+
+const address = (node: ApiObject, type: string): string =>
+  textAt(
+    listAt(node, "status", "addresses").find((one) => textAt(one, "type") === type),
+    "address",
+  ) || "<none>";
+
+const info = (name: string, field: string, priority = 1): Column => ({
+  name,
+  type: "string",
+  priority,
+  cell: (node) => textAt(node, "status", "nodeInfo", field) || (priority === 0 ? "" : "<unknown>"),
+});
+
+export const nodes: ServedResource = {
+  group: "",
+  version: "v1",
+  plural: "nodes",
+  singular: "node",
+  kind: "Node",
+  listKind: "NodeList",
+  shortNames: ["no"],
+  categories: [],
+  namespaced: false,
+  hasStatus: true,
+  custom: false,
+  storedAs: "/nodes",
+  schema: nodeSchema,
+  hasGeneration: false,
+  overwritable: true,
+  selectable: { "spec.unschedulable": (node) => String(at(node, "spec", "unschedulable") === true) },
+  columns: [
+    nameColumn,
+    { name: "Status", type: "string", cell: shownStatus },
+    { name: "Roles", type: "string", cell: rolesOf },
+    ageColumn,
+    info("Version", "kubeletVersion", 0),
+    { name: "Internal-IP", type: "string", priority: 1, cell: (node) => address(node, "InternalIP") },
+    { name: "External-IP", type: "string", priority: 1, cell: (node) => address(node, "ExternalIP") },
+    info("OS-Image", "osImage"),
+    info("Kernel-Version", "kernelVersion"),
+    info("Container-Runtime", "containerRuntimeVersion"),
+  ],
+  completed: (node) => ({ ...node, spec: jsonObjectOr(node.spec), status: jsonObjectOr(node.status) }),
+};

@@ -1,0 +1,127 @@
+import type { FieldProblem } from "../api/status.ts";
+import { ageColumn, nameColumn } from "../api/table.ts";
+import { at, equal, isJsonObject, type JsonObject, jsonObjectOr, listAt, textAt, without } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
+import { podSchema } from "./builtin-schemas.ts";
+import type { Column, ServedResource } from "./served-resource.ts";
+
+const phase = (pod: JsonObject): string => textAt(pod, "status", "phase");
+const orNone = (text: string): string => (text === "" ? "<none>" : text);
+
+/** The STATUS column: the termination reason, the waiting reason or the phase. */
+function shownStatus(pod: ApiObject): string {
+  if (pod.metadata.deletionTimestamp !== undefined) return "Terminating";
+  const waiting = listAt(pod, "status", "containerStatuses").map((one) => textAt(one, "state", "waiting", "reason"));
+  return textAt(pod, "status", "reason") || waiting.find((reason) => reason !== "") || phase(pod);
+}
+
+const columns: readonly Column[] = [
+  nameColumn,
+  {
+    name: "Ready",
+    type: "string",
+    cell: (pod) => {
+      const ready = listAt(pod, "status", "containerStatuses").filter((one) => at(one, "ready") === true).length;
+      return `${ready}/${listAt(pod, "spec", "containers").length}`;
+    },
+  },
+  { name: "Status", type: "string", cell: shownStatus },
+  {
+    name: "Restarts",
+    type: "string",
+    cell: (pod) => {
+      const counts = listAt(pod, "status", "containerStatuses").map((one) => Number(at(one, "restartCount") ?? 0));
+      return String(counts.reduce((sum, count) => sum + count, 0));
+    },
+  },
+  ageColumn,
+  { name: "IP", type: "string", priority: 1, cell: (pod) => orNone(textAt(pod, "status", "podIP")) },
+  { name: "Node", type: "string", priority: 1, cell: (pod) => orNone(textAt(pod, "spec", "nodeName")) },
+  {
+    name: "Nominated Node",
+    type: "string",
+    priority: 1,
+    cell: (pod) => orNone(textAt(pod, "status", "nominatedNodeName")),
+  },
+  { name: "Readiness Gates", type: "string", priority: 1, cell: () => "<none>" },
+];
+
+/** Without a request, the request equals the limit. */
+function withRequests(container: unknown): unknown {
+  const resources = at(container, "resources");
+  if (!isJsonObject(container) || !isJsonObject(resources) || !isJsonObject(resources.limits)) return container;
+  const requests = { ...resources.limits, ...jsonObjectOr(resources.requests) };
+  return { ...container, resources: { ...resources, requests } };
+}
+
+/** Applies Kubernetes' pod defaults, so that replacing a pod with its original manifest changes nothing. */
+function withDefaults(pod: JsonObject): JsonObject {
+  const spec = jsonObjectOr(pod.spec);
+  const defaults = {
+    restartPolicy: "Always",
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: "ClusterFirst",
+    schedulerName: "default-scheduler",
+  };
+  const lists = ["containers", "initContainers"].filter((name) => Array.isArray(spec[name]));
+  const containers = Object.fromEntries(lists.map((name) => [name, listAt(spec, name).map(withRequests)]));
+  return { ...pod, spec: { ...defaults, ...spec, ...containers } };
+}
+
+/** Mutable fields of a pod's spec. The binding subresource sets nodeName. */
+const changeable = ["activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"];
+
+function frozenPart(pod: JsonObject): JsonObject {
+  const spec = without(jsonObjectOr(pod.spec), changeable);
+  const images = (list: unknown) =>
+    Array.isArray(list) ? list.map((one) => without(jsonObjectOr(one), ["image"])) : list;
+  return { ...spec, containers: images(spec.containers), initContainers: images(spec.initContainers) };
+}
+
+function problems(pod: JsonObject, before: ApiObject | undefined): FieldProblem[] {
+  const containers = listAt(pod, "spec", "containers");
+  if (containers.length === 0) {
+    return [{ field: "spec.containers", reason: "FieldValueRequired", message: "Required value" }];
+  }
+  const missing = containers.flatMap((container, index) =>
+    ["name", "image"]
+      .filter((key) => textAt(container, key) === "")
+      .map((key): FieldProblem => {
+        return { field: `spec.containers[${index}].${key}`, reason: "FieldValueRequired", message: "Required value" };
+      }),
+  );
+  if (before === undefined || missing.length > 0 || equal(frozenPart(pod), frozenPart(before))) return missing;
+  const message =
+    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds`";
+  return [{ field: "spec", reason: "FieldValueForbidden", message }];
+}
+
+export const pods: ServedResource = {
+  group: "",
+  version: "v1",
+  plural: "pods",
+  singular: "pod",
+  kind: "Pod",
+  listKind: "PodList",
+  shortNames: ["po"],
+  categories: ["all"],
+  namespaced: true,
+  hasStatus: true,
+  custom: false,
+  storedAs: "/pods",
+  schema: podSchema,
+  hasGeneration: true,
+  overwritable: true,
+  selectable: {
+    "spec.nodeName": (pod) => textAt(pod, "spec", "nodeName"),
+    "spec.restartPolicy": (pod) => textAt(pod, "spec", "restartPolicy"),
+    "spec.schedulerName": (pod) => textAt(pod, "spec", "schedulerName"),
+    "status.phase": phase,
+    "status.podIP": (pod) => textAt(pod, "status", "podIP"),
+    "status.nominatedNodeName": (pod) => textAt(pod, "status", "nominatedNodeName"),
+  },
+  columns,
+  completed: (pod) => ({ ...withDefaults(pod), status: { phase: "Pending" } }),
+  merged: withDefaults,
+  problems,
+};

@@ -1,0 +1,59 @@
+import type { Instant } from "../../../core/units/index.ts";
+import type { FieldProblem } from "../api/status.ts";
+import type { JsonObject } from "../storage/json.ts";
+import type { ApiObject } from "../storage/kube-object.ts";
+import type { Schema } from "./schema.ts";
+
+/** A column of `kubectl get`. */
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  /** Columns above 0 appear only with `-o wide`. */
+  readonly priority?: number;
+  readonly cell: (object: ApiObject, now: Instant) => unknown;
+}
+
+/** A second representation of stored objects: core Events are a view of events.k8s.io Events. */
+export interface StoredObjectView {
+  readonly shown: (object: ApiObject) => ApiObject;
+  readonly stored: (object: JsonObject) => JsonObject;
+}
+
+/** A served kind, built in or from a CRD. */
+export interface ServedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  readonly hasStatus: boolean;
+  /** From a CRD: the server prunes unknown fields and enforces the schema. */
+  readonly custom: boolean;
+  /** `group/plural` of the collection that stores the objects. */
+  readonly storedAs: string;
+  readonly view?: StoredObjectView;
+  readonly schema: Schema;
+  /** Whether the server increments `metadata.generation` on spec changes. */
+  readonly hasGeneration: boolean;
+  /** Whether a PUT without a resourceVersion overwrites the object unconditionally. */
+  readonly overwritable: boolean;
+  /** Objects that cannot be deleted. A kind with such names has no deletecollection. */
+  readonly undeletableNames?: readonly string[];
+  /** Fields for `fieldSelector` besides metadata.name and metadata.namespace. */
+  readonly selectable: Readonly<Record<string, (object: ApiObject) => string>>;
+  readonly columns: readonly Column[];
+  /** Adds server-side defaults to a new object. */
+  readonly completed?: (object: JsonObject) => JsonObject;
+  /** Adjusts an update, given the stored object. */
+  readonly merged?: (object: JsonObject, before: ApiObject) => JsonObject;
+  readonly problems?: (object: JsonObject, before: ApiObject | undefined) => readonly FieldProblem[];
+}
+
+export const apiVersionOf = ({ group, version }: Pick<ServedResource, "group" | "version">): string =>
+  group === "" ? version : `${group}/${version}`;

@@ -1,0 +1,146 @@
+import { badRequest, conflict, invalid, modified, unsupportedMediaType } from "../api/status.ts";
+import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import { isJsonObject, type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
+import type { Server } from "../storage/server.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
+import {
+  type ApiWriteOptions,
+  serverMetadata,
+  type WriteResult,
+  withHeader,
+  withoutUnknownFields,
+  writerOf,
+} from "../write/admission.ts";
+import { create } from "../write/create.ts";
+import { update } from "../write/update.ts";
+import { jsonPatched } from "./json-patch.ts";
+import { applied } from "./managed-fields.ts";
+import { mergePatched } from "./merge-patch.ts";
+import { strategicallyPatched } from "./strategic-patch.ts";
+
+const APPLY = "application/apply-patch+yaml";
+const STRATEGIC = "application/strategic-merge-patch+json";
+
+/** The patch function of each media type. */
+const patchers: ReadonlyMap<string, (target: unknown, patch: unknown) => unknown> = new Map([
+  ["application/merge-patch+json", mergePatched],
+  ["application/json-patch+json", jsonPatched],
+  [STRATEGIC, strategicallyPatched],
+]);
+
+export const isApply = (mediaType: string): boolean => mediaType === APPLY;
+
+export function patch(
+  server: Server,
+  resource: ServedResource,
+  stored: StoredObject,
+  mediaType: string,
+  body: unknown,
+  options: ApiWriteOptions,
+): WriteResult {
+  const patcher = patchers.get(mediaType);
+  // As in Kubernetes, custom resources do not support strategic merge patches.
+  if (patcher === undefined || (resource.custom && mediaType === STRATEGIC)) {
+    throw unsupportedMediaType([APPLY, ...patchers.keys()].filter((type) => !resource.custom || type !== STRATEGIC));
+  }
+  const shown = resource.view?.shown(stored.object) ?? stored.object;
+  const patched = patcher(shown, body);
+  if (!isJsonObject(patched)) throw badRequest("the patch result is not an object");
+  checkUid(resource, stored, jsonObjectOr(patched.metadata));
+  // Restores name and resourceVersion, which the update needs, in case the patch removed them.
+  const { name, resourceVersion } = stored.object.metadata;
+  const metadata = { name, resourceVersion, ...jsonObjectOr(patched.metadata) };
+  return update(server, resource, stored, { ...patched, metadata }, options);
+}
+
+/** Rejects a patch that changes the uid. A PUT with another uid gets a conflict instead. */
+function checkUid(resource: ServedResource, { object }: StoredObject, metadata: JsonObject): void {
+  const { uid, name } = object.metadata;
+  const asked = metadata.uid;
+  if (asked === undefined || asked === uid) return;
+  const message = `Invalid value: ${JSON.stringify(asked)}: field is immutable`;
+  throw invalid(resource, name, [{ field: "metadata.uid", reason: "FieldValueInvalid", message }]);
+}
+
+/** The target of a server-side apply. */
+export interface ApplyTarget {
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly stored: StoredObject | undefined;
+  readonly force: boolean;
+}
+
+export function apply(
+  server: Server,
+  resource: ServedResource,
+  target: ApplyTarget,
+  body: JsonObject,
+  options: ApiWriteOptions,
+): WriteResult {
+  const { stored, name, namespace, force } = target;
+  checkConfig(resource, target, body, options);
+  const { object, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const given = jsonObjectOr(object.metadata);
+  const config =
+    options.subresource === "status"
+      ? { kind: object.kind, apiVersion: object.apiVersion, metadata: {}, status: object.status }
+      : {
+          ...(resource.hasStatus ? without(object, ["status"]) : object),
+          metadata: without(given, [...serverMetadata, "name", "namespace"]),
+        };
+  const live = stored?.object ?? { kind: object.kind, apiVersion: object.apiVersion, metadata: {} };
+  const writer = writerOf(server, resource, options, "Apply");
+  const entries = stored?.object.metadata.managedFields ?? [];
+  const { hasStatus } = resource;
+  const { object: merged, owners } = applied(live, config, entries, writer, resource.schema, { force, hasStatus });
+  const shown = resource.view?.shown(merged as never) ?? merged;
+  const written =
+    stored === undefined
+      ? create(
+          server,
+          resource,
+          namespace,
+          { ...shown, metadata: { ...jsonObjectOr(shown.metadata), name } },
+          options,
+          owners,
+        )
+      : update(server, resource, stored, shown, options, owners);
+  return { ...written, warnings };
+}
+
+function checkConfig(
+  resource: ServedResource,
+  { stored, name }: ApplyTarget,
+  body: JsonObject,
+  options: ApiWriteOptions,
+): void {
+  if (options.manager === "") {
+    const message = "Required value: is required for apply patch";
+    const problem = { field: "fieldManager", reason: "FieldValueRequired" as const, message };
+    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [problem]);
+  }
+  const { apiVersion, kind } = body;
+  if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
+    throw badRequest(
+      `the applied configuration must have apiVersion: ${apiVersionOf(resource)} and kind: ${resource.kind}`,
+    );
+  }
+  const metadata = jsonObjectOr(body.metadata);
+  if (Array.isArray(metadata.managedFields) && metadata.managedFields.length > 0) {
+    throw badRequest("metadata.managedFields must be nil");
+  }
+  const given = textAt(metadata, "name");
+  if (given !== "" && given !== name) {
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
+  const [uid, version] = [textAt(metadata, "uid"), textAt(metadata, "resourceVersion")];
+  if (stored === undefined && uid !== "")
+    throw conflict(
+      resource,
+      name,
+      "uid mismatch: the provided object specified uid " + uid + ", and no existing object was found",
+    );
+  if (stored === undefined) return;
+  if (uid !== "" && uid !== stored.object.metadata.uid) throw modified(resource, name);
+  if (version !== "" && version !== stored.object.metadata.resourceVersion) throw modified(resource, name);
+}

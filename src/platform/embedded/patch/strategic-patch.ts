@@ -1,0 +1,80 @@
+import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
+
+/**
+ * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list in this table is
+ * merged by the given key; any other list is replaced. The table uses field names instead of paths, because no field name
+ * has two meanings among the served kinds.
+ */
+const mergeKeys: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    conditions: "type",
+    addresses: "type",
+    ownerReferences: "uid",
+    containers: "name",
+    initContainers: "name",
+    ephemeralContainers: "name",
+    env: "name",
+    volumes: "name",
+    volumeMounts: "mountPath",
+    volumeDevices: "devicePath",
+    ports: "containerPort",
+    hostAliases: "ip",
+    imagePullSecrets: "name",
+    topologySpreadConstraints: "topologyKey",
+    podIPs: "ip",
+    hostIPs: "ip",
+    resourceClaims: "name",
+  }),
+);
+/** Lists of scalars that are merged as sets. */
+const mergedSets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
+
+const DELETE_ITEMS = "$deleteFromPrimitiveList/";
+
+export function strategicallyPatched(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const { $patch: directive, $retainKeys: retained, ...changes } = patch as Record<string, unknown>;
+  if (directive === "replace") return changes;
+  const retain = Array.isArray(retained) ? retained : undefined;
+  const start = Object.entries(isJsonObject(target) && directive !== "delete" ? target : {});
+  const result = new Map(retain === undefined ? start : start.filter(([key]) => retain.includes(key)));
+  for (const [key, value] of Object.entries(changes)) {
+    if (key.startsWith(DELETE_ITEMS)) {
+      const name = key.slice(DELETE_ITEMS.length);
+      const gone = Array.isArray(value) ? value : [];
+      const list = result.get(name);
+      if (Array.isArray(list))
+        result.set(
+          name,
+          list.filter((item) => !gone.some((one) => equal(one, item))),
+        );
+    } else if (!key.startsWith("$")) {
+      // Ignores `$setElementOrder`: the order of merged lists has no meaning here.
+      if (value === null) result.delete(key);
+      else
+        result.set(
+          key,
+          Array.isArray(value)
+            ? listPatched(key, result.get(key), value)
+            : strategicallyPatched(result.get(key), value),
+        );
+    }
+  }
+  return Object.fromEntries(result);
+}
+
+function listPatched(name: string, target: unknown, patch: readonly unknown[]): unknown {
+  const before: readonly unknown[] = Array.isArray(target) ? target : [];
+  if (mergedSets.has(name)) return [...before, ...patch.filter((item) => !before.some((one) => equal(one, item)))];
+  const mergeKey = mergeKeys.get(name);
+  const replaces = patch.some((item) => isJsonObject(item) && item.$patch === "replace");
+  if (mergeKey === undefined || replaces)
+    return patch.filter((item) => !isJsonObject(item) || item.$patch !== "replace");
+  const result = [...before];
+  for (const item of patch.filter(isJsonObject)) {
+    const at = result.findIndex((one) => isJsonObject(one) && equal(one[mergeKey], item[mergeKey]));
+    if (item.$patch === "delete") result.splice(at, at === -1 ? 0 : 1);
+    else result.splice(at === -1 ? result.length : at, 1, strategicallyPatched(result[at], item) as JsonObject);
+  }
+  return result;
+}

@@ -1,0 +1,66 @@
+// Helpers for JSON values. They never mutate a value, because readers share stored objects.
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const jsonObjectOr = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+/** Deep equality; ignores field order. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+}
+
+/** Sets a field, or removes it when `value` is undefined. */
+export function withField(fields: JsonObject, key: string, value: unknown): JsonObject {
+  if (value !== undefined) return { ...fields, [key]: value };
+  return Object.hasOwn(fields, key) ? without(fields, [key]) : fields;
+}
+
+export const without = (fields: JsonObject, keys: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => !keys.includes(key)));
+
+/** The value at a path of field names, or undefined. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  let here = value;
+  for (const key of path) {
+    if (!isJsonObject(here) || !Object.hasOwn(here, key)) return undefined;
+    here = here[key];
+  }
+  return here;
+}
+
+export const textAt = (value: unknown, ...path: readonly string[]): string => {
+  const found = at(value, ...path);
+  return typeof found === "string" ? found : "";
+};
+
+export const listAt = (value: unknown, ...path: readonly string[]): readonly unknown[] => {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : [];
+};
+
+/** Deeper than any real object, but shallow enough for recursion. Kubernetes' limit is 10,000. */
+export const MAX_DEPTH = 1000;
+
+/** Whether lists and objects are nested more than `depth` levels deep. */
+export function isDeeperThan(depth: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
+}
+
+/** Whether JSON.parse may turn a number into Infinity (`1e999`), which JSON.stringify would write as null. */
+export const mayOverflow = (text: string): boolean => /[eE]\+?\d{3}|\d{300}/.test(text);
+
+export function everyNumberIsFinite(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every(everyNumberIsFinite);
+  return !isJsonObject(value) || Object.values(value).every(everyNumberIsFinite);
+}

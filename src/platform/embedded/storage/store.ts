@@ -1,0 +1,75 @@
+import { Collection, keyOf } from "./collection.ts";
+import type { ApiObject } from "./kube-object.ts";
+import { Snapshots } from "./snapshots.ts";
+import { type StoredChange, StoredObject } from "./stored-object.ts";
+
+export type StoreListener = (change: StoredChange, collection: Collection) => void;
+
+/** The in-memory store of all kinds, with one resourceVersion counter. */
+export class EmbeddedStore {
+  readonly snapshots = new Snapshots();
+  readonly #collections = new Map<string, Collection>();
+  readonly #listeners: StoreListener[] = [];
+  readonly #historyLimit: number;
+  #version = 1;
+
+  constructor(historyLimit: number) {
+    this.#historyLimit = historyLimit;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  collection(id: string): Collection {
+    const known = this.#collections.get(id);
+    if (known !== undefined) return known;
+    const fresh = new Collection(id, this.#historyLimit, this.#version);
+    this.#collections.set(id, fresh);
+    return fresh;
+  }
+
+  get collections(): Iterable<Collection> {
+    return this.#collections.values();
+  }
+
+  /** Calls the listener after each stored change. A listener may write to the store. */
+  listen(listener: StoreListener): void {
+    this.#listeners.push(listener);
+  }
+
+  put(collection: Collection, object: ApiObject): StoredObject {
+    const { namespace, name } = object.metadata;
+    const previous = collection.get(keyOf(namespace, name));
+    return this.#record(collection, previous === undefined ? "ADDED" : "MODIFIED", object, previous);
+  }
+
+  remove(collection: Collection, stored: StoredObject): StoredObject {
+    return this.#record(collection, "DELETED", stored.object, stored);
+  }
+
+  /** Drops history and snapshots: a watch from an older resourceVersion, or a continue token, gets 410. */
+  compact(): void {
+    for (const collection of this.#collections.values()) collection.history.compact(this.#version);
+    this.snapshots.clear();
+  }
+
+  #record(
+    collection: Collection,
+    type: StoredChange["type"],
+    object: ApiObject,
+    previous: StoredObject | undefined,
+  ): StoredObject {
+    const version = this.#version + 1;
+    const { namespace, name } = object.metadata;
+    const metadata = { ...object.metadata, resourceVersion: String(version) };
+    const current = new StoredObject(keyOf(namespace, name), { ...object, metadata }, version);
+    // An object that cannot be serialized could never be listed, so it fails here, before any state changes.
+    if (type !== "DELETED") current.json();
+    this.#version = version;
+    const change = { type, version, current, previous };
+    collection.record(change);
+    for (const listener of this.#listeners) listener(change, collection);
+    return current;
+  }
+}

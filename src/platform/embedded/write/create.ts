@@ -1,0 +1,57 @@
+import { alreadyExists, badRequest } from "../api/status.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { ownersAfterUpdate } from "../patch/managed-fields.ts";
+import { keyOf } from "../storage/collection.ts";
+import { type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
+import { type ApiObject, type ApiObjectMetadata, type ManagedFields, timestamp } from "../storage/kube-object.ts";
+import type { Server } from "../storage/server.ts";
+import {
+  type ApiWriteOptions,
+  checkNamespace,
+  save,
+  serverMetadata,
+  validated,
+  type WriteResult,
+  withHeader,
+  withNamespace,
+  withoutUnknownFields,
+  writerOf,
+} from "./admission.ts";
+import { nameSuffix, uuid } from "./generated-names.ts";
+
+/** Stores a new object; `owners` is set when an apply has already computed the ownership. */
+export function create(
+  server: Server,
+  resource: ServedResource,
+  namespace: string | undefined,
+  body: JsonObject,
+  options: ApiWriteOptions,
+  owners?: readonly ManagedFields[],
+): WriteResult {
+  checkNamespace(server, resource, namespace);
+  const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const metadata = withNamespace(resource, jsonObjectOr(given.metadata), namespace);
+  if (textAt(metadata, "resourceVersion") !== "") {
+    throw badRequest("resourceVersion should not be set on objects to be created");
+  }
+  const prefix = textAt(metadata, "generateName");
+  const name = textAt(metadata, "name") || (prefix === "" ? "" : prefix + nameSuffix(server.random));
+  const bare: JsonObject = { ...given, metadata: { ...without(metadata, serverMetadata), name } };
+  const asked = resource.custom && resource.hasStatus ? without(bare, ["status"]) : bare;
+  const shaped = validated(resource, resource.completed?.(asked) ?? asked, undefined);
+
+  const collection = server.store.collection(resource.storedAs);
+  if (collection.get(keyOf(namespace, name)) !== undefined) throw alreadyExists(resource, name);
+  const writer = writerOf(server, resource, options, "Update");
+  const held = owners ?? ownersAfterUpdate({}, shaped, [], writer, resource.schema, resource.hasStatus);
+  const complete: ApiObjectMetadata = {
+    ...(shaped.metadata as ApiObjectMetadata),
+    uid: uuid(server.random),
+    resourceVersion: "",
+    ...(resource.hasGeneration ? { generation: 1 } : {}),
+    creationTimestamp: timestamp(server.clock.now()),
+    managedFields: held,
+  };
+  const object = { ...shaped, metadata: complete } as ApiObject;
+  return { stored: save(server, collection, object, options.dryRun), created: true, warnings };
+}

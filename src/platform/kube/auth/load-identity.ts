@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { JoulieError } from "../../../core/api/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { Identity } from "./identity.ts";
+import { inClusterIdentity, SERVICE_ACCOUNT } from "./in-cluster.ts";
+import type { kubeconfigIdentity } from "./kubeconfig.ts";
+
+export interface IdentityOptions {
+  readonly clock: Clock;
+  /** Kubeconfig files as in KUBECONFIG, separated by colons. */
+  readonly kubeconfig?: string | undefined;
+  /** The context; default: the current context. */
+  readonly context?: string | undefined;
+  /** KUBE_ALLOW_INSECURE_TOKEN: allows sending a kubeconfig's token or password over http://. */
+  readonly allowInsecureToken?: boolean;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The service account folder and the home folder; only tests set them. */
+  readonly serviceAccount?: string;
+  readonly home?: string;
+}
+
+/** Loads the given kubeconfig, else the pod's service account, else the kubeconfig in the home folder. */
+export async function loadIdentity(options: IdentityOptions): Promise<Identity> {
+  const { clock, environment, context, allowInsecureToken, serviceAccount = SERVICE_ACCOUNT } = options;
+  const files = (options.kubeconfig ?? "").split(delimiter).filter((file) => file !== "");
+  if (files.length > 0) return fromFiles({ clock, files, context, allowInsecureToken });
+  const token = join(serviceAccount, "token");
+  if (environment.KUBERNETES_SERVICE_HOST !== undefined && existsSync(token)) {
+    return inClusterIdentity({ clock, environment, serviceAccount });
+  }
+  const own = join(options.home ?? homedir(), ".kube", "config");
+  if (existsSync(own)) return fromFiles({ clock, files: [own], context, allowInsecureToken });
+  throw new JoulieError(
+    "JOULIE_E_KUBE_IDENTITY",
+    `no cluster: KUBECONFIG is not set, this is not a pod with a service account (${token}), and there is no ${own}; ` +
+      "set KUBECONFIG, or run joulie demo, which needs no cluster",
+  );
+}
+
+/** Loads the kubeconfig reader and its YAML parser only when needed; pods do not use them. */
+const fromFiles: typeof kubeconfigIdentity = async (options) =>
+  (await import("./kubeconfig.ts")).kubeconfigIdentity(options);

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { instant, milliseconds } from "../../../core/units/index.ts";
+import { VirtualClock } from "../../clock/index.ts";
+import { createLogger, type LogDestination } from "../../log/index.ts";
+import { seededRandom } from "../../random/index.ts";
+import { KubeClient } from "../client/client.ts";
+import { FakeApi } from "../testing/fake-api.ts";
+import type { EventNote } from "./event-object.ts";
+import { EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
+
+const ms = milliseconds;
+const note: EventNote = {
+  regarding: { apiVersion: "v1", kind: "Node", name: "node-1", uid: "u1" },
+  type: "Warning",
+  reason: "CapBlocked",
+  action: "SetPowerCap",
+  note: "the package refuses 120 W",
+};
+
+function make(more: Partial<EventRecorderOptions> = {}) {
+  const clock = new VirtualClock(instant(Date.parse("2026-01-01T00:00:00Z")));
+  const api = new FakeApi(clock);
+  const lines: string[] = [];
+  const destination: LogDestination = { write: (line) => lines.push(line) };
+  const recorder = new EventRecorder({
+    client: new KubeClient({ transport: api, clock, random: seededRandom(1), fieldManager: "test" }),
+    clock,
+    random: seededRandom(2),
+    log: createLogger({ level: "info", program: "test", destination }),
+    controller: "joulie.io/agent",
+    instance: "agent-x",
+    ...more,
+  });
+  return { clock, api, recorder, lines };
+}
+
+describe("EventRecorder", () => {
+  it("writes an event as events.k8s.io/v1 wants it, in `default` for what has no namespace", async () => {
+    const { clock, api, recorder } = make();
+    recorder.record(note);
+    recorder.record({ ...note, regarding: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "p" } });
+    await clock.advanceAsync(ms(0));
+    const [first, second] = [...api.objects];
+    expect(first?.[0]).toMatch(/^\/apis\/events\.k8s\.io\/v1\/namespaces\/default\/events\/node-1\.\w+$/);
+    expect(first?.[1]).toMatchObject({
+      apiVersion: "events.k8s.io/v1",
+      kind: "Event",
+      eventTime: "2026-01-01T00:00:00.000000Z",
+      reportingController: "joulie.io/agent",
+      reportingInstance: "agent-x",
+      action: "SetPowerCap",
+      reason: "CapBlocked",
+      type: "Warning",
+      note: "the package refuses 120 W",
+      regarding: { apiVersion: "v1", kind: "Node", name: "node-1", uid: "u1" },
+    });
+    expect(first?.[1]).not.toHaveProperty("series");
+    expect(second?.[0]).toContain("/namespaces/team/events/p.");
+    await recorder.stop();
+  });
+
+  it("counts the same thing in a series and writes the count now and then", async () => {
+    const { clock, api, recorder } = make();
+    for (let time = 0; time < 100; time++) {
+      recorder.record({ ...note, note: `the package refuses ${time} W` });
+      await clock.advanceAsync(ms(1000));
+    }
+    await clock.advanceAsync(ms(60_000));
+    expect(api.objects.size).toBe(1);
+    expect([...api.objects.values()][0]).toMatchObject({
+      note: "the package refuses 0 W",
+      series: { count: 100, lastObservedTime: "2026-01-01T00:01:39.000000Z" },
+    });
+    expect(api.requests).toHaveLength(3);
+    // Six minutes later it is another event.
+    await clock.advanceAsync(ms(400_000));
+    recorder.record(note);
+    await clock.advanceAsync(ms(1));
+    expect(api.objects.size).toBe(2);
+    await recorder.stop();
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("creates an event again after the server deleted it", async () => {
+    const { clock, api, recorder } = make();
+    recorder.record(note);
+    await clock.advanceAsync(ms(0));
+    api.objects.clear();
+    recorder.record(note);
+    await clock.advanceAsync(ms(60_000));
+    expect([...api.objects.values()][0]).toMatchObject({ series: { count: 2 } });
+    await recorder.stop();
+  });
+
+  it("goes on with a series whose first answer was lost", async () => {
+    const { clock, api, recorder, lines } = make();
+    let lost = 1;
+    api.fault = () => (lost-- > 0 ? "done, then silence" : undefined);
+    recorder.record(note);
+    await clock.advanceAsync(ms(31_000));
+    await clock.advanceAsync(ms(30_000));
+    // Nothing to add to what was written after all.
+    expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+    recorder.record(note);
+    await clock.advanceAsync(ms(60_000));
+    expect([...api.objects.values()]).toMatchObject([{ series: { count: 2 } }]);
+    expect(lines).toHaveLength(1);
+    lost = 1;
+    recorder.record({ ...note, reason: "Other" });
+    recorder.record({ ...note, reason: "Other" });
+    await clock.advanceAsync(ms(120_000));
+    expect([...api.objects.values()][1]).toMatchObject({ series: { count: 2 } });
+    await recorder.stop();
+  });
+
+  it("counts what it ends without having told it, at a series' end and at its own", async () => {
+    const { clock, recorder, api } = make({ perSecond: 1e-6, burst: 2 });
+    for (const reason of ["A", "B", "C"]) recorder.record({ ...note, reason });
+    await clock.advanceAsync(ms(300_000));
+    expect(recorder.dropped).toBe(0);
+    await clock.advanceAsync(ms(61_000));
+    expect(recorder.dropped).toBe(1);
+    recorder.record({ ...note, reason: "D" });
+    await recorder.stop();
+    expect(recorder.dropped).toBe(2);
+    expect(api.objects.size).toBe(2);
+  });
+
+  it("stays within its rate and its memory, whatever happens", async () => {
+    const { clock, api, recorder } = make({ capacity: 100, perSecond: 1, burst: 10 });
+    for (let time = 0; time < 1000; time++) recorder.record({ ...note, reason: `R${time}` });
+    await clock.advanceAsync(ms(0));
+    expect(api.requests).toHaveLength(10);
+    expect(recorder.dropped).toBeGreaterThan(800);
+    await clock.advanceAsync(ms(59_000));
+    await clock.advanceAsync(ms(1000));
+    expect(api.requests.length).toBeLessThanOrEqual(70);
+    await recorder.stop();
+  });
+
+  it("warns once when writes are forbidden, keeps trying, and never blocks callers", async () => {
+    const { clock, api, recorder, lines } = make();
+    api.fault = () => ({ answer: 403, message: "may not" });
+    for (let time = 0; time < 5; time++) {
+      recorder.record(note);
+      await clock.advanceAsync(ms(60_000));
+    }
+    expect(lines.filter((line) => line.includes("cannot write event"))).toHaveLength(1);
+    api.fault = () => undefined;
+    recorder.record(note);
+    await clock.advanceAsync(ms(60_000));
+    expect([...api.objects.values()][0]).toMatchObject({ series: { count: 6 } });
+    await recorder.stop();
+  });
+
+  it("writes the last counts when it stops, and takes no more", async () => {
+    const { clock, api, recorder } = make();
+    // The second while the first is being written.
+    recorder.record(note);
+    recorder.record(note);
+    await recorder.stop();
+    recorder.record({ ...note, reason: "Late" });
+    await clock.advanceAsync(ms(120_000));
+    expect(api.objects.size).toBe(1);
+    expect([...api.objects.values()][0]).toMatchObject({ series: { count: 2 } });
+  });
+
+  it("keeps notes and names within what the API allows", async () => {
+    const { clock, api, recorder } = make();
+    recorder.record({ ...note, note: "€😀".repeat(1000), regarding: { ...note.regarding, name: "n".repeat(253) } });
+    await clock.advanceAsync(ms(0));
+    const [event] = [...api.objects.values()] as { note: string; metadata: { name: string } }[];
+    expect(Buffer.byteLength(event?.note ?? "")).toBeLessThanOrEqual(1024);
+    expect(event?.note.isWellFormed()).toBe(true);
+    expect(event?.note).toMatch(/\.\.\.$/);
+    expect(event?.metadata.name.length).toBeLessThanOrEqual(253);
+    await recorder.stop();
+  });
+});

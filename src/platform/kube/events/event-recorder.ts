@@ -1,0 +1,207 @@
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../clock/index.ts";
+import type { Logger } from "../../log/index.ts";
+import type { RandomSource } from "../../random/index.ts";
+import { CallLimit } from "../client/call-limit.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isApiError } from "../client/errors.ts";
+import { resources } from "../client/resources.ts";
+import { microTime } from "../leader/lease.ts";
+import { type EventNote, type EventSubject, eventObject, namespaceOf } from "./event-object.ts";
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** The program, such as `joulie.io/operator`. */
+  readonly controller: string;
+  /** The pod it runs in. */
+  readonly instance: string;
+  /** The interval between writes of a series, and the quiet time after which it ends. */
+  readonly seriesInterval?: Milliseconds;
+  readonly seriesEnd?: Milliseconds;
+  /** Maximum number of series in memory; the least recently used is dropped first. */
+  readonly capacity?: number;
+  /** Rate limit of writes: sustained and burst. */
+  readonly perSecond?: number;
+  readonly burst?: number;
+}
+
+/** An event and its count. */
+interface Series {
+  readonly first: EventNote;
+  readonly name: string;
+  count: number;
+  written: number;
+  lastSeen: MonotonicInstant;
+  lastSeenAt: string;
+  writing: boolean;
+}
+
+/**
+ * Publishes Kubernetes Events. Repetitions of an event are counted as a
+ * series. Best effort: it drops events that exceed its limits or fail, and callers never wait.
+ */
+export class EventRecorder {
+  readonly #options: Required<EventRecorderOptions>;
+  readonly #series = new Map<string, Series>();
+  readonly #limit: CallLimit;
+  readonly #run: string;
+  #names = 0;
+  #timer: Timer | undefined;
+  #dropped = 0;
+  #complained = false;
+  #stopped = false;
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = {
+      seriesInterval: milliseconds(60_000),
+      seriesEnd: milliseconds(360_000),
+      capacity: 1000,
+      perSecond: 2,
+      burst: 50,
+      ...options,
+    };
+    const { clock, perSecond, burst } = this.#options;
+    this.#limit = new CallLimit({ clock, perSecond, burst, queue: 0 });
+    this.#run = Math.floor(options.random.next() * 2 ** 48).toString(36);
+  }
+
+  /** Events dropped because of the limits. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  record(note: EventNote): void {
+    if (this.#stopped) return;
+    const { clock, capacity } = this.#options;
+    const { regarding, type, reason, action, series: one } = note;
+    const { kind, namespace, name, uid } = regarding;
+    const key = [kind, namespace, name, uid, type, reason, action, one].join("\u0000");
+    const known = this.#series.get(key);
+    const series: Series = known ?? {
+      first: note,
+      name: this.#nameFor(regarding),
+      count: 0,
+      written: 0,
+      lastSeen: clock.monotonic(),
+      lastSeenAt: "",
+      writing: false,
+    };
+    series.count++;
+    series.lastSeen = clock.monotonic();
+    series.lastSeenAt = microTime(clock.now());
+    // Keeps least-recently-used order: the first entry is the oldest.
+    this.#series.delete(key);
+    if (this.#series.size >= capacity) this.#evict();
+    this.#series.set(key, series);
+    if (known === undefined) this.#write(series);
+    this.#arm();
+  }
+
+  /** Writes the pending counts and stops. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    // Writes in flight do not include later counts.
+    await Promise.all(this.#writes);
+    for (const series of this.#series.values()) this.#writeOrDrop(series);
+    await Promise.all(this.#writes);
+    this.#series.clear();
+  }
+
+  #evict(): void {
+    for (const [key, series] of this.#series) {
+      this.#series.delete(key);
+      if (series.count > series.written) this.#dropped++;
+      return;
+    }
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.#series.size === 0) return;
+    const { clock, seriesInterval } = this.#options;
+    this.#timer = clock.after(
+      seriesInterval,
+      () => {
+        this.#timer = undefined;
+        this.#sweep();
+        this.#arm();
+      },
+      { background: true },
+    );
+  }
+
+  #sweep(): void {
+    const { clock, seriesEnd } = this.#options;
+    const now = clock.monotonic();
+    for (const [key, series] of this.#series) {
+      if (elapsed(series.lastSeen, now) >= seriesEnd) {
+        this.#series.delete(key);
+        this.#writeOrDrop(series);
+      } else if (series.count > series.written) this.#write(series);
+    }
+  }
+
+  /** Final write of a series. */
+  #writeOrDrop(series: Series): void {
+    if (series.count > series.written && !this.#write(series)) this.#dropped++;
+  }
+
+  /** Starts a write; false when the rate limit defers it to the next sweep. */
+  #write(series: Series): boolean {
+    if (series.writing || !this.#limit.tryTake()) return false;
+    series.writing = true;
+    const count = series.count;
+    const write = this.#send(series, count)
+      .then(() => {
+        series.written = count;
+      })
+      .catch((err: unknown) => {
+        // Warns once, so that missing permissions do not fill the log.
+        this.#options.log[this.#complained ? "debug" : "warn"]({ err }, "cannot write event");
+        this.#complained = true;
+      })
+      .finally(() => {
+        series.writing = false;
+        this.#writes.delete(write);
+      });
+    this.#writes.add(write);
+    return true;
+  }
+
+  async #send(series: Series, count: number): Promise<void> {
+    try {
+      if (series.written > 0) return await this.#patch(series, count);
+    } catch (error) {
+      // The server deletes events after an hour, so create it again.
+      if (!isApiError(error, "notFound")) throw error;
+    }
+    const namespace = namespaceOf(series.first.regarding);
+    try {
+      await this.#options.client.create(resources.events, this.#object(series, count), { namespace, retries: 1 });
+    } catch (error) {
+      if (!isApiError(error, "alreadyExists")) throw error;
+      // The create succeeded, but its response was lost. A series starts at count 2.
+      if (count > 1) await this.#patch(series, count);
+    }
+  }
+
+  async #patch({ first, name, lastSeenAt }: Series, count: number): Promise<void> {
+    const patch = { series: { count, lastObservedTime: lastSeenAt } };
+    const at = { name, namespace: namespaceOf(first.regarding) };
+    await this.#options.client.mergePatch(resources.events, at, patch, { retries: 0 });
+  }
+
+  #object({ first, name, lastSeenAt }: Series, count: number) {
+    const { controller, instance } = this.#options;
+    return eventObject(first, { name, at: lastSeenAt, count, controller, instance });
+  }
+
+  /** Unique across restarts; starts with the object's name for sorting. */
+  #nameFor({ name }: EventSubject): string {
+    return `${name.slice(0, 220)}.${this.#run}${(this.#names++).toString(36)}`;
+  }
+}

@@ -1,0 +1,424 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Instant,
+  instant,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+} from "../../../core/units/index.ts";
+import { type Clock, type Timer, VirtualClock } from "../../clock/index.ts";
+import { createLogger } from "../../log/index.ts";
+import { seededRandom } from "../../random/index.ts";
+import { KubeClient } from "../client/client.ts";
+import type { ApiRequest, ApiResponse, Transport } from "../client/transport.ts";
+import { FakeApi } from "../testing/fake-api.ts";
+import { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
+import type { Lease } from "./lease.ts";
+
+const ms = milliseconds;
+const PATH = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/operator";
+const log = createLogger({ level: "silent", program: "test" });
+
+/** A process: its time and its network can be taken away. While it stands still none of its code runs. */
+class Process implements Clock, Transport {
+  readonly #clock: VirtualClock;
+  readonly #api: FakeApi;
+  readonly #held: (() => void)[] = [];
+  #state: "running" | "paused" | "suspended" = "running";
+  #asleep = 0;
+  #stoppedAt = 0;
+  #wokeAt = 0;
+  offline = false;
+  /** How long answers are under way to it. */
+  lateness = 0;
+
+  constructor(clock: VirtualClock, api: FakeApi) {
+    this.#clock = clock;
+    this.#api = api;
+  }
+
+  get running(): boolean {
+    return this.#state === "running";
+  }
+
+  /** Long enough to have noticed that it stood still. */
+  get awake(): boolean {
+    return this.running && this.#clock.monotonic() - this.#wokeAt > 600;
+  }
+
+  /** `suspended`: the whole machine sleeps, and monotonic time with it. */
+  stopFor(state: "paused" | "suspended"): void {
+    if (!this.running) return;
+    this.#state = state;
+    this.#stoppedAt = this.#clock.monotonic();
+  }
+
+  goOn(): void {
+    if (this.#state === "suspended") this.#asleep += this.#clock.monotonic() - this.#stoppedAt;
+    if (!this.running) this.#wokeAt = this.#clock.monotonic();
+    this.#state = "running";
+    for (const callback of this.#held.splice(0)) callback();
+  }
+
+  now(): Instant {
+    return this.#clock.now();
+  }
+
+  monotonic(): MonotonicInstant {
+    return monotonicInstant((this.#state === "suspended" ? this.#stoppedAt : this.#clock.monotonic()) - this.#asleep);
+  }
+
+  after(length: Milliseconds, callback: () => void): Timer {
+    const due = this.monotonic() + length;
+    let timer: Timer | undefined;
+    let cancelled = false;
+    const wake = () => {
+      if (cancelled) return;
+      if (!this.running) this.#held.push(wake);
+      else if (this.monotonic() < due) timer = this.#clock.after(ms(due - this.monotonic()), wake);
+      else callback();
+    };
+    timer = this.#clock.after(length, wake);
+    return {
+      cancel: () => {
+        cancelled = true;
+        timer?.cancel();
+      },
+    };
+  }
+
+  async sleep(length: Milliseconds, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const timer = this.after(length, resolve);
+      signal?.addEventListener("abort", () => (timer.cancel(), reject(signal.reason)), { once: true });
+    });
+  }
+
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    if (this.offline) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    const response = await this.#api.request(request);
+    if (this.lateness > 0) await this.#clock.sleep(ms(this.lateness), request.signal);
+    // An answer to a process that stands still is read when it goes on.
+    if (!this.running) await new Promise<void>((resolve) => this.#held.push(resolve));
+    return response;
+  }
+
+  async close(): Promise<void> {}
+}
+
+function candidate(process: Process, name: string, seed: number, more: Partial<LeaderElectorOptions> = {}) {
+  const terms = { active: 0, begun: 0 };
+  const stop = new AbortController();
+  const elector = new LeaderElector({
+    client: new KubeClient({ transport: process, clock: process, random: seededRandom(seed), fieldManager: name }),
+    clock: process,
+    random: seededRandom(seed + 0.5),
+    log,
+    lease: { namespace: "joulie-system", name: "operator" },
+    name,
+    lead: async (term) => {
+      terms.begun++;
+      terms.active++;
+      await new Promise<void>((resolve) => term.addEventListener("abort", () => resolve(), { once: true }));
+      terms.active--;
+    },
+    ...more,
+  });
+  const ended = elector.run(stop.signal);
+  return { elector, process, terms, name, ended, stop: async () => (stop.abort(), ended) };
+}
+
+const world = () => {
+  const clock = new VirtualClock(instant(1_700_000_000_000));
+  return { clock, api: new FakeApi(clock) };
+};
+const leaseOf = (api: FakeApi): Lease | undefined => api.objects.get(PATH);
+
+describe("LeaderElector", () => {
+  it("creates the Lease, leads, and renews it", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(100));
+    expect(one.elector.leading).toBe(true);
+    expect(leaseOf(api)?.spec).toMatchObject({
+      holderIdentity: expect.stringMatching(/^one_\w+$/),
+      leaseDurationSeconds: 15,
+      leaseTransitions: 0,
+      acquireTime: "2023-11-14T22:13:20.000000Z",
+      renewTime: "2023-11-14T22:13:20.000000Z",
+    });
+    await clock.advanceAsync(ms(60_000));
+    expect(one.elector.leading).toBe(true);
+    expect(one.terms).toEqual({ active: 1, begun: 1 });
+    const { acquireTime, renewTime } = leaseOf(api)?.spec ?? {};
+    expect(acquireTime).toBe("2023-11-14T22:13:20.000000Z");
+    expect(Date.parse(renewTime ?? "")).toBeGreaterThan(1_700_000_055_000);
+    // One write for each renewal: no reading before it.
+    expect(api.requests.filter(({ method }) => method === "GET")).toHaveLength(1);
+    await one.stop();
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("gives the Lease back at its end, and the next one leads within a retry period", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(3000));
+    const seen: (string | undefined)[] = [];
+    const two = candidate(new Process(clock, api), "two", 2, { onLeader: (leader) => seen.push(leader) });
+    await clock.advanceAsync(ms(3000));
+    expect(two.elector.leading).toBe(false);
+    await Promise.all([one.stop(), clock.advanceAsync(ms(2500))]);
+    expect(one.elector.leading).toBe(false);
+    expect(one.terms.active).toBe(0);
+    expect(two.elector.leading).toBe(true);
+    expect(leaseOf(api)?.spec).toMatchObject({ leaseTransitions: 1, leaseDurationSeconds: 15 });
+    expect(seen.map((leader) => leader?.split("_")[0])).toEqual(["one", "two"]);
+    await two.stop();
+    expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
+  });
+
+  it("does not give the Lease back while the leader's work still runs", async () => {
+    const { clock, api } = world();
+    const work = Promise.withResolvers<void>();
+    const one = candidate(new Process(clock, api), "one", 1, { lead: async () => work.promise });
+    await clock.advanceAsync(ms(100));
+    const ended = one.stop();
+    await clock.advanceAsync(ms(3000));
+    expect(leaseOf(api)?.spec?.holderIdentity).toMatch(/^one/);
+    work.resolve();
+    await ended;
+    expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
+  });
+
+  it("gives the Lease back even when the answer to its last renewal was lost", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(100));
+    api.fault = ({ method }) => (method === "PATCH" ? "done, then silence" : undefined);
+    await clock.advanceAsync(ms(3000));
+    api.fault = () => undefined;
+    await one.stop();
+    expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
+  });
+
+  it("stops leading a renew deadline after its last renewal when the API is away, and leads again when it is back", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(100));
+    one.process.offline = true;
+    await clock.advanceAsync(ms(7000));
+    expect(one.elector.leading).toBe(true);
+    await clock.advanceAsync(ms(3100));
+    expect(one.elector.leading).toBe(false);
+    expect(one.terms.active).toBe(0);
+    one.process.offline = false;
+    await clock.advanceAsync(ms(3000));
+    expect(one.elector.leading).toBe(true);
+    expect(one.terms.begun).toBe(2);
+    await one.stop();
+  });
+
+  it("stops leading when requests hang", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(100));
+    api.fault = () => "silence";
+    await clock.advanceAsync(ms(10_100));
+    expect(one.elector.leading).toBe(false);
+    expect(one.terms.active).toBe(0);
+    const ended = one.stop();
+    await clock.advanceAsync(ms(10_000));
+    await ended;
+  });
+
+  it("stops leading when the calendar jumps ahead of monotonic time, as after the machine slept", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(100));
+    one.process.offline = true;
+    clock.step(ms(3_600_000));
+    expect(one.elector.leading).toBe(false);
+    await clock.advanceAsync(ms(2500));
+    expect(one.terms.active).toBe(0);
+    one.process.offline = false;
+    clock.step(ms(-7_200_000));
+    await clock.advanceAsync(ms(3000));
+    expect(one.elector.leading).toBe(true);
+    await one.stop();
+  });
+
+  it("counts its lease from when the write was sent, not from when the answer was read", async () => {
+    const { clock, api } = world();
+    const process = new Process(clock, api);
+    api.fault = ({ method }) => {
+      if (method === "POST") process.stopFor("paused");
+      return undefined;
+    };
+    const one = candidate(process, "one", 1);
+    await clock.advanceAsync(ms(100));
+    const two = candidate(new Process(clock, api), "two", 2);
+    await clock.advanceAsync(ms(20_000));
+    expect(leaseOf(api)?.spec?.holderIdentity).toMatch(/^two/);
+    process.goOn();
+    await clock.advanceAsync(ms(0));
+    expect(one.elector.leading).toBe(false);
+    expect(one.terms.begun).toBe(0);
+    await Promise.all([one.stop(), two.stop(), clock.advanceAsync(ms(5000))]);
+  });
+
+  it("waits for a foreign lease to stand still for its whole length, whatever its times say", async () => {
+    const { clock, api } = world();
+    api.put(PATH, {
+      spec: { holderIdentity: "other", leaseDurationSeconds: 15, renewTime: "1999-01-01T00:00:00.000000Z" },
+    });
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(14_000));
+    expect(one.elector.leading).toBe(false);
+    await clock.advanceAsync(ms(4000));
+    expect(one.elector.leading).toBe(true);
+    await one.stop();
+  });
+
+  it("rejoins the election after the leader's work failed", async () => {
+    const { clock, api } = world();
+    let calls = 0;
+    const one = candidate(new Process(clock, api), "one", 1, {
+      lead: async () => {
+        calls++;
+        throw new Error("broken");
+      },
+    });
+    await clock.advanceAsync(ms(10_000));
+    expect(calls).toBeGreaterThan(2);
+    await one.stop();
+  });
+
+  it("no longer leads once it has sent the Lease back, however late the answer comes", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1);
+    await clock.advanceAsync(ms(3000));
+    const two = candidate(new Process(clock, api), "two", 2);
+    await clock.advanceAsync(ms(3000));
+    one.process.lateness = 1900;
+    const ended = one.stop();
+    for (let passed = 0; passed < 3000; passed += 100) {
+      await clock.advanceAsync(ms(100));
+      expect([one, two].filter(({ elector }) => elector.leading).length).toBeLessThan(2);
+    }
+    await ended;
+    expect(two.elector.leading).toBe(true);
+    await two.stop();
+  });
+
+  it("keeps leading when a leader-change listener throws", async () => {
+    const { clock, api } = world();
+    const one = candidate(new Process(clock, api), "one", 1, {
+      onLeader: () => {
+        throw new Error("the listener's fault");
+      },
+    });
+    await clock.advanceAsync(ms(10_000));
+    expect(one.elector.leading).toBe(true);
+    // Another takes the Lease by force: the leader sees it, tells it, and its work ends.
+    api.put(PATH, { spec: { holderIdentity: "other", leaseDurationSeconds: 15 } });
+    await clock.advanceAsync(ms(3000));
+    expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
+    await clock.advanceAsync(ms(20_000));
+    expect([one.elector.leading, one.terms]).toEqual([true, { active: 1, begun: 2 }]);
+    await one.stop();
+  });
+
+  it("ends the leader's work even when renewing fails unexpectedly", async () => {
+    const { clock, api } = world();
+    const process = new Process(clock, api);
+    const broken = { next: () => 0.5 };
+    const one = candidate(process, "one", 1, { random: broken });
+    await clock.advanceAsync(ms(100));
+    broken.next = () => {
+      throw new Error("out of luck");
+    };
+    const { ended } = one;
+    ended.catch(() => undefined);
+    await clock.advanceAsync(ms(5000));
+    await expect(ended).rejects.toThrow("out of luck");
+    expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
+    expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
+    expect(clock.waiting).toBe(0);
+  });
+
+  it.each([
+    [10_000, 10_000, 2000],
+    [15_000, 2000, 2000],
+    [900, 500, 100],
+    [Number.NaN, 10_000, 2000],
+  ])("refuses a lease of %d with a deadline of %d and a period of %d", (lease, deadline, period) => {
+    const { clock, api } = world();
+    const times = { leaseDuration: ms(lease), renewDeadline: ms(deadline), retryPeriod: ms(period) };
+    expect(() => candidate(new Process(clock, api), "one", 1, times)).toThrow(RangeError);
+  });
+
+  it.each([1, 2, 3, 4, 5])(
+    "X-57 never has two leaders through 200 random pauses, sleeps, outages and restarts, seed %d",
+    async (seed) => {
+      const { clock, api } = world();
+      const random = seededRandom(seed);
+      let seeds = seed * 1000;
+      const begun = new Map<string, number>();
+      const start = (process: Process, name: string) => candidate(process, name, seeds++);
+      const all = ["a", "b", "c"].map((name) => start(new Process(clock, api), name));
+      // Those that were told to stop, until they have.
+      const leaving = new Set<(typeof all)[number]>();
+      const pass = async (length: number) => {
+        for (let passed = 0; passed < length; passed += 200) {
+          await clock.advanceAsync(ms(200));
+          const both = [...all, ...leaving];
+          const leading = both.filter(({ elector }) => elector.leading).map(({ name }) => name);
+          expect(leading.length, `leading at ${clock.monotonic()}: ${leading.join()}`).toBeLessThan(2);
+          const working = both.filter(({ process, terms }) => process.awake && terms.active > 0);
+          expect(working.length, `working at ${clock.monotonic()}`).toBeLessThan(2);
+        }
+      };
+      const restart = (one: (typeof all)[number]) => {
+        begun.set(one.name, (begun.get(one.name) ?? 0) + one.terms.begun);
+        leaving.add(one);
+        void one.stop().then(() => leaving.delete(one));
+        all[all.indexOf(one)] = start(new Process(clock, api), one.name);
+      };
+      for (let trouble = 0; trouble < 200; trouble++) {
+        // Half the time it is the leader who is hit.
+        const leader = all.find(({ elector }) => elector.leading);
+        const hit = (random.next() < 0.5 ? leader : undefined) ?? all[Math.floor(random.next() * 3)];
+        if (hit === undefined) throw new Error("one of three is always there");
+        if (random.next() < 0.3) hit.process.lateness = random.next() * 3000;
+        const chance = random.next();
+        if (chance < 0.2) hit.process.stopFor("paused");
+        else if (chance < 0.4) hit.process.stopFor("suspended");
+        else if (chance < 0.6) hit.process.offline = true;
+        else if (chance < 0.8) restart(hit);
+        else api.fault = () => (random.next() < 0.5 ? "done, then silence" : { late: random.next() * 20_000 });
+        await pass(random.next() * 25_000);
+        api.fault = () => undefined;
+        for (const { process } of [...all, ...leaving]) {
+          if (random.next() < 0.7) process.goOn();
+          if (random.next() < 0.7) process.offline = false;
+          if (random.next() < 0.7) process.lateness = 0;
+        }
+        await pass(random.next() * 8000);
+      }
+      for (const { process } of [...all, ...leaving]) {
+        process.goOn();
+        process.offline = false;
+        process.lateness = 0;
+      }
+      await pass(40_000);
+      expect(leaving.size).toBe(0);
+      expect(all.filter(({ elector }) => elector.leading)).toHaveLength(1);
+      for (const { name, terms } of all) expect((begun.get(name) ?? 0) + terms.begun).toBeGreaterThan(5);
+      const ended = Promise.all(all.map(async ({ stop }) => stop()));
+      await clock.advanceAsync(ms(30_000));
+      await ended;
+    },
+  );
+});

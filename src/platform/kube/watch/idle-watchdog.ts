@@ -1,0 +1,91 @@
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../clock/index.ts";
+
+/**
+ * The result of probing a silent watch: it missed nothing; it missed changes; the server's resourceVersion advanced, through
+ * this kind or another; or a fatal error.
+ */
+export type ProbeResult = "nothing missed" | "missed" | "unsure" | Error;
+
+export interface WatchdogOptions {
+  readonly clock: Clock;
+  /** Maximum silence before the watch is restarted. */
+  readonly limit: Milliseconds;
+  readonly probe: () => Promise<ProbeResult>;
+  /** Ends the watch, with the probe's error or undefined after too long a silence. */
+  readonly giveUp: (error: Error | undefined) => void;
+}
+
+/** Probes at this share of the limit, so that the response and the grace time still fit into it. */
+const ASK_AFTER = 0.75;
+/** Grace time (share of the limit) for missed events that may still arrive. */
+const GRACE = 0.25;
+const LONGEST_GRACE = 15_000;
+
+/**
+ * Detects a watch whose connection is dead without an error.
+ * A probe over another connection checks for missed changes. If the result is unsure, a new watch from the same
+ * resourceVersion replaces the old one: this costs one request and bounds staleness by the limit.
+ */
+export class IdleWatchdog {
+  readonly #options: WatchdogOptions;
+  #heardAt: MonotonicInstant;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options;
+    this.#heardAt = options.clock.monotonic();
+    this.#listen();
+  }
+
+  heard(): void {
+    this.#heardAt = this.#options.clock.monotonic();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** A timer that fires early waits for the rest, which is cheaper than a new timer per event. */
+  #listen(): void {
+    const { clock, limit } = this.#options;
+    const rest = this.#heardAt + limit * ASK_AFTER - clock.monotonic();
+    this.#timer = clock.after(milliseconds(Math.max(0, rest)), () => {
+      if (this.#heardAt + limit * ASK_AFTER > clock.monotonic()) this.#listen();
+      else void this.#doubt();
+    });
+  }
+
+  async #doubt(): Promise<void> {
+    const { clock, limit, probe, giveUp } = this.#options;
+    const heardAt = this.#heardAt;
+    let finding: ProbeResult;
+    try {
+      finding = await probe();
+    } catch (error) {
+      finding = error instanceof Error ? error : new Error(String(error));
+    }
+    if (this.#stopped) return;
+    // Ignores the probe if the watch received data meanwhile.
+    if (this.#heardAt !== heardAt) this.#listen();
+    else if (finding instanceof Error) giveUp(finding);
+    else if (finding === "nothing missed") {
+      this.heard();
+      this.#listen();
+    } else if (finding === "missed") {
+      this.#unlessHeard(Math.min(limit * GRACE, LONGEST_GRACE), () => giveUp(undefined));
+    } else {
+      this.#unlessHeard(heardAt + limit - clock.monotonic(), () => giveUp(undefined));
+    }
+  }
+
+  #unlessHeard(length: number, then: () => void): void {
+    const heardAt = this.#heardAt;
+    this.#timer = this.#options.clock.after(milliseconds(Math.max(0, length)), () => {
+      if (this.#heardAt === heardAt) then();
+      else this.#listen();
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { ListWatchSync } from "./list-watch-sync.ts";
+import { type Change, ObjectStore } from "./object-store.ts";
+
+describe("Mirror", () => {
+  it("tells what its store already shows, even when something unforeseen ends the rest of a batch", () => {
+    const store = new ObjectStore<string>({});
+    const told: Change<string>[] = [];
+    const mirror = new ListWatchSync({
+      store,
+      project: ({ metadata }) => {
+        if (metadata.name === "bad") throw new Error("cannot be read");
+        return metadata.name;
+      },
+      onChange: (changes) => told.push(...changes),
+      onUnreadable: () => {
+        throw new Error("the log is full");
+      },
+    });
+    const added = (name: string, resourceVersion: string) =>
+      ({ type: "ADDED", object: { metadata: { name, uid: name, resourceVersion } } }) as const;
+    expect(() => mirror.apply([added("a", "1"), added("bad", "2"), added("c", "3")])).toThrow("the log is full");
+    expect(told).toEqual([{ type: "added", key: "a", new: "a" }]);
+    // It has not come past what it could not take in: a watch from here brings the rest.
+    expect([[...store.keys()], mirror.resourceVersion]).toEqual([["a"], "1"]);
+  });
+});

@@ -1,0 +1,489 @@
+import { describe, expect, it } from "vitest";
+import { milliseconds } from "../../../core/units/index.ts";
+import { VirtualClock } from "../../clock/index.ts";
+import { createLogger, type LogDestination } from "../../log/index.ts";
+import { seededRandom } from "../../random/index.ts";
+import { KubeClient } from "../client/client.ts";
+import type { KubeObject } from "../client/object.ts";
+import { resources } from "../client/resources.ts";
+import { FakeApi } from "../testing/fake-api.ts";
+import type { Change } from "./object-store.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
+
+const ms = milliseconds;
+const node = (name: string) => `/api/v1/nodes/${name}`;
+const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1";
+
+interface Small {
+  readonly name: string;
+  readonly zone: string;
+}
+
+function make(more: Partial<ReflectorOptions<Small, "zone">> = {}) {
+  const clock = new VirtualClock();
+  const api = new FakeApi(clock);
+  const lines: string[] = [];
+  const destination: LogDestination = { write: (line) => lines.push(line) };
+  const changes: Change<Small>[][] = [];
+  const reflector = new Reflector<Small, "zone">({
+    client: new KubeClient({ transport: api, clock, random: seededRandom(1), fieldManager: "test" }),
+    clock,
+    random: seededRandom(2),
+    log: createLogger({ level: "info", program: "test", destination }),
+    resource: resources.nodes,
+    project,
+    indexes: { zone: ({ zone }) => zone },
+    onChange: (batch) => changes.push([...batch]),
+    ...more,
+  });
+  const told = () => changes.flat().map(({ type, key }) => `${type} ${key}`);
+  const lists = () => api.requests.filter(({ path }) => !path.includes("watch=")).length;
+  const watches = () => api.requests.filter(({ path }) => path.includes("watch=")).length;
+  const paths = () => api.requests.map(({ path }) => path);
+  return { clock, api, reflector, changes, told, lines, lists, watches, paths };
+}
+
+function project({ metadata }: KubeObject): Small | undefined {
+  const zone = metadata.labels?.zone ?? "";
+  if (zone === "broken") throw new Error("unreadable label");
+  return zone === "elsewhere" ? undefined : { name: metadata.name, zone };
+}
+
+const labelled = (zone: string) => ({ metadata: { labels: { zone } } });
+
+describe("Reflector", () => {
+  it("lists in pages, watches from there, and tells old and new", async () => {
+    const { clock, api, reflector, changes, told, watches } = make({ pageSize: 2 });
+    for (const name of ["a", "b", "c"]) api.put(node(name), labelled("x"));
+    expect([reflector.hasSynced, reflector.silence]).toEqual([false, undefined]);
+    reflector.start();
+    reflector.start();
+    await reflector.synced();
+    expect(reflector.hasSynced).toBe(true);
+    expect(changes).toHaveLength(1);
+    await clock.advanceAsync(ms(10));
+    api.put(node("b"), labelled("y"));
+    api.remove(node("a"));
+    api.put(node("d"), labelled("y"));
+    await clock.advanceAsync(ms(10));
+    expect(told()).toEqual(["added a", "added b", "added c", "updated b", "deleted a", "added d"]);
+    expect(changes.flat()[3]).toEqual({
+      type: "updated",
+      key: "b",
+      old: { name: "b", zone: "x" },
+      new: { name: "b", zone: "y" },
+    });
+    expect([...reflector.store.by("zone", "y")].map(({ name }) => name)).toEqual(["b", "d"]);
+    expect(reflector.store.get({ name: "c" })).toEqual({ name: "c", zone: "x" });
+    expect(watches()).toBe(1);
+    await reflector.stop();
+    expect(clock.waiting).toBe(0);
+    expect(api.watchers.size).toBe(0);
+  });
+
+  it("shows in the store what it tells, at the time it tells it", async () => {
+    const seen: (Small | undefined)[] = [];
+    const { clock, api, reflector } = make({
+      onChange: (changes) => changes.forEach(({ key }) => seen.push(reflector.store.getByKey(key))),
+    });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.put(node("a"), labelled("x"));
+    await clock.advanceAsync(ms(1));
+    api.remove(node("a"));
+    await clock.advanceAsync(ms(1));
+    expect(seen).toEqual([{ name: "a", zone: "x" }, undefined]);
+    await reflector.stop();
+  });
+
+  it("emits a delete and an add for a recreated object, in a watch and between two lists", async () => {
+    const { clock, api, reflector, told } = make();
+    api.put(node("a"), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.remove(node("a"));
+    api.put(node("a"), labelled("y"));
+    await clock.advanceAsync(ms(1));
+    expect(told()).toEqual(["added a", "deleted a", "added a"]);
+    api.fault = () => "no connection";
+    for (const watcher of api.watchers) watcher.end();
+    api.remove(node("a"));
+    api.put(node("a"), labelled("z"));
+    api.compact();
+    await clock.advanceAsync(ms(5000));
+    api.fault = () => undefined;
+    await clock.advanceAsync(ms(60_000));
+    expect(told()).toEqual(["added a", "deleted a", "added a", "deleted a", "added a"]);
+    await reflector.stop();
+  });
+
+  it("lists again after 410 and tells only what differs", async () => {
+    const { clock, api, reflector, told } = make();
+    for (const name of ["a", "b", "c"]) api.put(node(name), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    for (const watcher of api.watchers) watcher.end(new Error("reset"));
+    api.remove(node("a"));
+    api.put(node("b"), labelled("y"));
+    api.put(node("d"), labelled("x"));
+    api.compact();
+    await clock.advanceAsync(ms(5000));
+    expect(told().slice(3)).toEqual(["deleted a", "updated b", "added d"]);
+    await reflector.stop();
+  });
+
+  it("goes on from where it was after a break, without a list", async () => {
+    const { clock, api, reflector, told, lists } = make();
+    api.put(node("a"), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    for (const watcher of api.watchers) {
+      watcher.send('{"type":"MODI');
+      watcher.end();
+    }
+    api.put(node("b"), labelled("x"));
+    await clock.advanceAsync(ms(2000));
+    expect(told()).toEqual(["added a", "added b"]);
+    expect(lists()).toBe(1);
+    await reflector.stop();
+  });
+
+  it("reports an unparsable object once, keeps its last good state, and continues with the others", async () => {
+    const { clock, api, reflector, told, lines } = make();
+    api.put(node("a"), labelled("x"));
+    api.put(node("b"), labelled("broken"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.put(node("a"), labelled("broken"));
+    api.put(node("a"), labelled("broken"));
+    api.put(node("c"), labelled("x"));
+    api.restart(api.version + 100);
+    await clock.advanceAsync(ms(5000));
+    expect(told()).toEqual(["added a", "added c", "updated c"]);
+    expect(reflector.store.get({ name: "a" })).toEqual({ name: "a", zone: "x" });
+    expect(lines.filter((line) => line.includes("cannot parse object"))).toHaveLength(2);
+    api.put(node("a"), labelled("y"));
+    api.put(node("b"), labelled("y"));
+    await clock.advanceAsync(ms(1));
+    expect(told().slice(3)).toEqual(["updated a", "added b"]);
+    api.put(node("a"), labelled("broken"));
+    await clock.advanceAsync(ms(1));
+    expect(lines.filter((line) => line.includes("cannot parse object"))).toHaveLength(3);
+    await reflector.stop();
+  });
+
+  it("takes an object that an index cannot place as one it cannot read, in lists and in watches", async () => {
+    const { clock, api, reflector, told, lines } = make({
+      indexes: {
+        zone: ({ zone }) => {
+          if (zone === "nowhere") throw new Error("no place for it");
+          return zone;
+        },
+      },
+    });
+    api.put(node("a"), labelled("x"));
+    api.put(node("b"), labelled("nowhere"));
+    api.put(node("c"), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.put(node("d"), labelled("x"));
+    api.put(node("a"), labelled("nowhere"));
+    api.put(node("e"), labelled("x"));
+    await clock.advanceAsync(ms(1));
+    expect(told()).toEqual(["added a", "added c", "added d", "added e"]);
+    expect(lines.filter((line) => line.includes("no place for it"))).toHaveLength(2);
+    api.remove(node("a"));
+    api.put(node("b"), labelled("x"));
+    await clock.advanceAsync(ms(1));
+    expect(told().slice(4)).toEqual(["deleted a", "added b"]);
+    expect([...reflector.store.by("zone", "x")].map(({ name }) => name)).toEqual(["c", "d", "e", "b"]);
+    await reflector.stop();
+  });
+
+  it("drops what is no longer of interest", async () => {
+    const { clock, api, reflector, told } = make();
+    api.put(node("a"), labelled("x"));
+    api.put(node("b"), labelled("elsewhere"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.put(node("a"), labelled("elsewhere"));
+    await clock.advanceAsync(ms(1));
+    expect(told()).toEqual(["added a", "deleted a"]);
+    expect(reflector.store.size).toBe(0);
+    await reflector.stop();
+  });
+
+  it("survives a listener that throws", async () => {
+    const { clock, api, reflector, lines } = make({
+      onChange: () => {
+        throw new Error("the listener's fault");
+      },
+    });
+    api.put(node("a"), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.put(node("b"), labelled("x"));
+    await clock.advanceAsync(ms(1));
+    expect(reflector.store.size).toBe(2);
+    expect(lines.join("")).toContain("the listener's fault");
+    await reflector.stop();
+  });
+
+  it("passes selectors to both the list and the watch", async () => {
+    const { clock, api, reflector } = make({
+      selection: { labelSelector: "zone=x", fieldSelector: "metadata.name=a" },
+    });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    const [list, watch] = api.requests.map(({ path }) => new URL(path, "http://x").searchParams);
+    for (const query of [list, watch]) {
+      expect([query?.get("labelSelector"), query?.get("fieldSelector")]).toEqual(["zone=x", "metadata.name=a"]);
+    }
+    expect([list?.get("limit"), watch?.get("allowWatchBookmarks")]).toEqual(["500", "true"]);
+    await reflector.stop();
+  });
+
+  it.each([
+    [20_000, 15_000, 20_000],
+    [90_000, 67_500, 82_500],
+  ])("finds a connection that died without a word, by one small question: %d, %d, %d", async (limit, asked, found) => {
+    const { clock, api, reflector, told } = make({ idleLimit: ms(limit) });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    for (const watcher of api.watchers) watcher.freeze();
+    api.put(node("a"), labelled("x"));
+    await clock.advanceAsync(ms(asked - 2));
+    expect(api.requests).toHaveLength(2);
+    await clock.advanceAsync(ms(1));
+    expect(api.requests).toHaveLength(3);
+    await clock.advanceAsync(ms(found - asked - 1));
+    expect(told()).toEqual([]);
+    await clock.advanceAsync(ms(1));
+    expect(told()).toEqual(["added a"]);
+    expect(api.requests.map(({ path }) => path.replace(/&timeoutSeconds=\d+/, ""))).toEqual([
+      "/api/v1/nodes?limit=500",
+      "/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion=1000",
+      "/api/v1/nodes?limit=1",
+      "/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion=1000",
+    ]);
+    await reflector.stop();
+  });
+
+  it("leaves a watch alone over which there was nothing to hear, and counts that as contact", async () => {
+    const { clock, reflector, watches, lists } = make({ idleLimit: ms(20_000) });
+    reflector.start();
+    await clock.advanceAsync(ms(14_000));
+    expect(reflector.silence).toBe(14_000);
+    await clock.advanceAsync(ms(186_000));
+    expect(watches()).toBe(1);
+    expect(lists()).toBe(14);
+    expect(reflector.silence).toBeLessThanOrEqual(20_000);
+    await reflector.stop();
+  });
+
+  it("asks nothing while bookmarks come", async () => {
+    const { clock, api, reflector } = make({ idleLimit: ms(20_000) });
+    reflector.start();
+    for (let time = 0; time < 10; time++) {
+      await clock.advanceAsync(ms(14_000));
+      api.bookmark();
+    }
+    expect(api.requests).toHaveLength(2);
+    await reflector.stop();
+  });
+
+  it("finds a dead watch of a kind in which something changed, on a server whose moment always moves", async () => {
+    const { clock, api, reflector, told, paths } = make({ idleLimit: ms(20_000) });
+    for (const name of ["a", "b"]) api.put(node(name), labelled("x"));
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    for (const watcher of api.watchers) watcher.freeze();
+    api.put(node("b"), labelled("y"));
+    for (let time = 0; time < 21; time++) {
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+    }
+    expect(told()).toEqual(["added a", "added b", "updated b"]);
+    // Neither the questions nor the new watch needed the whole list.
+    expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  it("leaves a quiet watch on a busy server alone while bookmarks come, and counts answers as contact", async () => {
+    const { clock, api, reflector, watches, lists } = make();
+    api.put(node("a"), labelled("x"));
+    reflector.start();
+    let silence = 0;
+    for (let second = 1; second <= 600; second++) {
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+      if (second % 61 === 0) api.bookmark();
+      silence = Math.max(silence, reflector.silence ?? 0);
+    }
+    expect(watches()).toBe(1);
+    // One question between two bookmarks.
+    expect(lists()).toBe(1 + 9);
+    expect(silence).toBeLessThanOrEqual(57_000);
+    await reflector.stop();
+  });
+
+  it.each([
+    [20_000, 20],
+    [60_000, 60],
+    [90_000, 90],
+  ])(
+    "reopens a watch when the probe is unsure, so that staleness stays within the limit: %d ms, %d s",
+    async (limit, after) => {
+      const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
+      reflector.start();
+      const opened: number[] = [];
+      for (let second = 0; second <= 2 * after; second++) {
+        opened.push(watches());
+        api.put(LEASE, {});
+        await clock.advanceAsync(ms(1000));
+      }
+      expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
+      expect(watches()).toBe(3);
+      expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
+      await reflector.stop();
+    },
+  );
+
+  it("keeps a watch that received data while its probe failed", async () => {
+    const { clock, api, reflector, watches, told } = make({ idleLimit: ms(20_000) });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.fault = ({ path }) => (path.includes("limit=1") ? "silence" : undefined);
+    for (let round = 0; round < 10; round++) {
+      await clock.advanceAsync(ms(15_500));
+      api.put(node(`n${round}`), labelled("x"));
+    }
+    await clock.advanceAsync(ms(14_000));
+    expect(told()).toHaveLength(10);
+    expect(watches()).toBe(1);
+    await reflector.stop();
+  });
+
+  it("takes a server without time for a question as no word about the watch", async () => {
+    const { clock, api, reflector, watches } = make({ idleLimit: ms(20_000) });
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.fault = ({ path }) => (path.includes("limit=1") ? { answer: 429 } : undefined);
+    await clock.advanceAsync(ms(19_000));
+    expect(watches()).toBe(1);
+    await clock.advanceAsync(ms(2000));
+    expect(watches()).toBe(2);
+    await reflector.stop();
+  });
+
+  it("waits longer and longer where each list is newer and each watch expired", async () => {
+    const { clock, api, reflector, lists } = make();
+    api.fault = ({ path }) => {
+      api.version++;
+      return path.includes("watch=") ? { answer: 410 } : undefined;
+    };
+    reflector.start();
+    await clock.advanceAsync(ms(3_600_000));
+    expect(lists()).toBeGreaterThan(100);
+    expect(lists()).toBeLessThan(200);
+    await reflector.stop();
+  });
+
+  it("does not stand in a queue behind the program's own writes", async () => {
+    const clock = new VirtualClock();
+    const api = new FakeApi(clock);
+    const limit = { perSecond: 1, burst: 1, queue: 100_000 };
+    const client = new KubeClient({ transport: api, clock, random: seededRandom(1), fieldManager: "test", limit });
+    const { reflector } = make({ client, clock, idleLimit: ms(4000), pageSize: 2 });
+    for (let name = 0; name < 20; name++) api.put(node(`n${name}`), labelled("x"));
+    const writes = Array.from({ length: 1000 }, async () =>
+      client.mergePatch(resources.nodes, { name: "n1" }, {}).catch(() => undefined),
+    );
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    expect([reflector.store.size, api.watchers.size]).toEqual([20, 1]);
+    for (const watcher of api.watchers) watcher.freeze();
+    await clock.advanceAsync(ms(3000));
+    expect(api.requests.filter(({ path }) => path.endsWith("limit=1"))).toHaveLength(1);
+    const stopped = reflector.stop();
+    await clock.advanceAsync(ms(30_000));
+    await Promise.all([stopped, ...writes]);
+  });
+
+  it("tells how long nothing was heard while the server is away, and never gives up", async () => {
+    const { clock, api, reflector, told, lines } = make();
+    reflector.start();
+    await clock.advanceAsync(ms(1));
+    api.fault = () => "no connection";
+    for (const watcher of api.watchers) watcher.end(new Error("reset"));
+    await clock.advanceAsync(ms(3_600_000));
+    expect(reflector.silence).toBeGreaterThan(3_500_000);
+    expect(reflector.hasSynced).toBe(true);
+    const attempts = api.requests.length;
+    expect(attempts).toBeGreaterThan(100);
+    expect(attempts).toBeLessThan(1500);
+    expect(lines.length).toBeLessThan(15);
+    api.put(node("a"), labelled("x"));
+    api.fault = () => undefined;
+    await clock.advanceAsync(ms(60_000));
+    expect(told()).toEqual(["added a"]);
+    await reflector.stop();
+  });
+
+  it("waits as long as the server asks", async () => {
+    const { clock, api, reflector } = make();
+    api.fault = ({ path }) => (path.includes("watch=") ? { answer: 429, headers: { "retry-after": "60" } } : undefined);
+    reflector.start();
+    await clock.advanceAsync(ms(59_000));
+    expect(api.requests).toHaveLength(2);
+    await reflector.stop();
+  });
+
+  it("does not hammer a server that opens watches only to close them", async () => {
+    const { clock, api, reflector } = make();
+    reflector.start();
+    for (let time = 0; time < 6000; time++) {
+      await clock.advanceAsync(ms(10));
+      for (const watcher of api.watchers) watcher.end();
+    }
+    expect(api.requests.length).toBeLessThan(30);
+    await reflector.stop();
+  });
+
+  it("stops at once, whatever it waits for, and tells nothing after that", async () => {
+    for (const fault of ["silence", "no connection", undefined] as const) {
+      const { clock, api, reflector, changes } = make();
+      api.put(node("a"), labelled("x"));
+      api.fault = () => fault;
+      const abort = new AbortController();
+      const synced = reflector.synced(abort.signal);
+      synced.catch(() => undefined);
+      reflector.start();
+      await clock.advanceAsync(ms(300));
+      await reflector.stop();
+      const told = changes.length;
+      api.fault = () => undefined;
+      api.put(node("b"), labelled("x"));
+      await clock.advanceAsync(ms(60_000));
+      expect(changes).toHaveLength(told);
+      expect(clock.waiting).toBe(0);
+      abort.abort(new Error("enough"));
+    }
+  });
+
+  it("lets a program give up waiting for the first list", async () => {
+    const { api, reflector } = make();
+    api.fault = () => "silence";
+    reflector.start();
+    const abort = new AbortController();
+    const synced = reflector.synced(abort.signal);
+    abort.abort(new Error("not in time"));
+    await expect(synced).rejects.toThrow("not in time");
+    await expect(reflector.synced(abort.signal)).rejects.toThrow("not in time");
+    await reflector.stop();
+  });
+
+  it.each([0, -1, Number.NaN])("refuses an idle limit of %d ms", (limit) => {
+    expect(() => make({ idleLimit: ms(limit) })).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,280 @@
+import { apiGroup } from "../../../core/api/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { Logger } from "../../log/index.ts";
+import type { RandomSource } from "../../random/index.ts";
+import type { Selection } from "../client/call-types.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isApiError } from "../client/errors.ts";
+import type { KubeObject } from "../client/object.ts";
+import { readPages } from "../client/pages.ts";
+import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
+import { type Backoff, waitAfterError } from "../client/retry.ts";
+import { IdleWatchdog, type ProbeResult } from "./idle-watchdog.ts";
+import { ListWatchSync } from "./list-watch-sync.ts";
+import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";
+import { probeWatch } from "./watch-probe.ts";
+
+export interface ReflectorOptions<Value, Index extends string> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly resource: Resource;
+  readonly selection?: Selection;
+  /**
+   * Projects an object to the needed fields; `managedFields` are already stripped. Return undefined to skip the object. An
+   * object for which it throws is reported once and skipped.
+   */
+  readonly project: (object: KubeObject) => Value | undefined;
+  readonly indexes?: IndexFunctions<Value, Index>;
+  /** Receives changes in order and in batches, after the store was updated. */
+  readonly onChange?: ChangeListener<Value>;
+  /** Maximum silence of a watch before it is probed. */
+  readonly idleLimit?: Milliseconds;
+  readonly pageSize?: number;
+}
+
+/** Servers send a bookmark every minute, so a longer silence is suspicious. */
+const LONGEST_SILENCE = milliseconds(75_000);
+const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
+const LONGEST_RETRY_AFTER = milliseconds(120_000);
+/** After a watch of at least this duration, the next one starts without backoff. */
+const A_GOOD_WHILE = milliseconds(1000);
+/** After this many failed watches from one resourceVersion, the reflector lists again. */
+const FAILURES_UNTIL_LIST = 5;
+const LONGEST_PROBE = 10_000;
+/** Bypasses the rate limit: it sends one call at a time, and must not queue behind writes. */
+const CALL = { lean: true, urgent: true } as const;
+/** As in client-go: the server ends watches after 5 to 10 minutes, which rebalances them over its replicas. */
+const SERVER_TIMEOUT = milliseconds(300_000);
+
+/**
+ * Keeps a store in sync with the API server: lists, watches, and restarts as needed.
+ * It retries forever and probes silent connections.
+ */
+export class Reflector<Value, Index extends string = never> {
+  readonly #options: ReflectorOptions<Value, Index>;
+  readonly #store: ObjectStore<Value, Index>;
+  readonly #sync: ListWatchSync<Value, Index>;
+  readonly #idleLimit: Milliseconds;
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+  #hasSynced = false;
+  #lastContact: MonotonicInstant | undefined;
+  #openedAt: MonotonicInstant | undefined;
+  #missingDefinition: string | undefined;
+
+  constructor(options: ReflectorOptions<Value, Index>) {
+    const { idleLimit = LONGEST_SILENCE, resource, log, onChange } = options;
+    if (!(idleLimit > 0)) throw new RangeError(`an idle limit is longer than 0 ms, got ${idleLimit}`);
+    this.#options = options;
+    this.#idleLimit = idleLimit;
+    this.#store = new ObjectStore(options.indexes ?? ({} as IndexFunctions<Value, Index>));
+    this.#sync = new ListWatchSync({
+      store: this.#store,
+      project: options.project,
+      onUnreadable: (key, err) =>
+        log.warn({ kind: resource.kind, object: key, err }, "cannot parse object; skipping it"),
+      onChange: (changes) => {
+        try {
+          onChange?.(changes);
+        } catch (err) {
+          log.error({ kind: resource.kind, err }, "a change listener threw");
+        }
+      },
+    });
+  }
+
+  get store(): StoreView<Value, Index> {
+    return this.#store;
+  }
+
+  /** Whether the initial list is complete. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** `the CustomResourceDefinition … is not installed`, or undefined. */
+  get missingDefinition(): string | undefined {
+    return this.#missingDefinition;
+  }
+
+  /** Time since the last data from the server; undefined before the first. */
+  get silence(): Milliseconds | undefined {
+    const last = this.#lastContact;
+    return last === undefined ? undefined : elapsed(last, this.#options.clock.monotonic());
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Resolves after the initial list. Pass a signal, because the server may stay unreachable. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    let stop: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      stop = () => reject(signal?.reason);
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+    await Promise.race([this.#synced.promise, aborted]);
+    if (stop !== undefined) signal?.removeEventListener("abort", stop);
+  }
+
+  /** Stops the reflector; listeners are not called afterwards. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the reflector was stopped"));
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    let placeKnown = false;
+    for (let failures = 0; ; ) {
+      // Only watch events count as progress: on a busy cluster every list has a newer resourceVersion.
+      let from = this.#sync.resourceVersion;
+      this.#openedAt = undefined;
+      let error: unknown;
+      try {
+        if (!placeKnown) await this.#list(signal);
+        placeKnown = true;
+        from = this.#sync.resourceVersion;
+        await this.#watch(signal);
+      } catch (caught) {
+        error = caught;
+      }
+      if (signal.aborted) return;
+      const lasted = this.#openedAt === undefined ? 0 : elapsed(this.#openedAt, clock.monotonic());
+      if (this.#sync.resourceVersion !== from || lasted >= A_GOOD_WHILE) failures = 0;
+      if (error === undefined && lasted >= A_GOOD_WHILE) continue;
+      failures++;
+      if (isPlaceLost(error) || failures % FAILURES_UNTIL_LIST === 0) placeKnown = false;
+      this.#report(error, failures);
+      try {
+        await clock.sleep(waitAfterError(error, failures, BACKOFF, LONGEST_RETRY_AFTER, random), signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, resource, selection, pageSize = 500 } = this.#options;
+    const resourceVersion = await readPages({
+      pageSize,
+      fetch: async (page) => {
+        const answer = await client.list(resource, { ...selection, ...page }, { signal, ...CALL });
+        this.#heard();
+        return answer;
+      },
+      begin: () => this.#sync.beginList(),
+      page: (items) => this.#sync.addPage(items),
+    });
+    signal.throwIfAborted();
+    this.#sync.endList(resourceVersion);
+    this.#defined();
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  /** Returns when the server ends the watch or the watchdog gives it up. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, resource, selection } = this.#options;
+    const abort = new AbortController();
+    const stop = () => abort.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    const given: { up?: { error: Error | undefined } } = {};
+    const watchdog = new IdleWatchdog({
+      clock,
+      limit: this.#idleLimit,
+      probe: async () => this.#probe(abort.signal),
+      giveUp: (error) => {
+        given.up = { error };
+        abort.abort(error ?? new Error("the watch was silent for too long"));
+      },
+    });
+    try {
+      const resourceVersion = this.#sync.resourceVersion;
+      const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
+      const query = { ...selection, resourceVersion, serverTimeout };
+      const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
+      this.#openedAt = clock.monotonic();
+      this.#heard();
+      watchdog.heard();
+      for await (const batch of events) {
+        if (abort.signal.aborted) break;
+        this.#heard();
+        watchdog.heard();
+        this.#sync.apply(batch);
+      }
+    } catch (error) {
+      if (given.up === undefined) throw error;
+    } finally {
+      watchdog.stop();
+      signal.removeEventListener("abort", stop);
+      abort.abort();
+    }
+    if (given.up?.error !== undefined) throw given.up.error;
+  }
+
+  async #probe(signal: AbortSignal): Promise<ProbeResult> {
+    const { client, resource, selection } = this.#options;
+    const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
+    return probeWatch({
+      ask: async () => {
+        const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
+        this.#heard();
+        return page;
+      },
+      at: () => this.#sync.resourceVersion,
+    });
+  }
+
+  /** Logs a missing CRD once until it is installed. */
+  #undefined(): void {
+    if (this.#missingDefinition !== undefined) return;
+    const { log, resource } = this.#options;
+    this.#missingDefinition = missingDefinition(resource);
+    log.error({ kind: resource.kind }, `${this.#missingDefinition}; ${remedyOfMissingDefinition}`);
+  }
+
+  #defined(): void {
+    if (this.#missingDefinition === undefined) return;
+    const { log, resource } = this.#options;
+    this.#missingDefinition = undefined;
+    log.info({ kind: resource.kind }, `${definitionOf(resource)} is installed`);
+  }
+
+  #heard(): void {
+    this.#lastContact = this.#options.clock.monotonic();
+  }
+
+  #report(error: unknown, failures: number): void {
+    const { log, resource } = this.#options;
+    if (resource.group === apiGroup && isApiError(error, "notFound")) {
+      this.#undefined();
+      return;
+    }
+    const facts = { kind: resource.kind, failures, err: error };
+    // Logs at failure counts 1, 2, 4, 8, …, to limit the log during an outage.
+    if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
+      log.debug(facts, "restarting watch");
+    } else log.warn(facts, "watch failed; retrying");
+  }
+}
+
+/** Names of the reflectors that have not synced, with a missing CRD as the reason; for /readyz. */
+export const unreadOf = (
+  reflectors: Readonly<Record<string, Pick<Reflector<unknown>, "hasSynced" | "missingDefinition">>>,
+): readonly string[] =>
+  Object.entries(reflectors)
+    .filter(([, { hasSynced }]) => !hasSynced)
+    .map(([name, { missingDefinition: why }]) => (why === undefined ? name : `${name} (${why})`));
+
+/** The resourceVersion is too old or too new for the server, so a new list is needed. */
+function isPlaceLost(error: unknown): boolean {
+  if (isApiError(error, "gone")) return true;
+  return isApiError(error, "timeout") && /too large resource version/i.test(error.message);
+}

@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NodeTwinSpec } from "../../core/api/index.ts";
+import { effectiveCaps } from "../../core/twin/index.ts";
+import type { Percent, Watts } from "../../core/units/index.ts";
+import type { RunningSimulator } from "../fleet/index.ts";
+
+type Machine = NonNullable<ReturnType<RunningSimulator["datacenter"]["machine"]>>;
+/** The fields of a simulated node that the audit reads. */
+export interface CappedMachine {
+  readonly spec: Pick<Machine["spec"], "hardware">;
+  readonly physics: Pick<Machine["physics"], "caps">;
+}
+
+export interface CapAuditResult {
+  /** Comparisons made so far, over all rounds. Only nodes with settled caps are compared. */
+  readonly compared: number;
+  /** Comparisons in which the published caps were below the hardware maximum. */
+  readonly eco: number;
+  readonly different: number;
+  readonly examples: readonly string[];
+}
+
+const EXAMPLES = 5;
+
+/** Compares the caps enforced on simulated nodes with the published caps, after a settling time. */
+export class CapAudit {
+  readonly #machine: (node: string) => CappedMachine | undefined;
+  readonly #published = new Map<string, { readonly spec: NodeTwinSpec; readonly since: CapTime }>();
+  #compared = 0;
+  #eco = 0;
+  #different = 0;
+  readonly #examples: string[] = [];
+
+  constructor(machine: (node: string) => CappedMachine | undefined) {
+    this.#machine = machine;
+  }
+
+  published(node: string, spec: NodeTwinSpec, now: CapTime): void {
+    const before = this.#published.get(node);
+    const same = before !== undefined && isDeepStrictEqual([before.spec.cpu, before.spec.gpu], [spec.cpu, spec.gpu]);
+    if (!same) this.#published.set(node, { spec, since: now });
+  }
+
+  forget(node: string): void {
+    this.#published.delete(node);
+  }
+
+  /** Compares every node whose caps were published at or before `settled`, in real and in simulated time. */
+  compareSettled(settled: CapTime): void {
+    for (const [node, { spec, since }] of this.#published) {
+      if (since.real > settled.real || since.simulated > settled.simulated) continue;
+      const machine = this.#machine(node);
+      if (machine === undefined) continue;
+      this.#compared++;
+      const caps = effectiveCaps(spec, machine.spec.hardware);
+      if (Math.min(caps.cpuPct, caps.gpuPct) < 100) this.#eco++;
+      const difference = capDifference(caps, machine);
+      if (difference === undefined) continue;
+      this.#different++;
+      if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
+    }
+  }
+
+  get figures(): CapAuditResult {
+    return { compared: this.#compared, eco: this.#eco, different: this.#different, examples: this.#examples };
+  }
+}
+
+/** A point in time on both clocks, in milliseconds. */
+interface CapTime {
+  readonly real: number;
+  readonly simulated: number;
+}
+
+/** In watts: caps are computed as percentages and sent in watts. */
+const TOLERANCE = 0.5;
+
+/** Describes how enforced caps differ from published caps; undefined if they match. */
+function capDifference(
+  { cpuPct, gpuPct }: ReturnType<typeof effectiveCaps>,
+  { spec, physics }: CappedMachine,
+): string | undefined {
+  const { cpu, gpu } = spec.hardware;
+  const { cpuWattsPerPackage, gpuWattsPerBoard, throttlePct = 0 } = physics.caps;
+  const differences = [
+    differs("CPU", cpuPct, cpu.minWattsPerSocket, cpu.maxWattsPerSocket, cpuWattsPerPackage),
+    gpu && differs("GPU", gpuPct, gpu.minWatts, gpu.maxWatts, gpuWattsPerBoard),
+    throttlePct > 0 ? `throttled by ${throttlePct} %` : undefined,
+  ].filter((difference) => difference !== undefined);
+  return differences.length === 0 ? undefined : differences.join(", ");
+}
+
+/** A device without a cap runs at its maximum. A published cap below the device minimum counts as the minimum. */
+function differs(
+  device: string,
+  pct: Percent,
+  min: Watts | undefined,
+  max: Watts | undefined,
+  inForce: Watts | undefined,
+): string | undefined {
+  if (max === undefined) return undefined;
+  const wanted = Math.max(min ?? 0, (max * pct) / 100);
+  const there = inForce ?? max;
+  return Math.abs(there - wanted) <= TOLERANCE ? undefined : `${device} ${there} W instead of ${wanted} W`;
+}

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { crdOf, kinds, type NodeTwinStatus } from "../../core/api/index.ts";
+import { hardwareView } from "../../core/inventory/index.ts";
+import { type Instant, instant, joules, milliseconds, seconds, watts } from "../../core/units/index.ts";
+import { VirtualClock } from "../../platform/clock/index.ts";
+import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import { KubeClient, resources } from "../../platform/kube/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer.ts";
+import type { ObservedEvent } from "./observed-objects.ts";
+
+const MINUTE = 60_000;
+const hardware = hardwareView(
+  { metadata: { name: "", labels: { "joulie.io/hw.cpu-model": "AMD-EPYC-7763", "joulie.io/hw.cpu-sockets": "2" } } },
+  undefined,
+);
+
+describe("ClusterObserver", () => {
+  const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, 18)));
+  let api: EmbeddedApi;
+  let hand: KubeClient;
+  let observer: ClusterObserver;
+  let asked: Instant | undefined;
+  let events: ObservedEvent[];
+
+  beforeEach(async () => {
+    api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+    hand = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "a-person" });
+    asked = undefined;
+    events = [];
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of it as the observer reads
+    const datacenter = {
+      size: 2,
+      has: (node: string) => ["a", "b"].includes(node),
+      machine: () => ({ spec: { hardware }, physics: { caps: {} } }),
+      totals: { seconds: seconds(1), watts: watts(1), joules: joules(1) },
+    } as unknown as ClusterObserverOptions["datacenter"];
+    observer = new ClusterObserver({
+      client: hand,
+      clock,
+      ioClock: clock,
+      random: seededRandom(3),
+      log: createLogger({ level: "silent", program: "test" }),
+      datacenter,
+      stale: milliseconds(5 * MINUTE),
+      settling: milliseconds(MINUTE),
+      askedAt: () => asked,
+      hearing: () => milliseconds(0),
+      onEvent: (event) => events.push(event),
+    });
+    observer.start();
+    await settle();
+  });
+  afterEach(async () => {
+    await Promise.all([observer.stop(), settle()]);
+    await api.close();
+  });
+
+  const settle = async () => {
+    for (let turn = 0; turn < 30; turn++) await clock.advanceAsync(milliseconds(10));
+  };
+  const publish = async (node: string, schedulableClass: NodeTwinStatus["schedulableClass"]) => {
+    const lastUpdated = new Date(clock.now()).toISOString();
+    const spec = { nodeName: node, profile: "performance", cpu: { packagePowerCapPctOfMax: 100 } };
+    await hand.apply(resources.nodeTwins, { name: node }, { spec });
+    const powerMeasurement = { nodeCappedPowerW: 300, nodeTdpW: 500 };
+    const status = { schedulableClass, lastUpdated, powerMeasurement };
+    await hand.apply(resources.nodeTwins, { name: node }, { status }, { subresource: "status" });
+    await settle();
+  };
+  const submit = async (name: string, performance = true) => {
+    const metadata = {
+      name,
+      labels: { "joulie.io/simulated": "true" },
+      annotations: { "joulie.io/workload-class": performance ? "performance" : "standard" },
+    };
+    await hand.create(
+      resources.pods,
+      { metadata, spec: { containers: [{ name: "main", image: "none" }] } },
+      { namespace: "default" },
+    );
+    await settle();
+  };
+  const bind = async (name: string, node: string) => {
+    await hand.create(resources.nodes, { metadata: { name: node } }).catch(() => undefined);
+    await hand.bind({ name, namespace: "default" }, node);
+    await settle();
+  };
+  const finish = async (name: string) => {
+    const at = { name, namespace: "default" };
+    await hand.mergePatch(resources.pods, at, { status: { phase: "Succeeded" } }, { subresource: "status" });
+    await settle();
+  };
+  const look = () => {
+    observer.runPeriodicChecks();
+    observer.runPeriodicChecks();
+  };
+
+  it("counts classes, budgets and fresh twins of the simulated nodes", async () => {
+    await publish("a", "performance");
+    await publish("b", "eco");
+    await publish("stranger", "eco");
+    expect(observer.classes).toEqual({ performance: 1, eco: 2, draining: 0, unknown: 0 });
+    expect(observer.budget).toEqual({ capped: 900, uncapped: 1500 });
+    expect(observer.twins).toMatchObject({ nodes: 2, twins: 2, fresh: 2 });
+    await clock.advanceAsync(milliseconds(6 * MINUTE));
+    await publish("b", "eco");
+    expect(observer.twins).toMatchObject({ twins: 2, fresh: 1 });
+    expect(observer.twins.oldest).toBeGreaterThan(6 * MINUTE);
+  });
+
+  it("observes a drain from start through waiting pods to its end", async () => {
+    await publish("a", "performance");
+    await submit("job");
+    await bind("job", "a");
+    await publish("a", "draining");
+    expect(observer.draining).toMatchObject([{ node: "a", pods: 1 }]);
+    await finish("job");
+    await publish("a", "eco");
+    expect(observer.draining).toEqual([]);
+    expect(observer.history.drains).toEqual({ deferred: 1, completed: 1, takenBack: 0 });
+    expect(observer.pods).toEqual({ waiting: 0, running: 0, performance: 0, finished: 1 });
+  });
+
+  it("detects a performance pod bound to a draining node, but ignores a standard pod", async () => {
+    await publish("a", "draining");
+    await submit("job");
+    await submit("other", false);
+    await bind("job", "a");
+    await bind("other", "a");
+    asked = clock.now();
+    look();
+    expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 1 });
+  });
+
+  it("uses the class that was in effect at the binding, not a later one", async () => {
+    await publish("a", "performance");
+    await submit("job");
+    await bind("job", "a");
+    await publish("a", "draining");
+    look();
+    expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });
+  });
+
+  it("compares caps only after the settling time", async () => {
+    await publish("a", "performance");
+    look();
+    expect(observer.caps.figures.compared).toBe(0);
+    await clock.advanceAsync(milliseconds(MINUTE));
+    look();
+    expect(observer.caps.figures).toMatchObject({ compared: 2, different: 0 });
+  });
+
+  it("reports how long a job has been waiting for its first scheduling attempt", async () => {
+    await submit("first");
+    await clock.advanceAsync(milliseconds(MINUTE));
+    await submit("second");
+    expect(observer.unseen).toBeGreaterThan(MINUTE);
+    await bind("first", "a");
+    expect(observer.unseen).toBeLessThan(MINUTE);
+    expect(observer.pods).toMatchObject({ waiting: 1, running: 1, performance: 1 });
+    const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable" };
+    const status = { status: { conditions: [condition] } };
+    await hand.mergePatch(resources.pods, { name: "second", namespace: "default" }, status, { subresource: "status" });
+    await settle();
+    expect(observer.unseen).toBe(0);
+  });
+
+  it("forwards the operator's Events on nodes and ignores all others", async () => {
+    const event = (name: string, reportingController: string) => ({
+      metadata: { name },
+      eventTime: "2030-01-01T18:00:00.000000Z",
+      reportingController,
+      reportingInstance: "x",
+      action: "ChangeProfile",
+      reason: "ProfileEco",
+      type: "Normal",
+      note: "eco: no performance pod is on the node",
+      regarding: { apiVersion: "v1", kind: "Node", name: "a" },
+    });
+    await hand.create(resources.events, event("one", "joulie.io/operator"), { namespace: "default" });
+    await hand.create(resources.events, event("two", "kubelet"), { namespace: "default" });
+    await settle();
+    expect(events).toEqual([{ node: "a", reason: "ProfileEco", note: "eco: no performance pod is on the node" }]);
+  });
+});

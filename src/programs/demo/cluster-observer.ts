@@ -1,0 +1,224 @@
+import { type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
+import {
+  type Instant,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  type RandomSource,
+  type Seconds,
+} from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { type RunningSimulator, SIMULATED } from "../fleet/index.ts";
+import { CapAudit } from "./cap-audit.ts";
+import { ClassHistory } from "./class-history.ts";
+import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed-objects.ts";
+import { PlacementAudit } from "./placement-audit.ts";
+import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
+
+export interface ClusterObserverOptions {
+  readonly client: KubeClient;
+  /** Simulated time. */
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly datacenter: RunningSimulator["datacenter"];
+  /** Age from which a NodeTwin is stale, in simulated time: the extender's setting. */
+  readonly stale: Milliseconds;
+  /** Maximum time from publishing a cap to enforcing it, in simulated time. */
+  readonly settling: Milliseconds;
+  /** When the extender last filtered nodes for a pod, in simulated time. */
+  readonly askedAt: (pod: string) => Instant | undefined;
+  /** How much later than this observer the extender may receive a published change, in simulated time. */
+  readonly hearing: () => Milliseconds;
+  readonly onEvent: (event: ObservedEvent) => void;
+}
+
+export interface TwinCounts {
+  readonly nodes: number;
+  readonly twins: number;
+  readonly fresh: number;
+  /** Age of the oldest twin, in simulated time. */
+  readonly oldest: Milliseconds | undefined;
+}
+
+export interface PodCounts {
+  readonly waiting: number;
+  readonly running: number;
+  readonly performance: number;
+  readonly finished: number;
+}
+
+export interface DrainingNode {
+  readonly node: string;
+  readonly since: Instant;
+  readonly pods: number;
+}
+
+/** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
+const SETTLING_AT_LEAST = milliseconds(5000);
+
+/**
+ * Watches the cluster from outside and verifies the programs. It reads only API objects and the records of the
+ * simulated datacenter.
+ */
+export class ClusterObserver {
+  readonly history = new ClassHistory();
+  readonly placements: PlacementAudit;
+  readonly energy = new SampledEnergyMeter();
+  readonly caps: CapAudit;
+  readonly #options: ClusterObserverOptions;
+  readonly #twins: Reflector<ObservedTwin>;
+  readonly #pods: Reflector<ObservedPod, "node">;
+  readonly #events: Reflector<ObservedEvent>;
+  /** Jobs without a scheduling attempt yet, and when they appeared. */
+  readonly #unseen = new Map<string, MonotonicInstant>();
+  #finished = 0;
+
+  constructor(options: ClusterObserverOptions) {
+    const { client, ioClock, random, log, datacenter } = options;
+    this.#options = options;
+    this.caps = new CapAudit((node) => datacenter.machine(node));
+    this.placements = new PlacementAudit(this.history, options.askedAt, options.hearing);
+    const io = { client, clock: ioClock, random, log };
+    this.#twins = new Reflector({
+      ...io,
+      resource: resources.nodeTwins,
+      project: twinOf,
+      onChange: (changes) => changes.forEach((change) => this.#twinChanged(change)),
+    });
+    this.#pods = new Reflector({
+      ...io,
+      resource: resources.pods,
+      selection: { labelSelector: SIMULATED },
+      project: podOf,
+      indexes: { node: ({ node, phase }) => (isActive(phase) ? node : undefined) },
+      onChange: (changes) => changes.forEach((change) => this.#podChanged(change)),
+    });
+    this.#events = new Reflector({
+      ...io,
+      resource: resources.events,
+      project: eventOf,
+      onChange: (changes) => {
+        for (const change of changes) if (change.type !== "deleted") options.onEvent(change.new);
+      },
+    });
+  }
+
+  start(): void {
+    for (const reflector of [this.#twins, this.#pods, this.#events]) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#twins, this.#pods, this.#events].map(async (reflector) => reflector.stop()));
+  }
+
+  /** Runs the checks that poll: caps and placements. */
+  runPeriodicChecks(): void {
+    const { clock, ioClock, settling } = this.#options;
+    this.caps.compareSettled({
+      real: ioClock.monotonic() - SETTLING_AT_LEAST,
+      simulated: clock.monotonic() - settling,
+    });
+    this.placements.judge();
+  }
+
+  sampleEnergy(longestGap: Seconds): void {
+    this.energy.add(this.#options.datacenter.totals, longestGap);
+  }
+
+  get twins(): TwinCounts {
+    const { clock, datacenter, stale } = this.#options;
+    const now = clock.now();
+    let [twins, fresh, oldest] = [0, 0, undefined as number | undefined];
+    for (const { node, status } of this.#twins.store.values()) {
+      if (!datacenter.has(node)) continue;
+      twins++;
+      const age = now - Date.parse(status?.lastUpdated ?? "");
+      if (age <= stale) fresh++;
+      if (Number.isFinite(age)) oldest = Math.max(oldest ?? 0, age);
+    }
+    return { nodes: datacenter.size, twins, fresh, oldest: oldest === undefined ? undefined : milliseconds(oldest) };
+  }
+
+  get classes(): Readonly<Record<SchedulableClass, number>> {
+    const counts = Object.fromEntries(schedulableClasses.map((one) => [one, 0])) as Record<SchedulableClass, number>;
+    for (const { status } of this.#twins.store.values()) counts[status?.schedulableClass ?? "unknown"]++;
+    return counts;
+  }
+
+  /** Total power limit of all nodes, with published caps and without caps. */
+  get budget(): { readonly capped: number; readonly uncapped: number } {
+    let [capped, uncapped] = [0, 0];
+    for (const { status } of this.#twins.store.values()) {
+      capped += status?.powerMeasurement?.nodeCappedPowerW ?? 0;
+      uncapped += status?.powerMeasurement?.nodeTdpW ?? 0;
+    }
+    return { capped, uncapped };
+  }
+
+  get pods(): PodCounts {
+    let [waiting, running, performance] = [0, 0, 0];
+    for (const pod of this.#pods.store.values()) {
+      if (!isActive(pod.phase)) continue;
+      if (pod.node === undefined) waiting++;
+      else {
+        running++;
+        performance += Number(pod.performance);
+      }
+    }
+    return { waiting, running, performance, finished: this.#finished };
+  }
+
+  /** Nodes that are draining, longest first. */
+  get draining(): readonly DrainingNode[] {
+    const found: DrainingNode[] = [];
+    for (const { node, status } of this.#twins.store.values()) {
+      if (status?.schedulableClass !== "draining") continue;
+      const since = this.history.current(node)?.seen ?? this.#options.clock.now();
+      found.push({ node, since, pods: this.#performancePodsOn(node) });
+    }
+    return found.toSorted((one, other) => one.since - other.since);
+  }
+
+  /** Longest time a job has been waiting for its first scheduling attempt, in real time. */
+  get unseen(): Milliseconds {
+    const [first] = this.#unseen.values();
+    return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);
+  }
+
+  #performancePodsOn(node: string): number {
+    let count = 0;
+    for (const { performance } of this.#pods.store.by("node", node)) count += Number(performance);
+    return count;
+  }
+
+  #twinChanged(change: Change<ObservedTwin>): void {
+    if (change.type === "deleted") {
+      this.caps.forget(change.key);
+      this.history.forget(change.key);
+      return;
+    }
+    const { clock, ioClock } = this.#options;
+    const { node, version, spec, status } = change.new;
+    this.history.record(node, { version, class: status?.schedulableClass, seen: clock.now() });
+    this.caps.published(node, spec, { real: ioClock.monotonic(), simulated: clock.monotonic() });
+  }
+
+  #podChanged(change: Change<ObservedPod>): void {
+    if (change.type === "deleted" || change.new.node !== undefined || change.new.judged)
+      this.#unseen.delete(change.key);
+    else if (change.type === "added") this.#unseen.set(change.key, this.#options.ioClock.monotonic());
+    if (change.type !== "updated") return;
+    const { old, new: pod } = change;
+    if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;
+    // A pod first seen with a node may have been bound at any earlier version, so only transitions count.
+    if (pod.performance && old.node === undefined && pod.node !== undefined) {
+      this.placements.add({ pod: pod.key, node: pod.node, version: pod.version });
+    }
+  }
+}
+
+const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";

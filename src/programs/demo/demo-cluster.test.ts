@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../platform/clock/index.ts";
+import { KubeClient, resources } from "../../platform/kube/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { type ApiThread, startApiThread } from "./api-thread.ts";
+import { DEMO_NAMESPACE, embeddedCluster } from "./demo-cluster.ts";
+
+describe("embeddedCluster", () => {
+  let folder: string;
+  let api: ApiThread | undefined;
+  const startApi = async () => {
+    api = await startApiThread();
+    return api;
+  };
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "joulie-plane-"));
+  });
+  afterEach(async () => {
+    await api?.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it("serves the CRDs and a namespace from a worker thread, and stops the thread on close", async () => {
+    const plane = await embeddedCluster(folder, startApi);
+    const transport = await plane.connect();
+    const options = { transport, clock: systemClock, random: systemRandom, fieldManager: "test" };
+    const client = new KubeClient(options);
+    expect((await client.get(resources.namespaces, { name: DEMO_NAMESPACE })).metadata.name).toBe(DEMO_NAMESPACE);
+    expect((await client.listAll(resources.nodeTwins, {})).items).toEqual([]);
+    await transport.close();
+    await plane.close(new AbortController().signal);
+    await expect(plane.failed).rejects.toThrow("the Kubernetes API failed: its thread exited");
+  });
+
+  it("stops the thread when setup fails", async () => {
+    await expect(embeddedCluster(join(folder, "not there"), startApi)).rejects.toThrow("ENOENT");
+    await expect(api?.failed).rejects.toThrow("its thread exited");
+  });
+});

@@ -1,0 +1,260 @@
+import process from "node:process";
+import {
+  elapsed,
+  inSeconds,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  type Seconds,
+  seconds,
+} from "../../core/units/index.ts";
+import {
+  type EventLoopDelay,
+  type EventLoopDelayStats,
+  eventLoopDelay,
+  type ScaledClock,
+  systemClock,
+  type ThreadLoad,
+  threadLoad,
+} from "../../platform/clock/index.ts";
+import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { evaluateChecks } from "./checks.ts";
+import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer.ts";
+import type { DemoConfig } from "./config.ts";
+import { DecisionFeed } from "./decision-feed.ts";
+import { DecisionsPage } from "./decisions-page.ts";
+import type { RunningPrograms } from "./demo-programs.ts";
+import { EvaluatedTime } from "./evaluated-time.ts";
+import { repeatEvery } from "./repeat.ts";
+import { SpeedLimiter } from "./speed-limiter.ts";
+import type { DemoSummary } from "./summary.ts";
+import type { ViewData } from "./view-data.ts";
+
+export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "addresses" | "intervals"> {
+  readonly config: DemoConfig;
+  readonly transport: Transport;
+  readonly clock: ScaledClock;
+  readonly log: Logger;
+  readonly began: MonotonicInstant;
+  /** Load of the API server. */
+  readonly planeLoad: ThreadLoad;
+  readonly askedAt: ClusterObserverOptions["askedAt"];
+  readonly onNotice: (text: string) => void;
+}
+
+/** Sampling period of power in simulated seconds, and its minimum in real time. */
+const SAMPLE = seconds(2);
+const SAMPLE_AT_MOST = milliseconds(20);
+/** The meter ignores longer gaps between samples, because it would have missed too much. */
+const LONGEST_GAP = seconds(4 * SAMPLE);
+const LOOK = milliseconds(1000);
+/** Simulated seconds after which at least one drain should have completed: jobs take about a quarter of an hour. */
+const LONG = 1800;
+/** In smaller clusters the number of performance nodes hardly changes. */
+const MANY = 20;
+/**
+ * All initial jobs arrive at once, so their scheduling delay says nothing about the speed. Limits how long that is
+ * ignored.
+ */
+const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
+/** Jobs younger than this do not count as waiting. */
+const JUST_COME = milliseconds(1000);
+const NEWS = 8;
+const EXAMPLES = 5;
+/** Watches deliver a change at different times: tolerance in real time for a busy process. */
+const HEARING = milliseconds(500);
+/** Agent reconcile intervals after which a new cap must be enforced. */
+const AGENT_TICKS = 3;
+
+/** Monitors the running demo: collects data for the view, the summary and the checks. */
+export class DemoMonitor {
+  readonly observer: ClusterObserver;
+  readonly #options: DemoMonitorOptions;
+  readonly #news = new DecisionFeed();
+  readonly #page: DecisionsPage;
+  readonly #pace: SpeedLimiter;
+  readonly #judgedTime = new EvaluatedTime();
+  readonly #load = threadLoad();
+  readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
+  readonly #notices: string[] = [];
+  /** When every node had a twin and scheduling started. */
+  #begun: MonotonicInstant | undefined;
+  /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
+  #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
+  /** One entry per second. */
+  readonly #delays: EventLoopDelayStats[] = [];
+
+  constructor(options: DemoMonitorOptions) {
+    const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;
+    this.#options = options;
+    this.#page = new DecisionsPage(addresses.decisions);
+    this.#pace = new SpeedLimiter(clock, (text) => {
+      this.#notices.push(text);
+      onNotice(text);
+    });
+    this.observer = new ClusterObserver({
+      client: new KubeClient({
+        transport,
+        clock: systemClock,
+        random: systemRandom,
+        fieldManager: "joulie-demo",
+        userAgent: "joulie-demo",
+      }),
+      clock,
+      ioClock: systemClock,
+      random: systemRandom,
+      log,
+      datacenter: simulator.datacenter,
+      stale: intervals.stale,
+      settling: milliseconds(AGENT_TICKS * intervals.agent),
+      askedAt: options.askedAt,
+      hearing: () => milliseconds(HEARING * clock.speed),
+      onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
+    });
+  }
+
+  start(): void {
+    this.observer.start();
+  }
+
+  /** Monitors the cluster until the signal aborts. */
+  async watch(signal: AbortSignal): Promise<void> {
+    this.#eventLoop.reset();
+    this.#begun = systemClock.monotonic();
+    await Promise.all([
+      repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
+      repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
+      // Separate loops, so that a slow task does not delay the others.
+      repeatEvery(LOOK, systemClock, signal, () => this.#observePace()),
+      repeatEvery(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
+    ]);
+  }
+
+  async close(): Promise<void> {
+    this.#eventLoop.stop();
+    await Promise.all([this.observer.stop(), this.#page.close()]);
+  }
+
+  get frame(): ViewData {
+    const { clock, config, simulator, began } = this.#options;
+    const { observer } = this;
+    const { watts, joules } = simulator.datacenter.totals;
+    return {
+      time: clock.now(),
+      speed: clock.speed,
+      running: elapsed(began, systemClock.monotonic()),
+      duration: config.DURATION,
+      power: { drawn: watts, ...observer.budget },
+      pue: simulator.datacenter.facility().pue,
+      classes: observer.classes,
+      drains: observer.history.drains,
+      draining: observer.draining,
+      pods: observer.pods,
+      energy: joules,
+      news: this.#news.latest(NEWS),
+      notice: this.#notices.at(-1),
+    };
+  }
+
+  /** `interrupted`: the user ended the demo, possibly before it was fully started. */
+  summary(interrupted: boolean): DemoSummary {
+    const { config, clock, simulator, began } = this.#options;
+    const { POLICY: policy, SEED: seed } = config;
+    const { observer } = this;
+    const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
+    const { pods, podSeconds, first } = simulator.datacenter.offences;
+    const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
+    const { capped, uncapped } = observer.budget;
+    const [long, many] = [this.#worked >= LONG, simulator.datacenter.size >= MANY];
+    const checks = evaluateChecks({
+      expected: {
+        twins: this.#begun !== undefined || !interrupted,
+        drains: long && many && policy === "queue_aware_v1",
+        figures: long && many,
+      },
+      twins: observer.twins,
+      drains: observer.history.drains,
+      placements: observer.placements.figures,
+      offences: { pods, podSeconds, examples },
+      caps: observer.caps.figures,
+      energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },
+    });
+    return {
+      ok: checks.every(({ ok }) => ok),
+      nodes: simulator.datacenter.size,
+      policy,
+      seed,
+      seconds: inSeconds(elapsed(began, systemClock.monotonic())),
+      simulatedSeconds,
+      speed: { asked: this.#pace.asked, last: clock.speed },
+      classes: observer.classes,
+      drains: observer.history.drains,
+      pods: observer.pods,
+      power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
+      energy: { joules, pue: simulator.datacenter.facility().pue },
+      ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
+      cores: this.#cores,
+      memory: { rssBytes: process.memoryUsage.rss(), peakRssBytes: process.resourceUsage().maxRSS * 1024 },
+      eventLoop: {
+        medianMs: medianOf(this.#delays.map(({ p50 }) => p50)),
+        worstMs: Math.max(0, ...this.#delays.map(({ longest }) => longest)),
+      },
+      notices: this.#notices,
+      checks,
+    };
+  }
+
+  /** Simulated time since the initial jobs had their first scheduling attempt. */
+  get #worked(): Seconds {
+    if (this.#placed === undefined) return seconds(0);
+    const { at, seconds: from } = this.#placed;
+    const passed = seconds(this.#options.simulator.datacenter.now - from);
+    const real = inSeconds(elapsed(at, systemClock.monotonic()));
+    return this.#judgedTime.of(passed, seconds(real * this.#pace.asked));
+  }
+
+  /** Seconds from the start of the demo to a point in time. */
+  #since(at: MonotonicInstant | undefined): number | undefined {
+    return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
+  }
+
+  get #cores(): number | undefined {
+    if (this.#placed === undefined) return undefined;
+    const { user, system } = process.cpuUsage(this.#placed.cpu);
+    return (user + system) / 1000 / elapsed(this.#placed.at, systemClock.monotonic());
+  }
+
+  get #samplePeriod(): Milliseconds {
+    return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
+  }
+
+  #firstJobsPlaced(): boolean {
+    const longest = FIRST_JOBS.least + FIRST_JOBS.perNode * this.#options.simulator.datacenter.size;
+    const now = systemClock.monotonic();
+    if (this.#placed !== undefined) return true;
+    if (this.observer.unseen > JUST_COME && elapsed(this.#begun ?? now, now) <= longest) return false;
+    this.#placed = { at: now, cpu: process.cpuUsage(), seconds: this.#options.simulator.datacenter.now };
+    return true;
+  }
+
+  #observePace(): void {
+    const delay = this.#eventLoop.read();
+    this.#eventLoop.reset();
+    const load = Math.max(this.#load(), this.#options.planeLoad());
+    if (delay === undefined || !this.#firstJobsPlaced()) return;
+    this.#delays.push(delay);
+    const { oldest } = this.observer.twins;
+    const { clock, intervals } = this.#options;
+    const before = clock.speed;
+    this.#pace.observe({
+      delay: delay.p50,
+      unseen: inSeconds(this.observer.unseen),
+      lateness: oldest === undefined ? undefined : oldest / intervals.heartbeat,
+    });
+    this.#judgedTime.observe(load, clock.speed < before);
+  }
+}
+
+const medianOf = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

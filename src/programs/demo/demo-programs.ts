@@ -1,0 +1,205 @@
+import { join } from "node:path";
+import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { type Clock, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { Scheduler } from "../../platform/embedded/index.ts";
+import { journalFiles } from "../../platform/journal/index.ts";
+import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { HttpClient } from "../../platform/telemetry/index.ts";
+import { runAgent } from "../agent/index.ts";
+import { runExtender } from "../extender/index.ts";
+import { type RunningSimulator, runSimulator } from "../fleet/index.ts";
+import { runOperator } from "../operator/index.ts";
+import type { DemoConfig } from "./config.ts";
+import type { DemoAddresses } from "./decisions-page.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
+import { freePorts } from "./free-ports.ts";
+import { RecordingExtender } from "./recording-extender.ts";
+import { agentSettings, extenderSettings, fleetSettings, operatorSettings, type ProgramPorts } from "./settings.ts";
+
+export interface DemoProgramsOptions {
+  readonly config: DemoConfig;
+  readonly plane: DemoCluster;
+  readonly clock: ScaledClock;
+  readonly folder: string;
+  readonly log: (program: string) => Logger;
+}
+
+/** The programs after startup and their addresses. */
+export interface RunningPrograms {
+  readonly simulator: RunningSimulator;
+  readonly addresses: DemoAddresses;
+  readonly ports: ProgramPorts;
+  /** In simulated time, from the programs' configuration. */
+  readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
+}
+
+type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler";
+
+/**
+ * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
+ * times speed an unscaled pause of one second would be shorter than a binding.
+ */
+const OPERATOR_PAUSE = milliseconds(500);
+const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
+const SCORED_PCT = 5;
+const READY_TRIES = 600;
+const READY_PAUSE = milliseconds(50);
+
+/** Runs all programs of the demo. Each has its own API connection, and they talk to each other over HTTP only. */
+export class DemoPrograms {
+  readonly #options: DemoProgramsOptions;
+  readonly #stop = new AbortController();
+  readonly #failed = Promise.withResolvers<never>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #transports: Transport[] = [];
+  #extender: RecordingExtender | undefined;
+
+  constructor(options: DemoProgramsOptions) {
+    this.#options = options;
+    // Avoids an unhandled rejection when no caller awaits `failed`.
+    this.#failed.promise.catch(() => undefined);
+  }
+
+  /** Rejects when a program ends unexpectedly. */
+  get failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** Starts fleet, agent, operator and extender. Jobs stay pending until `startScheduler`. */
+  async start(): Promise<RunningPrograms> {
+    const { config, plane, clock, folder } = this.#options;
+    const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0] = await freePorts(4);
+    const ports = { operator, agent, extender, extenderMetrics };
+    const serving = Promise.withResolvers<RunningSimulator>();
+    await this.#run("simulator", async (world, signal) =>
+      runSimulator(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
+    );
+    const simulator = await Promise.race([serving.promise, this.failed]);
+    const settings = {
+      agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
+      operator: operatorSettings(config, ports, simulator.url),
+      extender: extenderSettings(ports),
+    };
+    await this.#run("agent", async (world, signal) => {
+      const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
+      const files = journalFiles(settings.agent.STATE_DIR);
+      await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
+    });
+    await this.#run("operator", async (world, signal) =>
+      runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
+    );
+    await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
+    return {
+      simulator,
+      addresses: addressesOf(ports, simulator),
+      ports,
+      intervals: {
+        agent: settings.agent.RECONCILE_INTERVAL,
+        heartbeat: settings.operator.TWIN_HEARTBEAT,
+        stale: settings.extender.TWIN_STALENESS_THRESHOLD,
+      },
+    };
+  }
+
+  /** Waits for the extender first: without it every pod would fail and back off. */
+  async startScheduler({ extender }: ProgramPorts, signal: AbortSignal): Promise<void> {
+    const { plane, clock } = this.#options;
+    const urlPrefix = `http://127.0.0.1:${extender}`;
+    await ready(`${urlPrefix}/readyz`, signal);
+    const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
+    const asked = new RecordingExtender({ urlPrefix, ...verbs, nodeCacheCapable: true }, clock);
+    this.#extender = asked;
+    await this.#run("scheduler", async ({ transport, ioClock, random, log }, stopped) => {
+      const io = { clock: ioClock, random };
+      await new Scheduler({
+        ...io,
+        client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
+        log,
+        extenders: [asked],
+        schedulerName: plane.workload.scheduler,
+        percentageOfNodesToScore: SCORED_PCT,
+      }).run(stopped);
+    });
+  }
+
+  /** When the extender last filtered nodes for a pod, in simulated time. */
+  lastFilteredAt(pod: string): Instant | undefined {
+    return this.#extender?.lastFilteredAt(pod);
+  }
+
+  /** Shuts down all programs and closes their connections after `limit` at the latest. */
+  async stop(limit: Milliseconds): Promise<void> {
+    this.#stop.abort(new Error("the demo is shutting down"));
+    const over = Promise.allSettled(this.#running);
+    const enough = new AbortController();
+    await Promise.race([over, systemClock.sleep(limit, enough.signal).catch(() => undefined)]);
+    enough.abort();
+    await Promise.allSettled(this.#transports.map(async (transport) => transport.close()));
+  }
+
+  async #run(name: ProgramName, run: (world: ProgramEnvironment, signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = this.#stop;
+    const world = {
+      transport: await this.connect(),
+      ioClock: systemClock,
+      random: systemRandom,
+      log: this.#options.log(name),
+    };
+    const running = run(world, signal)
+      .then(() => {
+        if (!signal.aborted) throw new Error("it stopped unexpectedly");
+      })
+      .catch((cause: unknown) => {
+        if (signal.aborted) return;
+        const message = cause instanceof Error ? cause.message : String(cause);
+        this.#failed.reject(new Error(`the ${name} failed: ${message}`, { cause }));
+      });
+    this.#running.add(running);
+  }
+
+  /** Opens an API connection that `stop` closes. */
+  async connect(): Promise<Transport> {
+    const transport = await this.#options.plane.connect();
+    this.#transports.push(transport);
+    return transport;
+  }
+}
+
+interface ProgramEnvironment {
+  readonly transport: Transport;
+  readonly ioClock: Clock;
+  readonly random: typeof systemRandom;
+  readonly log: Logger;
+}
+
+async function ready(url: string, signal: AbortSignal): Promise<void> {
+  const http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000) });
+  try {
+    for (let attempt = 0; attempt < READY_TRIES; attempt++) {
+      const answer = await http.send({ url: new URL(url), signal }).catch(() => undefined);
+      if (answer?.status === 200) return;
+      await systemClock.sleep(READY_PAUSE, signal);
+    }
+    throw new Error(`${url} did not respond in time`);
+  } finally {
+    await http.close();
+  }
+}
+
+function addressesOf(
+  { operator, agent, extender, extenderMetrics }: ProgramPorts,
+  simulator: RunningSimulator,
+): DemoAddresses {
+  const at = (port: number) => `http://127.0.0.1:${port}`;
+  return {
+    plan: `${at(operator)}/debug/plan`,
+    decisions: `${at(extender)}/debug/decisions`,
+    scoring: `${at(extender)}/debug/scoring`,
+    agent: `${at(agent)}/debug/node`,
+    simulator: simulator.url,
+    metrics: [at(operator), at(agent), at(extenderMetrics), simulator.metricsUrl].map((url) => `${url}/metrics`),
+  };
+}

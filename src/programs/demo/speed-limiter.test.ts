@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { ScaledClock, VirtualClock } from "../../platform/clock/index.ts";
+import { SpeedLimiter } from "./speed-limiter.ts";
+
+const calm = { delay: 1, unseen: 0, lateness: 0.9 };
+
+function paced(speed: number) {
+  const clock = new ScaledClock(new VirtualClock(), speed);
+  const said: string[] = [];
+  return { clock, said, pace: new SpeedLimiter(clock, (text) => said.push(text)) };
+}
+
+describe("SpeedLimiter", () => {
+  it("keeps the speed while nothing is late, and through short delays", () => {
+    const { clock, said, pace } = paced(60);
+    for (const strain of [
+      calm,
+      { ...calm, delay: 500 },
+      { ...calm, unseen: 30 },
+      calm,
+      { ...calm, lateness: 9 },
+      calm,
+    ]) {
+      pace.observe(strain);
+    }
+    pace.observe({ delay: 0, unseen: 0, lateness: undefined });
+    expect([clock.speed, said]).toEqual([60, []]);
+  });
+
+  it.each([
+    ["the event loop is late", { ...calm, delay: 80 }, "the median event-loop delay is 80 ms"],
+    ["twins are refreshed late", { ...calm, lateness: 2 }, "the oldest twin is 2.0 refresh intervals old"],
+    ["jobs wait for the scheduler", { ...calm, unseen: 12 }, "jobs wait 12 s for their first scheduling attempt"],
+  ])("halves the speed and reports it when for three seconds %s", (_, strain, why) => {
+    const { clock, said, pace } = paced(60);
+    for (let second = 0; second < 3; second++) pace.observe(strain);
+    expect([clock.speed, pace.asked]).toEqual([30, 60]);
+    expect(said).toEqual([`this machine cannot keep up with speed 60: ${why}; continuing at 30`]);
+    for (let second = 0; second < 10; second++) pace.observe(calm);
+    expect(clock.speed).toBe(30);
+  });
+
+  it("waits for the backlog to clear before it halves the speed again", () => {
+    const { clock, pace } = paced(60);
+    const speeds = Array.from({ length: 13 }, () => {
+      pace.observe({ ...calm, unseen: 12 });
+      return clock.speed;
+    });
+    expect(speeds).toEqual([60, 60, ...Array.from({ length: 10 }, () => 30), 15]);
+  });
+
+  it("stops at a minimum speed and reports that once", () => {
+    const { clock, said, pace } = paced(1);
+    for (let second = 0; second < 60; second++) pace.observe({ ...calm, delay: 900 });
+    expect(clock.speed).toBe(0.25);
+    expect(said).toHaveLength(3);
+    expect(said.at(-1)).toContain("use fewer --nodes");
+  });
+});

@@ -1,0 +1,132 @@
+import { type RandomSource, type Seconds, seconds } from "../../core/units/index.ts";
+import { CORES_PER_GPU, CPU_JOBS, DAY_SHAPE, GPU_JOBS, type JobKind } from "./job-mix.ts";
+import type { MachineSpec } from "./machine-specs.ts";
+
+/** A job submitted to the cluster. */
+export interface JobArrival {
+  /** Seconds since the workload started. */
+  readonly at: Seconds;
+  readonly kind: JobKind["kind"];
+  readonly cores: number;
+  readonly gpus?: { readonly resource: string; readonly count: number };
+  /** Duration at full speed. */
+  readonly work: Seconds;
+  readonly performance: boolean;
+}
+
+export interface ArrivalOptions {
+  readonly fleet: readonly MachineSpec[];
+  readonly load: number;
+  readonly performanceShare: number;
+  /** Start of the workload in seconds after midnight. */
+  readonly timeOfDay: Seconds;
+  readonly random: RandomSource;
+}
+
+/** Jobs that compete for the same resource: cores, or one vendor's GPUs. */
+interface Stream {
+  readonly jobs: readonly JobKind[];
+  readonly resource?: string;
+  /** Average jobs per second over a day. */
+  readonly rate: number;
+}
+
+const HOUR = 3600;
+const DAY = DAY_SHAPE.length * HOUR;
+const SHORTEST = 30;
+const LONGEST_MEANS = 6;
+const PEAK = Math.max(...DAY_SHAPE);
+
+/**
+ * Generates an endless series of jobs in time order. It starts with the jobs that would be running at that time of
+ * day, because a cluster that fills up from empty for an hour does not show a typical day. Job durations are
+ * exponential, so the remaining time of a running job has the same distribution as the whole.
+ */
+export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, never, undefined> {
+  const { random, timeOfDay } = options;
+  const streams = streamsOf(options);
+  for (const stream of streams) {
+    const presentOf = presentAt(timeOfDay, stream);
+    const present = Math.round(stream.jobs.reduce((sum, job) => sum + presentOf(job), 0));
+    for (let job = 0; job < present; job++) {
+      yield arrivalOf(stream, pick(stream.jobs, presentOf, random), seconds(0), options);
+    }
+  }
+  const total = streams.reduce((sum, { rate }) => sum + rate, 0);
+  for (let at = 0; ; ) {
+    // Thinning: generates at the peak rate and drops a share of the jobs in other hours.
+    at += -Math.log(1 - random.next()) / (total * PEAK);
+    const kept = random.next() * PEAK < shapeAt(seconds(timeOfDay + at));
+    const stream = pick(streams, ({ rate }) => rate, random);
+    if (kept)
+      yield arrivalOf(
+        stream,
+        pick(stream.jobs, ({ weight }) => weight, random),
+        seconds(at),
+        options,
+      );
+  }
+}
+
+const shapeAt = (timeOfDay: Seconds): number => DAY_SHAPE[Math.floor(timeOfDay / HOUR) % DAY_SHAPE.length] ?? 1;
+
+/** Expected number of running jobs of a kind at a time of day, from the arrivals of each previous hour. */
+function presentAt(timeOfDay: Seconds, { rate }: Stream): (job: JobKind) => number {
+  const now = timeOfDay + DAY;
+  return ({ weight, minutes }) => {
+    const mean = minutes * 60;
+    const leftOf = (at: number): number => Math.exp((at - now) / mean);
+    let [present, until] = [0, now];
+    while (until > timeOfDay) {
+      // First the elapsed part of this hour, then whole hours back.
+      const from = Math.ceil(until / HOUR - 1) * HOUR;
+      present += shapeAt(seconds(from)) * mean * (leftOf(until) - leftOf(from));
+      until = from;
+    }
+    return rate * weight * present;
+  };
+}
+
+function streamsOf({ fleet, load }: ArrivalOptions): readonly Stream[] {
+  const gpus = new Map<string, number>();
+  let cores = 0;
+  for (const spec of fleet) {
+    if (spec.gpus === undefined) cores += spec.cores;
+    else gpus.set(spec.gpus.resource, (gpus.get(spec.gpus.resource) ?? 0) + spec.gpus.count);
+  }
+  const made = [...gpus].map(([resource, count]) => streamOf(GPU_JOBS, load * count, resource));
+  // GPU jobs first: in an empty cluster CPU jobs would take the cores of GPU nodes.
+  return cores > 0 ? [...made, streamOf(CPU_JOBS, load * cores)] : made;
+}
+
+function streamOf(jobs: readonly JobKind[], taken: number, resource?: string): Stream {
+  const perJob = jobs.reduce((sum, { weight, sizes, minutes }) => sum + weight * meanOf(sizes) * minutes * 60, 0);
+  const rate = taken / perJob;
+  return { jobs, rate, ...(resource !== undefined && { resource }) };
+}
+
+const meanOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+
+function pick<Item>(items: readonly Item[], weightOf: (item: Item) => number, random: RandomSource): Item {
+  let left = random.next() * items.reduce((sum, item) => sum + weightOf(item), 0);
+  for (const item of items) {
+    left -= weightOf(item);
+    if (left < 0) return item;
+  }
+  return items.at(-1) as Item;
+}
+
+function arrivalOf({ resource }: Stream, job: JobKind, at: Seconds, options: ArrivalOptions): JobArrival {
+  const { random, performanceShare } = options;
+  const size = job.sizes[Math.floor(random.next() * job.sizes.length)] ?? 1;
+  const mean = job.minutes * 60;
+  const work = Math.min(LONGEST_MEANS * mean, Math.max(SHORTEST, -Math.log(1 - random.next()) * mean));
+  return {
+    at,
+    kind: job.kind,
+    cores: resource === undefined ? size : size * CORES_PER_GPU,
+    ...(resource !== undefined && { gpus: { resource, count: size } }),
+    work: seconds(Math.round(work)),
+    performance: random.next() < performanceShare,
+  };
+}

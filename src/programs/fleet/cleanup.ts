@@ -1,0 +1,68 @@
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { jittered } from "../../platform/random/index.ts";
+import { forEachConcurrently } from "./concurrently.ts";
+import { confirmPodDeletion } from "./deletion.ts";
+import { labels } from "./names.ts";
+import type { NodeRegistrar } from "./node-registrar.ts";
+
+export interface CleanupOptions {
+  readonly client: KubeClient;
+  readonly transport: Transport;
+  readonly registrar: Pick<NodeRegistrar, "removeAll">;
+  /** Node prefix that identifies this fleet's pods. */
+  readonly prefix: string;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+}
+
+/** Time limit: cleanup delays the exit of the program. */
+const LIMIT = milliseconds(20_000);
+const PAUSE = milliseconds(500);
+const SPREAD = 0.5;
+const REMOVALS_AT_ONCE = 32;
+
+/** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
+export async function cleanUp(remains: CleanupOptions): Promise<void> {
+  const { registrar, ioClock, random, log } = remains;
+  const late = new AbortController();
+  const timer = ioClock.after(LIMIT, () => late.abort(new Error("cleanup timed out")), { background: true });
+  let failures: readonly unknown[] = [];
+  try {
+    for (;;) {
+      failures = [...(await clearPods(remains, late.signal)), ...(await registrar.removeAll(late.signal))];
+      if (failures.every((error) => isApiError(error, "forbidden"))) break;
+      await ioClock.sleep(jittered(PAUSE, SPREAD, random), late.signal);
+    }
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+  } finally {
+    timer.cancel();
+  }
+  const [err] = failures;
+  if (err === undefined) return;
+  const left = "could not delete all simulated nodes and pods; a run with the same --node-prefix takes them over";
+  log.warn({ failures: failures.length, err }, left);
+}
+
+async function clearPods(
+  { client, transport, ioClock: clock, prefix }: CleanupOptions,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  try {
+    // Listed from the API: the watch may not have delivered the last pods yet.
+    const own = { labelSelector: `${labels.submitter}=${prefix}` };
+    const { items } = await client.listAll(resources.pods, own, { signal, lean: true });
+    return await forEachConcurrently(
+      items,
+      REMOVALS_AT_ONCE,
+      async ({ metadata: { name, namespace = "", uid = "" } }) =>
+        confirmPodDeletion({ transport, clock }, { name, namespace, uid }, signal),
+    );
+  } catch (error) {
+    return [error];
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * RBAC rules of the fleet; a rule without a namespace is cluster-wide. Intended for test clusters: the program
+ * creates Nodes and acts as their kubelet.
+ */
+export const fleetPermissions = (workloadNamespace: string) => [
+  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },
+  // A pod of any namespace may run on a simulated node, and only its kubelet can confirm its termination.
+  { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch", "delete"] },
+  { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+  { namespace: workloadNamespace, apiGroups: [""], resources: ["pods"], verbs: ["create"] },
+  {
+    namespace: "kube-node-lease",
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: ["create", "patch"],
+  },
+];

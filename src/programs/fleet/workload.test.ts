@@ -1,0 +1,182 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { milliseconds, seconds } from "../../core/units/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
+import { Scheduler } from "../../platform/embedded/index.ts";
+import type { ApiRequest } from "../../platform/kube/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { type JobArrival, jobArrivals } from "./arrivals.ts";
+import { JobSubmitter } from "./job-submitter.ts";
+import { generateMachines } from "./machine-specs.ts";
+import { FleetTestHarness } from "./testing/fleet-test-harness.ts";
+
+const fleet = generateMachines(40, "sim", seededRandom(1));
+const jobs = (seed: number, load = 0.6, hour = 0) =>
+  jobArrivals({ fleet, load, performanceShare: 0.25, timeOfDay: seconds(hour * 3600), random: seededRandom(seed) });
+
+function during(hours: number, ...options: Parameters<typeof jobs>): JobArrival[] {
+  const taken: JobArrival[] = [];
+  for (const job of jobs(...options)) {
+    if (job.at > hours * 3600) break;
+    taken.push(job);
+  }
+  return taken;
+}
+
+describe("jobArrivals", () => {
+  it("are reproducible for a seed", () => {
+    expect(during(2, 7)).toEqual(during(2, 7));
+    expect(during(2, 7)).not.toEqual(during(2, 8));
+  });
+
+  it("request the configured load of cores and GPUs over a day", () => {
+    const days = 8;
+    const day = Array.from({ length: days }, (_, seed) => during(24, seed))
+      .flat()
+      .filter(({ at }) => at > 0);
+    const cores = fleet.reduce((sum, spec) => sum + (spec.gpus === undefined ? spec.cores : 0), 0);
+    const gpus = fleet.reduce((sum, spec) => sum + (spec.gpus?.count ?? 0), 0);
+    const asked = (of: (job: JobArrival) => number) =>
+      day.reduce((sum, job) => sum + of(job) * job.work, 0) / (days * 24 * 3600);
+    expect(asked((job) => (job.gpus ? 0 : job.cores)) / cores).toBeCloseTo(0.6, 1);
+    expect(asked((job) => job.gpus?.count ?? 0) / gpus).toBeCloseTo(0.6, 1);
+    expect(day.filter(({ performance }) => performance).length / day.length).toBeCloseTo(0.25, 1);
+  });
+
+  it("are more frequent by day than by night, with a matching initial load", () => {
+    const day = during(24, 1).filter(({ at }) => at > 0);
+    const between = (from: number, to: number) => day.filter(({ at }) => at >= from * 3600 && at < to * 3600).length;
+    expect(between(9, 15)).toBeGreaterThan(2 * between(0, 6));
+    const first = (hour: number) => during(0, 1, 0.6, hour).length;
+    expect(first(11)).toBeGreaterThan(2 * first(3));
+    expect(first(3)).toBeGreaterThan(20);
+  });
+
+  it("start in the evening with the afternoon's jobs, and the load falls from there", () => {
+    const evening = during(1, 1, 0.6, 18);
+    const presentAt = (minute: number) =>
+      evening.filter(({ at, work }) => at <= 60 * minute && at + work > 60 * minute).length;
+    expect(presentAt(20)).toBeLessThan(0.85 * presentAt(0));
+    expect(presentAt(50)).toBeLessThan(0.7 * presentAt(0));
+  });
+
+  it("start at every hour with the load of a workload that began long before", () => {
+    const day = during(24, 1, 6);
+    for (const hour of [9, 12.5, 18, 21]) {
+      const there = day.filter(({ at, work }) => at <= 3600 * hour && at + work > 3600 * hour).length;
+      expect(Math.abs(during(0, 1, 6, hour).length / there - 1)).toBeLessThan(0.1);
+    }
+  });
+});
+
+describe("the workload in a cluster", () => {
+  let trial: FleetTestHarness;
+  let scheduler: Scheduler | undefined;
+  afterEach(async () => {
+    let over = false;
+    void scheduler?.stop().then(() => (over = true));
+    if (scheduler !== undefined) await trial.until(() => over);
+    scheduler = undefined;
+    await trial.end();
+  });
+
+  const schedule = () => {
+    const log = createLogger({ level: "silent", program: "scheduler" });
+    scheduler = new Scheduler({ client: trial.hand, clock: trial.ioClock, random: seededRandom(9), log });
+    scheduler.start();
+  };
+
+  const job = { at: seconds(0), kind: "compute", cores: 1, work: seconds(1), performance: false } as const;
+  const alone = () => ({
+    client: trial.hand,
+    clock: trial.clock,
+    ioClock: trial.ioClock,
+    random: seededRandom(1),
+    log: createLogger({ level: "silent", program: "simulator" }),
+    namespace: "default",
+    prefix: "sim",
+    scheduler: "default-scheduler",
+    maxPods: 1,
+    finishedPodRetention: milliseconds(1000),
+  });
+
+  it("is placed, runs, finishes, is deleted, and leaves nothing at the end", async () => {
+    trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
+    schedule();
+    await trial.pass(240);
+    const pods = await trial.pods();
+    const phases = Object.groupBy(pods, ({ status }) => status?.phase ?? "");
+    expect(phases["Running"]?.length).toBeGreaterThan(30);
+    const { totals } = trial.simulator.datacenter;
+    expect(totals.pods).toBe(phases["Running"]?.length);
+    expect(totals.performancePods).toBeGreaterThan(0);
+    expect(trial.simulator.jobs.submitted).toBeGreaterThan(pods.length);
+    expect(pods.length).toBeLessThan(trial.simulator.jobs.submitted);
+    const text = JSON.stringify(pods[0]);
+    expect(text).toContain("joulie.io/workload-class");
+    await trial.end();
+    expect(await trial.pods()).toEqual([]);
+    expect(await trial.nodes()).toEqual([]);
+  }, 30_000);
+
+  it("stops at the maximum number of pods", async () => {
+    trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
+    await trial.pass(600);
+    expect(await trial.pods()).toHaveLength(25);
+    expect(trial.simulator.jobs.withheld).toBeGreaterThan(50);
+  });
+
+  it("yields to other tasks when jobs arrive faster than they can be submitted", async () => {
+    trial = new FleetTestHarness();
+    const stop = new AbortController();
+    const submitter = new JobSubmitter({ ...alone(), ioClock: systemClock });
+    systemClock.after(milliseconds(20), () => stop.abort());
+    const endless = function* (): Generator<JobArrival> {
+      for (let count = 0; count < 1e7; count++) yield job;
+    };
+    await submitter.run(endless(), stop.signal);
+    expect(submitter.withheld).toBeGreaterThan(100);
+    expect(submitter.withheld).toBeLessThan(1e6);
+    await submitter.stop();
+  });
+
+  it("counts created jobs, and logs a permanent rejection once", async () => {
+    trial = new FleetTestHarness();
+    const isPod = ({ method, path }: ApiRequest) => method === "POST" && path.includes("/pods");
+    trial.api.faults.add({ when: isPod, fault: { kind: "status", code: 403 } });
+    await trial.start({ WORKLOAD: "day", MAX_PODS: "10" });
+    await trial.pass(30);
+    expect(trial.simulator.jobs.submitted).toBe(0);
+    expect(trial.log.match(/the API server rejects/g)).toHaveLength(1);
+    trial.api.faults.clear();
+    await trial.until(() => trial.simulator.jobs.submitted === 10);
+  });
+
+  it("forgets a pod that was created and deleted between watches", async () => {
+    trial = new FleetTestHarness();
+    const submitter = new JobSubmitter(alone());
+    const twice = async () => submitter.run([job, job], new AbortController().signal);
+    await twice();
+    await trial.until(() => submitter.submitted === 1);
+    expect(submitter.withheld).toBe(1);
+    // No watch event shows the pod.
+    await trial.pass(301);
+    await twice();
+    await trial.until(() => submitter.submitted === 2);
+    await submitter.stop();
+  });
+
+  it("is submitted once per job in spite of failed calls", async () => {
+    trial = new FleetTestHarness();
+    trial.api.faults.add({
+      when: ({ method, path }) => method === "POST" && path.includes("/pods"),
+      fault: { kind: "torn", afterBytes: 10 },
+      times: 20,
+    });
+    await trial.start({ WORKLOAD: "day", MAX_PODS: "40" });
+    await trial.pass(120);
+    const pods = await trial.pods();
+    expect(pods).toHaveLength(40);
+    expect(trial.simulator.jobs.submitted).toBe(40);
+  });
+});

@@ -1,2 +1,0 @@
-/** The experiment looks at the cluster once a minute. */
-export const STEP_SEC = 60;

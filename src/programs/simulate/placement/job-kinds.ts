@@ -1,0 +1,39 @@
+import type { Trace } from "../trace/trace.ts";
+
+/** The request of a job as the scheduler sees it. Traces have few kinds, so nodes are compared once per kind. */
+export interface JobKindRequest {
+  readonly cores: number;
+  readonly gpus: number;
+  readonly performance: boolean;
+}
+
+export interface JobKindIndex {
+  readonly kinds: readonly JobKindRequest[];
+  /** Index of the kind of each job. */
+  readonly kindOf: Int32Array;
+}
+
+/** `classMatters` tells whether the class affects the placement of a job; fewer kinds need fewer comparisons. */
+export function indexJobKinds(
+  { length, cores, gpus, performance }: Trace,
+  classMatters: (gpus: number) => boolean = () => true,
+): JobKindIndex {
+  const kinds: JobKindRequest[] = [];
+  const kindOf = new Int32Array(length);
+  const byCores = new Map<number, Map<number, number>>();
+  for (let job = 0; job < length; job++) {
+    const jobCores = cores[job] as number;
+    const jobGpus = gpus[job] as number;
+    let others = byCores.get(jobCores);
+    if (others === undefined) byCores.set(jobCores, (others = new Map<number, number>()));
+    const isPerformance = performance[job] === 1 && classMatters(jobGpus);
+    const rest = jobGpus * 2 + (isPerformance ? 1 : 0);
+    let kind = others.get(rest);
+    if (kind === undefined) {
+      others.set(rest, (kind = kinds.length));
+      kinds.push({ cores: jobCores, gpus: jobGpus, performance: isPerformance });
+    }
+    kindOf[job] = kind;
+  }
+  return { kinds, kindOf };
+}

@@ -1,0 +1,70 @@
+import type { ScoreParts } from "./arms.ts";
+import type { JobKindRequest } from "./job-kinds.ts";
+import type { PlacementNodes } from "./placement-nodes.ts";
+import { PowerSlopes } from "./power-slopes.ts";
+import { type ScoreColumns, ScoredCandidates } from "./scored-candidates.ts";
+import { HISTORY, slope } from "./slope.ts";
+
+/** Maintains the node parts of all scores as nodes change. */
+export class NodeScoreParts {
+  readonly #nodes: PlacementNodes;
+  readonly #parts: ScoreParts;
+  readonly #columns: ScoreColumns;
+  readonly #trends: PowerSlopes;
+  readonly #totals: number[] = [];
+
+  constructor(nodes: PlacementNodes, parts: ScoreParts) {
+    this.#nodes = nodes;
+    this.#parts = parts;
+    this.#columns = {
+      peakWatts: Float64Array.from({ length: nodes.count }, (_, node) => nodes.shape(node).peakWatts),
+      ofNode: new Float64Array(nodes.count),
+      ofStrandedGpus: new Float64Array(nodes.count),
+      ofTrend: new Float64Array(nodes.count),
+    };
+    this.#trends = new PowerSlopes(nodes.count);
+    for (let node = 0; node < nodes.count; node++) this.update(node);
+  }
+
+  candidates(kind: JobKindRequest): ScoredCandidates {
+    return new ScoredCandidates(kind, this.#nodes, this.#columns, this.#parts);
+  }
+
+  update(node: number): void {
+    const freeGpus = this.#nodes.freeGpus[node] as number;
+    this.#columns.ofStrandedGpus[node] = this.#parts.ofStrandedGpus(freeGpus);
+    this.#columns.ofNode[node] = this.#parts.ofNode({
+      shape: this.#nodes.shape(node),
+      freeCores: this.#nodes.freeCores[node] as number,
+      freeGpus,
+      power: this.#nodes.power[node] as number,
+    });
+  }
+
+  /** Starts a step (one minute) and computes its trends. Returns whether scores changed. */
+  beginStep(): boolean {
+    const { ofTrend } = this.#parts;
+    if (ofTrend === undefined) return false;
+    this.#trends.push(this.#nodes.power);
+    this.#totals.push(totalPower(this.#nodes.power));
+    if (this.#totals.length > HISTORY) this.#totals.shift();
+    const clusterTrend = slope(this.#totals);
+    const { slopes } = this.#trends;
+    const { peakWatts, ofTrend: column } = this.#columns;
+    for (let node = 0; node < column.length; node++) {
+      column[node] = ofTrend(slopes[node] as number, clusterTrend, peakWatts[node] as number);
+    }
+    return true;
+  }
+
+  endStep(): void {
+    if (this.#parts.ofTrend !== undefined) this.#trends.amend(this.#nodes.power);
+  }
+}
+
+/** Sums in node order: floating-point results depend on it. */
+export function totalPower(power: Float64Array): number {
+  let total = 0;
+  for (let node = 0; node < power.length; node++) total += power[node] as number;
+  return total;
+}

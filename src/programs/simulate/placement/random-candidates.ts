@@ -1,0 +1,60 @@
+import type { RandomSource } from "../../../core/units/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
+import type { FittingNodes } from "./candidates.ts";
+import type { JobKindRequest } from "./job-kinds.ts";
+import type { PlacementNodes } from "./placement-nodes.ts";
+
+/**
+ * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
+ */
+export const placementRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
+
+/** The nodes that fit one kind of job, chosen with equal probability. */
+export class RandomCandidates implements FittingNodes {
+  readonly #nodes: PlacementNodes;
+  readonly #kind: JobKindRequest;
+  readonly #random: RandomSource;
+  readonly #fitting: Int32Array;
+  #count = 0;
+
+  constructor(kind: JobKindRequest, nodes: PlacementNodes, random: RandomSource) {
+    this.#kind = kind;
+    this.#nodes = nodes;
+    this.#random = random;
+    this.#fitting = new Int32Array(nodes.count);
+  }
+
+  rebuild(): void {
+    this.#count = 0;
+    for (let node = 0; node < this.#nodes.count; node++) if (this.#fits(node)) this.#fitting[this.#count++] = node;
+  }
+
+  update(node: number): void {
+    let place = 0;
+    let end = this.#count;
+    while (place < end) {
+      const middle = (place + end) >> 1;
+      if ((this.#fitting[middle] as number) < node) place = middle + 1;
+      else end = middle;
+    }
+    const listed = place < this.#count && this.#fitting[place] === node;
+    if (this.#fits(node) === listed) return;
+    if (listed) {
+      this.#fitting.copyWithin(place, place + 1, this.#count);
+      this.#count--;
+    } else {
+      this.#fitting.copyWithin(place + 1, place, this.#count);
+      this.#fitting[place] = node;
+      this.#count++;
+    }
+  }
+
+  pick(): number {
+    return this.#count === 0 ? -1 : (this.#fitting[Math.floor(this.#random.next() * this.#count)] as number);
+  }
+
+  #fits(node: number): boolean {
+    const { freeCores, freeGpus } = this.#nodes;
+    return (freeCores[node] as number) >= this.#kind.cores && (freeGpus[node] as number) >= this.#kind.gpus;
+  }
+}

@@ -1,0 +1,2 @@
+/** The experiment has steps of one minute. */
+export const STEP_SEC = 60;

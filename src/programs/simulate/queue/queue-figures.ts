@@ -1,0 +1,149 @@
+import { quantile } from "../report/quantile.ts";
+import { type ReportFigure, ratio, withoutUndefined } from "../run.ts";
+import type { Trace } from "../trace/trace.ts";
+
+/** Raw results of a run. */
+export interface QueueRunRecord {
+  readonly trace: Trace;
+  /** Node of each job; −1 = none. */
+  readonly placedOn: Int32Array;
+  /** NaN = never. */
+  readonly startedAt: Float64Array;
+  readonly endedAt: Float64Array;
+  readonly endSec: number;
+  /** Joules. */
+  readonly energy: { readonly cpu: number; readonly gpu: number; readonly empty: number };
+  /** Power of the idle cluster at the end. */
+  readonly idleWatts: number;
+  readonly wattsByMinute: Float64Array;
+  readonly peakWatts: number;
+}
+
+/** A performance job misses its SLO if waiting plus running takes this much longer than at full speed. */
+const SLO_SLOWDOWN = 1.05;
+/** Lower bound for durations in slowdowns, so that short jobs do not dominate. */
+const SHORTEST_SEC = 10;
+const KWH = 3.6e6;
+
+export const queueFigures: readonly ReportFigure[] = [
+  { key: "completed", title: "done", digits: 0 },
+  { key: "unfinished", title: "not done", digits: 0 },
+  { key: "itKWh", title: "IT kWh", digits: 1, compared: "same work" },
+  {
+    key: "sameTimeKWh",
+    title: "kWh, same time",
+    digits: 1,
+    compared: "same work",
+    besideOthers: true,
+    about: "including idle power until the slowest run of the same jobs ends",
+  },
+  { key: "emptyNodesPct", title: "% by empty nodes", digits: 1 },
+  { key: "kWhPerCoreHour", title: "CPU kWh/core-h", digits: 5, compared: "always" },
+  { key: "kWhPerGpuHour", title: "GPU kWh/GPU-h", digits: 4, compared: "always" },
+  { key: "peakKW", title: "peak kW", digits: 1, compared: "same work" },
+  { key: "p99RampKW", title: "p99 ramp kW", digits: 1 },
+  { key: "waitMeanSec", title: "wait s", digits: 0 },
+  { key: "waitP95Sec", title: "wait p95", digits: 0 },
+  { key: "performanceWaitMeanSec", title: "perf. wait s", digits: 0, about: "performance jobs only" },
+  { key: "performanceWaitP95Sec", title: "perf. p95", digits: 0 },
+  {
+    key: "slowdownMean",
+    title: "slowdown",
+    digits: 3,
+    compared: "same work",
+    about: `mean of (waiting + running) / time at full speed, with a minimum of ${SHORTEST_SEC} s for the latter`,
+  },
+  {
+    key: "sloMissPct",
+    title: "SLO miss %",
+    digits: 2,
+    about: `performance jobs with a slowdown above ${SLO_SLOWDOWN}: because they waited or ran slower`,
+  },
+  {
+    key: "slowedByCapsPct",
+    title: "slowed %",
+    digits: 2,
+    about: `performance jobs that ran more than ${Math.round((SLO_SLOWDOWN - 1) * 100)} % longer than at full speed, not counting waits`,
+  },
+  {
+    key: "ranLongerPct",
+    title: "ran longer %",
+    digits: 3,
+    about: "additional run time of all jobs compared with full speed: the effect of caps",
+  },
+  { key: "makespanHours", title: "hours", digits: 2 },
+];
+
+export function queueRunFigures(story: QueueRunRecord): { figures: Record<string, number>; done: Uint8Array } {
+  const { trace, startedAt, endedAt, endSec, energy, idleWatts, wattsByMinute, peakWatts } = story;
+  const done = Uint8Array.from(endedAt, (end) => (Number.isNaN(end) ? 0 : 1));
+  const waits: number[] = [];
+  const performanceWaits: number[] = [];
+  const slowdowns: number[] = [];
+  let coreSeconds = 0;
+  let gpuSeconds = 0;
+  let ran = 0;
+  let durations = 0;
+  let missed = 0;
+  let slowed = 0;
+  for (let job = 0; job < trace.length; job++) {
+    if (done[job] === 0) continue;
+    const start = startedAt[job] as number;
+    const end = endedAt[job] as number;
+    const submit = trace.submitSec[job] as number;
+    const duration = trace.durationSec[job] as number;
+    coreSeconds += (trace.cores[job] as number) * duration;
+    gpuSeconds += (trace.gpus[job] as number) * duration;
+    waits.push(start - submit);
+    ran += end - start;
+    durations += duration;
+    const slowdown = Math.max(1, (end - submit) / Math.max(duration, SHORTEST_SEC));
+    slowdowns.push(slowdown);
+    if (trace.performance[job] !== 1) continue;
+    performanceWaits.push(start - submit);
+    if (slowdown > SLO_SLOWDOWN) missed++;
+    if (end - start > duration * SLO_SLOWDOWN) slowed++;
+  }
+  const ramps = wattsByMinute.subarray(1).map((power, index) => Math.abs(power - (wattsByMinute[index] as number)));
+  const joules = energy.cpu + energy.gpu;
+  return {
+    done,
+    figures: withoutUndefined({
+      jobs: trace.length,
+      completed: waits.length,
+      unfinished: trace.length - waits.length,
+      coreHours: coreSeconds / 3600,
+      gpuHours: gpuSeconds / 3600,
+      itKWh: joules / KWH,
+      sameTimeKWh: joules / KWH,
+      emptyNodesPct: ratio(energy.empty * 100, joules),
+      kWhPerCoreHour: ratio(energy.cpu / KWH, coreSeconds / 3600),
+      kWhPerGpuHour: ratio(energy.gpu / KWH, gpuSeconds / 3600),
+      peakKW: peakWatts / 1000,
+      p99RampKW: quantile(ramps, 0.99) / 1000,
+      waitMeanSec: mean(waits),
+      waitP95Sec: p95(waits),
+      performanceWaitMeanSec: mean(performanceWaits),
+      performanceWaitP95Sec: p95(performanceWaits),
+      slowdownMean: mean(slowdowns),
+      slowdownP95: p95(slowdowns),
+      sloMisses: missed,
+      sloMissPct: ratio(missed * 100, performanceWaits.length),
+      slowedByCaps: slowed,
+      slowedByCapsPct: ratio(slowed * 100, performanceWaits.length),
+      // Rounding of sums could give a negative zero-like difference.
+      ranLongerPct: ratio(Math.max(0, ran - durations) * 100, durations),
+      makespanHours: endSec / 3600,
+      idleKW: idleWatts / 1000,
+    }),
+  };
+}
+
+const p95 = (values: readonly number[]): number | undefined =>
+  values.length > 0 ? quantile(Float64Array.from(values), 0.95) : undefined;
+
+const mean = (values: readonly number[]): number | undefined =>
+  ratio(
+    values.reduce((sum, value) => sum + value, 0),
+    values.length,
+  );
