@@ -71,8 +71,10 @@ describe("the agent on a real control plane", () => {
         gpu: { backend: "amdgpu", result: "applied" },
       });
     }, soon);
-    const hardware = await plane.api.get<NodeHardware & { metadata: { name: string; uid: string } }>(
-      `${hardwares}/flow-a.example.com`,
+    const hardware = await vi.waitFor(
+      async () =>
+        plane.api.get<NodeHardware & { metadata: { name: string; uid: string } }>(`${hardwares}/flow-a.example.com`),
+      soon,
     );
     expect(hardware.status).toMatchObject({ cpu: { sockets: 2, totalCores: 8 }, gpu: { present: true, count: 2 } });
     // A change is enforced at once, not at the next interval; what the operator writes next does not erase it.
