@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../clock/index.ts";
 import { metric, ProgramMetrics } from "../metrics/index.ts";
 import type { ServeOptions } from "./index.ts";
-import { ask, raw, TrialServers } from "./trial-servers.ts";
+import { ask, raw, TrialServers } from "./testing/test-servers.ts";
 
 const trial = new TrialServers();
 afterEach(async () => trial.end());

@@ -4,11 +4,11 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import type { Logger } from "../log/index.ts";
-import { ConnectionLimiter } from "./connection-limiter.ts";
-import { DebugAccess } from "./debug-access.ts";
-import { type Checks, healthReply } from "./health.ts";
+import { ConnectionLimiter } from "./connections/connection-limiter.ts";
+import { DebugAccess } from "./pages/debug-access.ts";
+import { type Checks, healthReply } from "./pages/health.ts";
 import { listen } from "./listen.ts";
-import { type Page, pageReply } from "./page.ts";
+import { type Page, pageReply } from "./pages/debug-page.ts";
 import { type Reply, send, textReply } from "./reply.ts";
 
 export interface ServeOptions {

@@ -40,7 +40,7 @@ import {
   virtualCpus,
   xeonCpuinfo,
   zonePath,
-} from "../../platform/hardware/testdata/index.ts";
+} from "../../platform/hardware/testing/index.ts";
 import { catalogueLimits, discoverHardware } from "./discovery.ts";
 
 const BARE: Node = { metadata: { name: "node-1" } };

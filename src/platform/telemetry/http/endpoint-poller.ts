@@ -1,0 +1,125 @@
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import { jittered, type RandomSource } from "../../random/index.ts";
+
+export interface RoundsOptions {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Endpoints asked at once. */
+  readonly parallel: number;
+  /** An endpoint that has not answered by then no longer counts among them, though its answer is still awaited. */
+  readonly patience: Milliseconds;
+  /** Endpoints awaited in all. */
+  readonly mostOpen: number;
+  /** No endpoint is asked any more when a round has lasted so long. */
+  readonly budget: Milliseconds;
+}
+
+/** How a round left an endpoint. */
+export type Outcome = "answered" | "failed" | "waiting" | "deferred";
+
+interface Trouble {
+  readonly failures: number;
+  readonly until: number;
+}
+
+const FIRST_WAIT = 15_000;
+const LONGEST_WAIT = 300_000;
+const MOST_DOUBLINGS = 10;
+const SPREAD = 0.3;
+
+/**
+ * Asks thousands of endpoints over and over, so that dead ones cost only themselves. One that failed is left alone for a
+ * while, longer each time, and is asked after all others when its time has come. One that is silent gives its place to the
+ * next after a moment. A round that runs out of time is continued by the next one, which starts where it ended.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #troubles = new Map<string, Trouble>();
+  #next: string | undefined;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+  }
+
+  /** `ask` says whether the endpoint answered; when it throws, the round ends with that. */
+  async run(
+    names: readonly string[],
+    ask: (name: string) => Promise<boolean>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, Outcome>> {
+    signal?.throwIfAborted();
+    const started = this.#options.clock.monotonic();
+    const outcomes = new Map<string, Outcome>(names.map((name) => [name, "waiting"]));
+    this.#forgetAllBut(outcomes);
+    const queue = this.#inTurn([...outcomes.keys()], started);
+    for (const name of queue) outcomes.set(name, "deferred");
+    const unasked = await this.#askAll(queue, started, async (name) => {
+      const answered = await ask(name);
+      outcomes.set(name, answered ? "answered" : "failed");
+      this.#learn(name, answered);
+    });
+    this.#next = unasked;
+    return outcomes;
+  }
+
+  /** From where the last round ended; those that failed before come last, however long they have waited. */
+  #inTurn(names: readonly string[], now: MonotonicInstant): string[] {
+    const start = Math.max(0, this.#next === undefined ? 0 : names.indexOf(this.#next));
+    const rotated = [...names.slice(start), ...names.slice(0, start)];
+    const due = rotated.filter((name) => (this.#troubles.get(name)?.until ?? now) <= now);
+    return due.toSorted((a, b) => Number(this.#troubles.has(a)) - Number(this.#troubles.has(b)));
+  }
+
+  /** Gives the name at which the time was over, if it was. */
+  async #askAll(
+    queue: readonly string[],
+    started: MonotonicInstant,
+    ask: (name: string) => Promise<void>,
+  ): Promise<string | undefined> {
+    const { clock, parallel, patience, mostOpen, budget } = this.#options;
+    const open = new Set<Promise<void>>();
+    const failures: unknown[] = [];
+    let place = 0;
+    const mayAsk = () => failures.length === 0 && clock.monotonic() - started < budget;
+    const next = () => (mayAsk() ? queue[place++] : undefined);
+    const worker = async (): Promise<void> => {
+      for (let name = next(); name !== undefined; name = next()) {
+        const asked: Promise<void> = ask(name)
+          .catch((error: unknown) => void failures.push(error))
+          .finally(() => open.delete(asked));
+        open.add(asked);
+        await this.#within(patience, asked);
+        // The oldest is the next to run out of time.
+        while (open.size >= mostOpen) await open.values().next().value;
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, worker));
+    await Promise.all(open);
+    if (failures.length > 0) throw failures[0];
+    return queue[place];
+  }
+
+  async #within(length: Milliseconds, work: Promise<void>): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const timer = this.#options.clock.after(length, over.resolve);
+    await Promise.race([work, over.promise]);
+    timer.cancel();
+  }
+
+  #learn(name: string, answered: boolean): void {
+    if (answered) {
+      this.#troubles.delete(name);
+      return;
+    }
+    const { clock, random } = this.#options;
+    const failures = (this.#troubles.get(name)?.failures ?? 0) + 1;
+    const wait = Math.min(FIRST_WAIT * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), LONGEST_WAIT);
+    const until = clock.monotonic() + jittered(milliseconds(wait), SPREAD, random);
+    this.#troubles.set(name, { failures, until });
+  }
+
+  #forgetAllBut(names: ReadonlyMap<string, unknown>): void {
+    for (const name of this.#troubles.keys()) if (!names.has(name)) this.#troubles.delete(name);
+  }
+}
