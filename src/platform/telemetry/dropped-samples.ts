@@ -25,7 +25,7 @@ export type DropReason =
   /** Not asked: the time for this round was over. Its turn comes first in the next. */
   | "deferred";
 
-export class Drops {
+export class DropCounter {
   readonly counts = new Map<DropReason, number>();
 
   add(reason: DropReason, count = 1): void {
@@ -40,7 +40,7 @@ export const STALE_AFTER = 300_000 as Milliseconds;
 export const isStale = (at: Instant, now: Instant, after: Milliseconds): boolean => !(Math.abs(now - at) <= after);
 
 /** What is wrong with a figure; undefined for a good one. */
-export function faultOf(value: number, sign: "any" | "not negative"): DropReason | undefined {
+export function invalidReason(value: number, sign: "any" | "not negative"): DropReason | undefined {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return "infinite";
   return value < 0 && sign === "not negative" ? "negative" : undefined;

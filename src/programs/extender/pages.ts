@@ -1,6 +1,6 @@
 import type { ScoringSettings } from "../../core/scoring/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type Checks, healthReply, type Reply } from "../../platform/serve/index.ts";
+import { type HealthChecks, healthReply, type Reply } from "../../platform/serve/index.ts";
 import type { Decisions } from "./decisions.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { nodePage, scoringPage } from "./scoring-page.ts";
@@ -14,7 +14,7 @@ export interface PagesOptions {
   /** The time that twins are judged by. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly ready: Checks;
+  readonly ready: HealthChecks;
 }
 
 type Page = (query: URLSearchParams) => Reply | undefined;

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { Amdgpu } from "./amdgpu-backend.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
-import { errno, FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { HostDirectory } from "../host/host-files.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
+import { errno, FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { refuseWrites } from "../testing/fake-kernel.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
+import { AmdgpuBackend } from "./amdgpu-backend.ts";
 
 const unique = (card: number): string => `5c88007d49b8e9e${card}`;
 const boardOf = (id: string): number => Number(id.at(-1));
@@ -46,9 +46,9 @@ const without = (tree: HostTree, ...files: readonly string[]): HostTree => ({
   ),
 });
 
-const amdgpu = (files: FakeHost | HostDirectory): Amdgpu => new Amdgpu({ files, clock: systemClock });
+const amdgpu = (files: FakeHost | HostDirectory): AmdgpuBackend => new AmdgpuBackend({ files, clock: systemClock });
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   const host = new FakeHost(joinTrees(card(0), card(1)));
   const cap = (id: string): string => `${hwmonOf(boardOf(id))}/power1_cap`;
   for (const id of [unique(0), unique(1)]) {
@@ -93,7 +93,7 @@ afterEach(() => {
   for (const remove of removed.splice(0)) remove();
 });
 
-function realScene(): CapScene {
+function realScene(): PowerCapFixture {
   const tree = scratchTree(joinTrees(card(0), card(1)));
   removed.push(() => tree.remove());
   const host = new HostDirectory(tree.root);
@@ -133,7 +133,7 @@ it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", 
   const host = new FakeHost(joinTrees(card(0), card(1)));
   const end = refuseWrites(host, /power1_cap$/, "EROFS");
   const backend = amdgpu(host);
-  const locked = async () => (await backend.look()).boards?.map((board) => board.locked);
+  const locked = async () => (await backend.discover()).boards?.map((board) => board.locked);
   expect(await locked()).toEqual(Array(2).fill(expect.stringContaining("its limit: /host-sys is mounted read-only")));
   end();
   expect(await locked()).toEqual([undefined, undefined]);
@@ -151,7 +151,7 @@ describe("amdgpu", () => {
   it("AGT-46 tells boards by unique id with range, default and model; a least of 0 is no least", async () => {
     const host = new FakeHost(joinTrees(card(0), card(1, { power1_cap_min: "241000000" })));
     host.set(`${deviceOf(1)}/product_name`, "AMD Instinct MI300X OAM");
-    const [first, second] = (await amdgpu(host).look()).boards ?? [];
+    const [first, second] = (await amdgpu(host).discover()).boards ?? [];
     expect(first).toEqual({
       id: unique(0),
       vendor: "amd",
@@ -164,16 +164,16 @@ describe("amdgpu", () => {
 
   it("without a unique id it goes by its place on the bus", async () => {
     const host = new FakeHost(without(card(0), "unique_id"));
-    expect((await amdgpu(host).look()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
+    expect((await amdgpu(host).discover()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
     host.set(`${deviceOf(0)}/unique_id`, "0");
-    expect((await amdgpu(host).look()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
+    expect((await amdgpu(host).discover()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
   });
 
   it("a question about one of many boards leaves the others alone", async () => {
     const cards = Array.from({ length: 8 }, (_, number) => card(number));
     const host = new FakeHost(joinTrees(...cards));
     const backend = amdgpu(host);
-    await backend.look();
+    await backend.discover();
     await backend.power();
     host.reads.clear();
     expect(await backend.limit(unique(3))).toEqual({ limit: 750 });
@@ -183,7 +183,7 @@ describe("amdgpu", () => {
   it("quirk 20: a hwmon with another number is the same board", async () => {
     const host = new FakeHost(card(0));
     const backend = amdgpu(host);
-    await backend.look();
+    await backend.discover();
     const values = new Map(host.find(/hwmon5\//).map((path) => [path.replace("hwmon5", "hwmon2"), host.get(path)]));
     host.remove(hwmonOf(0));
     for (const [path, text] of values) host.set(path, text);
@@ -203,7 +203,7 @@ describe("amdgpu", () => {
       result: "blocked",
       message: expect.stringContaining("virtual function"),
     });
-    const [guest, other] = (await backend.look()).boards ?? [];
+    const [guest, other] = (await backend.discover()).boards ?? [];
     expect(guest?.locked).toContain("virtual function");
     expect(other?.locked).toBeUndefined();
   });
@@ -212,8 +212,8 @@ describe("amdgpu", () => {
     const host = new FakeHost(card(0));
     const end = host.on(`${hwmonOf(0)}/power1_cap`, { write: refusing("EINVAL").write });
     const clock = new VirtualClock();
-    const backend = new Amdgpu({ files: host, clock });
-    const locked = async (): Promise<boolean> => (await backend.look()).boards?.[0]?.locked !== undefined;
+    const backend = new AmdgpuBackend({ files: host, clock });
+    const locked = async (): Promise<boolean> => (await backend.discover()).boards?.[0]?.locked !== undefined;
     for (let round = 0; round < 2; round += 1) {
       await backend.cap(unique(0), watts(500));
       expect(await locked()).toBe(true);
@@ -235,7 +235,7 @@ describe("amdgpu", () => {
     host.on(`${hwmonOf(0)}/power1_cap`, { write: refusing("EINVAL").write });
     expect(await backend.cap(unique(0), watts(400))).toMatchObject({ result: "error" });
     expect(await backend.restore(unique(0), "750")).toMatchObject({ result: "error" });
-    expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+    expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
   });
 
   it("an invalid value where no range is known is an error, not a virtual function", async () => {
@@ -254,13 +254,13 @@ describe("amdgpu", () => {
       const host = new FakeHost(joinTrees(card(0), card(1)));
       const end = host.on(`${hwmonOf(0)}/power1_cap`, refusing(code));
       const backend = amdgpu(host);
-      const [asleep, awake] = (await backend.look()).boards ?? [];
+      const [asleep, awake] = (await backend.discover()).boards ?? [];
       expect(asleep?.lost).toBe(`it is in reset or asleep (${code})`);
       expect(awake?.lost).toBeUndefined();
       expect(await backend.cap(unique(0), watts(500))).toEqual({ result: "error", message: asleep?.lost });
       expect(await backend.cap(unique(1), watts(500))).toEqual({ result: "applied" });
       end();
-      expect((await backend.look()).boards?.[0]?.lost).toBeUndefined();
+      expect((await backend.discover()).boards?.[0]?.lost).toBeUndefined();
     },
   );
 
@@ -314,7 +314,7 @@ describe("amdgpu", () => {
     const bare = without(card(3), "power1_cap", "power1_cap_max", "power1_input");
     const host = new FakeHost(joinTrees(card(0), card(1, zero), partition, bare));
     const backend = amdgpu(host);
-    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual([unique(0)]);
+    expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual([unique(0)]);
     expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
   });
 
@@ -322,14 +322,14 @@ describe("amdgpu", () => {
     const host = new FakeHost(joinTrees(card(0), card(1, { power1_cap_max: "0", power1_average: "0" })));
     host.set(`${deviceOf(1)}/unique_id`, unique(0));
     const backend = amdgpu(host);
-    expect((await backend.look()).boards).toHaveLength(1);
+    expect((await backend.discover()).boards).toHaveLength(1);
     expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
   });
 
   it("a card that tells power and takes no limit is locked", async () => {
     const host = new FakeHost(without(card(0), "power1_cap", "power1_cap_max", "power1_cap_min"));
     const backend = amdgpu(host);
-    expect((await backend.look()).boards?.[0]?.locked).toContain("no power1_cap");
+    expect((await backend.discover()).boards?.[0]?.locked).toContain("no power1_cap");
     expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
     expect(await backend.cap(unique(0), watts(300))).toMatchObject({ result: "error" });
   });
@@ -346,6 +346,6 @@ describe("amdgpu", () => {
   });
 
   it("X-65 no card is absent with what to load", async () => {
-    expect((await amdgpu(new FakeHost({ files: {} })).look()).absent).toContain("modprobe amdgpu");
+    expect((await amdgpu(new FakeHost({ files: {} })).discover()).absent).toContain("modprobe amdgpu");
   });
 });

@@ -1,29 +1,36 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { elapsed, isPositive, type MonotonicInstant, milliseconds, type Watts, watts } from "../../../core/units/index.ts";
-import type { Clock } from "../../clock/index.ts";
-import { amdId } from "./amdgpu-id.ts";
 import {
+  elapsed,
+  isPositive,
+  type MonotonicInstant,
+  milliseconds,
+  type Watts,
+  watts,
+} from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import {
+  clampToRange,
   type GpuBackend,
+  type GpuBackendView,
   type GpuCapBoard,
-  type GpuView,
-  intoRange,
-  judgeReadBack,
-  missingSince,
+  lostBoards,
   originalText,
   parseOriginal,
   rangeWarnings,
-  restored,
-  unwritable,
+  readBackOutcome,
+  restoreOutcome,
+  whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
-import { asMicrowatts, type GpuHwmon, GpuHwmons, isThere, microwattsAt } from "../gpu/gpu-hwmon.ts";
-import { errorCode, errorWords } from "../host/host-error.ts";
+import { asMicrowatts, fileExists, type GpuHwmonCard, GpuHwmonScanner, microwattsAt } from "../gpu/gpu-hwmon.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorCode, errorText } from "../host/host-error.ts";
 import { wholeNumber } from "../host/host-values.ts";
-import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
 import { readBack } from "../host/read-back.ts";
-import { refusal, whyUnwritable } from "../host/write-error.ts";
-import { shownWatts } from "../host/format-watts.ts";
+import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
+import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
+import { normalizedAmdId } from "./amdgpu-id.ts";
 
-interface Card extends GpuHwmon {
+interface Card extends GpuHwmonCard {
   readonly board: GpuCapBoard;
 }
 
@@ -43,12 +50,12 @@ const BELIEVED_VIRTUAL_FOR = milliseconds(600_000);
 const ASLEEP: ReadonlySet<string> = new Set(["EBUSY", "EPERM"]);
 
 /** AMD's GPUs through the files of the amdgpu driver, by their unique id. */
-export class Amdgpu implements GpuBackend {
+export class AmdgpuBackend implements GpuBackend {
   readonly name = "amdgpu";
   readonly kind = "gpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
-  readonly #hwmons: GpuHwmons;
+  readonly #hwmons: GpuHwmonScanner;
   /** Boards that refused a limit within their range, and when: believed for a while. */
   readonly #virtual = new Map<string, MonotonicInstant>();
   /** Boards that have taken a limit: no virtual functions, whatever they refuse later. */
@@ -60,15 +67,15 @@ export class Amdgpu implements GpuBackend {
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
     this.#clock = clock;
-    this.#hwmons = new GpuHwmons(files, "AMD", ["amdgpu"]);
+    this.#hwmons = new GpuHwmonScanner(files, "AMD", ["amdgpu"]);
   }
 
-  async look(): Promise<GpuView> {
+  async discover(): Promise<GpuBackendView> {
     const boards = this.#cards().map(({ board }) => board);
     if (boards.length === 0) {
       return { absent: "no amdgpu card tells its power in /sys/class/drm: load the amdgpu driver (modprobe amdgpu)" };
     }
-    const gone = missingSince(this.#seen, boards, "its files are gone: the driver let go of it or it fell off the bus");
+    const gone = lostBoards(this.#seen, boards, "its files are gone: the driver let go of it or it fell off the bus");
     this.#seen = [...boards, ...gone];
     return { boards: this.#seen };
   }
@@ -82,7 +89,7 @@ export class Amdgpu implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refused = unwritable(limit);
+    const refused = whyInvalidLimit(limit);
     return refused === undefined ? this.#write(id, () => limit, signal) : { result: "error", message: refused };
   }
 
@@ -100,12 +107,12 @@ export class Amdgpu implements GpuBackend {
     const outcome = await this.#write(
       id,
       ({ board }) => {
-        possible = intoRange(limit, board.device);
+        possible = clampToRange(limit, board.device);
         return possible;
       },
       signal,
     );
-    return restored(limit, possible, outcome);
+    return restoreOutcome(limit, possible, outcome);
   }
 
   async power(): Promise<readonly BoardPower[]> {
@@ -140,10 +147,10 @@ export class Amdgpu implements GpuBackend {
     try {
       const card = this.#card(id);
       const limit = choose(card);
-      what = `a limit of ${shownWatts(limit)}`;
+      what = `a limit of ${formatWatts(limit)}`;
       const { min, max } = card.board.device;
       if ((isPositive(max) && limit > max) || (isPositive(min) && limit < min)) {
-        return { result: "error", message: `${shownWatts(limit)} is outside its range of ${range(min, max)}` };
+        return { result: "error", message: `${formatWatts(limit)} is outside its range of ${range(min, max)}` };
       }
       inRange = isPositive(max);
       this.#files.write(`${card.hwmon}/power1_cap`, asMicrowatts(limit));
@@ -156,17 +163,17 @@ export class Amdgpu implements GpuBackend {
         (seen) => Math.abs(seen - wanted) < 1,
         signal,
       );
-      return judgeReadBack({ asked: watts(wanted), limit: now });
+      return readBackOutcome({ asked: watts(wanted), limit: now });
     } catch (error) {
       if (ASLEEP.has(errorCode(error))) return { result: "error", message: failure(error) };
       // Where the range is known and was kept, the kernel has one other reason to find the value invalid.
       const virtual = errorCode(error) === "EINVAL" && inRange && !this.#writable.has(id);
       if (virtual) this.#virtual.set(id, this.#clock.monotonic());
-      return refusal(error, what, virtual ? { EINVAL: VIRTUAL } : {});
+      return writeErrorOutcome(error, what, virtual ? { EINVAL: VIRTUAL } : {});
     }
   }
 
-  #read({ hwmon }: GpuHwmon): Watts {
+  #read({ hwmon }: GpuHwmonCard): Watts {
     const microwatts = wholeNumber(this.#files.read(`${hwmon}/power1_cap`));
     if (microwatts === undefined) throw new Error("power1_cap holds no number");
     return watts(microwatts / 1e6);
@@ -179,7 +186,7 @@ export class Amdgpu implements GpuBackend {
     return { ...found, board };
   }
 
-  #hwmon(id: string): GpuHwmon {
+  #hwmon(id: string): GpuHwmonCard {
     const found = this.#hwmons.card((one) => idOf(one) === id);
     if (found === undefined) throw unknown(id);
     return found;
@@ -193,14 +200,14 @@ export class Amdgpu implements GpuBackend {
   }
 
   /** The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap. */
-  #isSecondDie({ hwmon }: GpuHwmon): boolean {
+  #isSecondDie({ hwmon }: GpuHwmonCard): boolean {
     return microwattsAt(this.#files, `${hwmon}/power1_cap_max`) === 0;
   }
 
-  #describe(found: GpuHwmon): GpuCapBoard | undefined {
+  #describe(found: GpuHwmonCard): GpuCapBoard | undefined {
     const { hwmon } = found;
     const at = (file: string): Watts | undefined => microwattsAt(this.#files, `${hwmon}/${file}`);
-    const has = (file: string): boolean => isThere(this.#files, `${hwmon}/${file}`);
+    const has = (file: string): boolean => fileExists(this.#files, `${hwmon}/${file}`);
     if (this.#isSecondDie(found)) return undefined;
     const max = at("power1_cap_max");
     const { capped, lost } = this.#capOf(found);
@@ -230,7 +237,7 @@ export class Amdgpu implements GpuBackend {
   }
 
   /** Whether there is a limit, and why it cannot be read where it is. */
-  #capOf(found: GpuHwmon): { readonly capped: boolean; readonly lost?: string } {
+  #capOf(found: GpuHwmonCard): { readonly capped: boolean; readonly lost?: string } {
     try {
       this.#read(found);
       return { capped: true };
@@ -242,14 +249,14 @@ export class Amdgpu implements GpuBackend {
 
 const unknown = (id: string): Error => new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
 
-const idOf = ({ unique, address }: GpuHwmon): string => amdId(unique) ?? `pci-${address}`;
+const idOf = ({ unique, address }: GpuHwmonCard): string => normalizedAmdId(unique) ?? `pci-${address}`;
 
 const positive = (figure: Watts | undefined): Watts | undefined => (isPositive(figure) ? figure : undefined);
 
 const range = (min: Watts | undefined, max: Watts | undefined): string =>
-  [min === undefined ? "" : `${shownWatts(min)} and more`, max === undefined ? "" : `up to ${shownWatts(max)}`]
+  [min === undefined ? "" : `${formatWatts(min)} and more`, max === undefined ? "" : `up to ${formatWatts(max)}`]
     .filter((part) => part !== "")
     .join(", ");
 
 const failure = (error: unknown): string =>
-  ASLEEP.has(errorCode(error)) ? `it is in reset or asleep (${errorCode(error)})` : errorWords(error);
+  ASLEEP.has(errorCode(error)) ? `it is in reset or asleep (${errorCode(error)})` : errorText(error);

@@ -1,6 +1,6 @@
 import { isPositive, type Watts, watts } from "../../../core/units/index.ts";
-import { amdId } from "./amdgpu-id.ts";
 import type { GpuCapBoard } from "../gpu/gpu-board.ts";
+import { normalizedAmdId } from "./amdgpu-id.ts";
 
 /** A card as `rocm-smi --json` tells it. */
 export interface RocmCard {
@@ -40,7 +40,7 @@ function boardOf(index: string, told: ReadonlyMap<string, unknown>, limit: Watts
   const model = SERIES.map((key) => told.get(key)).find((value) => typeof value === "string" && value !== "N/A");
   const unique = told.get(UNIQUE_ID);
   return {
-    id: amdId(typeof unique === "string" ? unique : undefined) ?? `amd-${index}`,
+    id: normalizedAmdId(typeof unique === "string" ? unique : undefined) ?? `amd-${index}`,
     vendor: "amd",
     model: typeof model === "string" ? model : undefined,
     device: { step: watts(1) },

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { watts } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
 import { type FakeTool, fakeTool } from "../testing/fake-gpu-tools.ts";
-import { RocmSmi } from "./rocm-smi.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
+import { RocmSmiBackend } from "./rocm-smi.ts";
 import { parseRocmReport } from "./rocm-smi-report.ts";
 
 const unique = (board: number): string => `5c88007d49b8e9e${board}`;
@@ -30,9 +30,10 @@ function boards(count: number): FakeTool {
 afterEach(() => {
   for (const one of made.splice(0)) one.remove();
 });
-const smi = (): RocmSmi => new RocmSmi({ clock: new VirtualClock(), files: ["no-such-rocm-smi", tool.file] });
+const smi = (): RocmSmiBackend =>
+  new RocmSmiBackend({ clock: new VirtualClock(), files: ["no-such-rocm-smi", tool.file] });
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   const fake = boards(2);
   return {
     backend: smi(),
@@ -61,7 +62,7 @@ describe("rocm-smi", () => {
     boards(2);
     tool.set(-1, "warn", "");
     const backend = smi();
-    expect((await backend.look()).boards?.[0]).toMatchObject({
+    expect((await backend.discover()).boards?.[0]).toMatchObject({
       id: unique(0),
       vendor: "amd",
       model: "AMD Instinct MI300X OAM",
@@ -75,7 +76,7 @@ describe("rocm-smi", () => {
   it("quirk 20: a board whose number moved is the one that is capped", async () => {
     boards(2);
     const backend = smi();
-    await backend.look();
+    await backend.discover();
     tool.set(0, "unique", `0x${unique(1)}`);
     tool.set(1, "unique", `0x${unique(0)}`);
     expect(await backend.cap(unique(0), watts(500))).toEqual({ result: "applied" });
@@ -111,7 +112,7 @@ describe("rocm-smi", () => {
   });
 
   it("X-65 a missing tool is absent with what to install", async () => {
-    const backend = new RocmSmi({ clock: systemClock, files: ["no-such-rocm-smi"] });
-    expect((await backend.look()).absent).toMatch(/no-such-rocm-smi is not installed: install rocm-smi/);
+    const backend = new RocmSmiBackend({ clock: systemClock, files: ["no-such-rocm-smi"] });
+    expect((await backend.discover()).absent).toMatch(/no-such-rocm-smi is not installed: install rocm-smi/);
   });
 });

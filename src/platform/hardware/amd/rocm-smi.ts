@@ -1,18 +1,18 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type Watts, watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { lastWords, Tool } from "../gpu/vendor-tool.ts";
 import {
   type GpuBackend,
+  type GpuBackendView,
   type GpuCapBoard,
-  type GpuView,
-  judgeReadBack,
-  missingSince,
+  lostBoards,
   originalText,
   parseOriginal,
-  unwritable,
+  readBackOutcome,
+  whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
-import { errorWords } from "../host/host-error.ts";
+import { lastOutputLine, VendorTool } from "../gpu/vendor-tool.ts";
+import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
 import { parseRocmReport, type RocmCard } from "./rocm-smi-report.ts";
 
@@ -25,11 +25,11 @@ const REPORT = ["--showpower", "--showmaxpower", "--showuniqueid", "--showproduc
 const BLOCKED = /permission|denied|\broot\b|sudo|not supported|unsupported/i;
 
 /** AMD's GPUs through rocm-smi, by their unique id, where the files of amdgpu are out of reach. */
-export class RocmSmi implements GpuBackend {
+export class RocmSmiBackend implements GpuBackend {
   readonly name = "rocm-smi";
   readonly kind = "gpu";
   readonly #clock: Clock;
-  readonly #tool: Tool;
+  readonly #tool: VendorTool;
   #cards = new Map<string, RocmCard>();
   #lookedAt: MonotonicInstant | undefined;
 
@@ -38,21 +38,21 @@ export class RocmSmi implements GpuBackend {
     files = ["rocm-smi", "/opt/rocm/bin/rocm-smi"],
   }: { readonly clock: Clock; readonly files?: readonly string[] }) {
     this.#clock = clock;
-    this.#tool = new Tool({
+    this.#tool = new VendorTool({
       files,
       clock,
       install: "install rocm-smi-lib, or mount the host's /sys so that amdgpu's files are read",
     });
   }
 
-  async look(signal?: AbortSignal): Promise<GpuView> {
+  async discover(signal?: AbortSignal): Promise<GpuBackendView> {
     try {
       await this.#query(signal);
       const boards = [...this.#cards.values()].map(({ board }) => board);
       return boards.length > 0 ? { boards } : { absent: "rocm-smi finds no GPU with a power limit on this node" };
     } catch (error) {
       this.#lookedAt = undefined;
-      return { absent: errorWords(error) };
+      return { absent: errorText(error) };
     }
   }
 
@@ -63,7 +63,7 @@ export class RocmSmi implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refusal = unwritable(limit);
+    const refusal = whyInvalidLimit(limit);
     return refusal === undefined ? this.#set(id, limit, signal) : { result: "error", message: refusal };
   }
 
@@ -80,7 +80,7 @@ export class RocmSmi implements GpuBackend {
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
-    if (!this.#isRecent()) await this.look(signal);
+    if (!this.#isRecent()) await this.discover(signal);
     return [...this.#cards.values()].map((card) =>
       card.draw === undefined || card.board.lost !== undefined
         ? { id: card.board.id, missing: unreadable(card) }
@@ -102,21 +102,21 @@ export class RocmSmi implements GpuBackend {
       );
       if (answer.absent !== undefined) return { result: "blocked", message: answer.absent };
       if (answer.failed !== undefined) return { result: "error", message: answer.failed };
-      const said = `rocm-smi: ${lastWords(answer)}`;
+      const said = `rocm-smi: ${lastOutputLine(answer)}`;
       if (answer.status !== 0 || BLOCKED.test(`${answer.stdout}\n${answer.stderr}`)) {
         return { result: BLOCKED.test(`${answer.stdout}\n${answer.stderr}`) ? "blocked" : "error", message: said };
       }
       await this.#query(signal);
       const now = this.#cards.get(id)?.limit;
       if (now === undefined) return { result: "error", message: `${asked} W was written and does not read back` };
-      return judgeReadBack({ asked, limit: now });
+      return readBackOutcome({ asked, limit: now });
     } catch (error) {
-      return { result: "error", message: errorWords(error) };
+      return { result: "error", message: errorText(error) };
     }
   }
 
   async #card(id: string, signal: AbortSignal | undefined): Promise<RocmCard | string> {
-    const view: GpuView = this.#isRecent() ? { boards: [] } : await this.look(signal);
+    const view: GpuBackendView = this.#isRecent() ? { boards: [] } : await this.discover(signal);
     return view.absent ?? this.#cards.get(id) ?? unknown(id);
   }
 
@@ -129,11 +129,7 @@ export class RocmSmi implements GpuBackend {
     if (answer.absent !== undefined || answer.failed !== undefined) throw new Error(answer.absent ?? answer.failed);
     const cards = reportOf(answer);
     const boardOf = ({ board }: { readonly board: GpuCapBoard }): GpuCapBoard => board;
-    const gone = missingSince(
-      [...this.#cards.values()].map(boardOf),
-      cards.map(boardOf),
-      "rocm-smi no longer lists it",
-    );
+    const gone = lostBoards([...this.#cards.values()].map(boardOf), cards.map(boardOf), "rocm-smi no longer lists it");
     this.#cards = new Map(
       [...cards, ...gone.map((board) => ({ board, index: "" }))].map((card) => [card.board.id, card]),
     );
@@ -145,7 +141,7 @@ function reportOf(answer: { readonly stdout: string; readonly stderr: string; re
   try {
     return parseRocmReport(answer.stdout);
   } catch {
-    throw new Error(`rocm-smi: ${lastWords(answer)} (exit ${answer.status})`);
+    throw new Error(`rocm-smi: ${lastOutputLine(answer)} (exit ${answer.status})`);
   }
 }
 

@@ -4,14 +4,14 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { kilohertz } from "../../../core/control/index.ts";
 import { milliseconds, percent } from "../../../core/units/index.ts";
-import { CpufreqBackend } from "./cpufreq-backend.ts";
-import { errno, FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { HostDirectory } from "../host/host-files.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
 import { acpiCpufreq, amdPstate, armCppc, hybrid, intelPstate, virtualCpus } from "../testing/cpufreq-trees.ts";
+import { errno, FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { emulateCpufreq, ignoreWrites, refuseWrites } from "../testing/fake-kernel.ts";
 import { hastyClock } from "../testing/hasty-clock.ts";
-import { type ThrottleScene, throttleCases } from "../testing/throttle-contract.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
+import { type ThrottleFixture, throttleCases } from "../testing/throttle-contract.ts";
+import { CpufreqBackend } from "./cpufreq-backend.ts";
 
 const CPUFREQ = "devices/system/cpu/cpufreq";
 const MAXIMA = /scaling_max_freq$/;
@@ -34,7 +34,7 @@ const maxima = (host: FakeHost): number[] => host.find(MAXIMA).map((path) => Num
 const limits = (host: FakeHost): string[] => host.find(/scaling_(max|min)_freq$/).map((path) => host.read(path));
 const written = (host: FakeHost): string[] => host.writes.map(({ path, text }) => `${path.split("/").at(-2)} ${text}`);
 
-function fakeScene(tree: HostTree, kernel: Kernel = {}): ThrottleScene {
+function fakeScene(tree: HostTree, kernel: Kernel = {}): ThrottleFixture {
   const { host, clock, backend } = trial(tree, kernel);
   const before = maxima(host);
   const settle = <Value>(read: () => Value): Value => {
@@ -69,7 +69,7 @@ describe.each(Object.entries(TREES))("cpufreq keeps the contract of throttles on
   );
 });
 
-function diskScene(tree: HostTree): ThrottleScene {
+function diskScene(tree: HostTree): ThrottleFixture {
   const { root, remove } = scratchTree(tree);
   let writes = 0;
   class Counted extends HostDirectory {
@@ -154,25 +154,25 @@ describe("how CPUs are throttled", () => {
   it("what somebody has made faster again is named; what is held lower, let go of or was offline is not", async () => {
     const { host, backend } = trial(intelPstate);
     expect((await backend.throttle(percent(75))).result).toBe("applied");
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
     const slowed = host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
     expect(slowed.length).toBe(3);
     const [first = "", second = "", third = ""] = slowed;
     host.write(first, "1200000");
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
     host.write(second, "3800000");
-    expect(backend.undone()).toMatch(/^cpufreq policy\d to 3800000 kHz$/);
+    expect(backend.raisedByOthers()).toMatch(/^cpufreq policy\d to 3800000 kHz$/);
     host.write(third, "3000000");
-    expect(backend.undone()).toMatch(/^cpufreq policy\d to 3800000 kHz and 1 more$/);
+    expect(backend.raisedByOthers()).toMatch(/^cpufreq policy\d to 3800000 kHz and 1 more$/);
     await backend.throttle(percent(75));
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
     host.set(`${CPUFREQ}/policy0/affected_cpus`, "");
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
     host.set(`${CPUFREQ}/policy0/affected_cpus`, "0");
     host.write(maxFile(0), "3800000");
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
     await backend.throttle(percent(0));
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
   });
 
   it("what somebody has made as fast as it was, and is let go of then, is no rival's any more", async () => {
@@ -184,9 +184,9 @@ describe("how CPUs are throttled", () => {
     const released = before.find((path) => !slowed().includes(path)) ?? "";
     await backend.throttle(percent(75));
     host.write(released, "3800000");
-    expect(backend.undone()).toContain("3800000 kHz");
+    expect(backend.raisedByOthers()).toContain("3800000 kHz");
     await backend.throttle(percent(25));
-    expect(backend.undone()).toBeUndefined();
+    expect(backend.raisedByOthers()).toBeUndefined();
   });
 
   it("easing lets go of some, and slows down nothing that somebody has made faster", async () => {
@@ -196,10 +196,10 @@ describe("how CPUs are throttled", () => {
     const [raised = ""] = slowed();
     await backend.throttle(percent(75));
     host.write(raised, "3000000");
-    expect(await backend.ease(percent(50))).toEqual({ result: "applied" });
+    expect(await backend.relax(percent(50))).toEqual({ result: "applied" });
     expect(slowed()).toHaveLength(1);
     expect(host.read(raised)).toBe("3000000");
-    expect(backend.undone()).toMatch(/^cpufreq policy\d to 3000000 kHz$/);
+    expect(backend.raisedByOthers()).toMatch(/^cpufreq policy\d to 3000000 kHz$/);
     await backend.throttle(percent(50));
     expect(slowed()).toHaveLength(2);
   });
@@ -249,10 +249,10 @@ describe("how CPUs are throttled", () => {
   });
 
   it("is absent in a virtual machine, and where every CPU is offline", async () => {
-    expect((await trial(virtualCpus).backend.look()).absent).toMatch(/virtual machine/);
+    expect((await trial(virtualCpus).backend.discover()).absent).toMatch(/virtual machine/);
     const { host, backend } = trial(intelPstate);
     for (const id of [0, 1, 2, 3]) host.set(`${CPUFREQ}/policy${id}/affected_cpus`, "");
-    expect((await backend.look()).absent).toMatch(/offline/);
+    expect((await backend.discover()).absent).toMatch(/offline/);
     expect((await backend.throttle(percent(50))).result).toBe("blocked");
   });
 });
@@ -261,7 +261,7 @@ describe("cpufreq's quirks", () => {
   it("an offline policy answers EBUSY and stops no other", async () => {
     const { host, backend } = trial(intelPstate);
     host.set(`${CPUFREQ}/policy1/affected_cpus`, "");
-    expect((await backend.look()).absent).toBeUndefined();
+    expect((await backend.discover()).absent).toBeUndefined();
     expect((await backend.throttle(percent(100))).result).toBe("applied");
     expect(written(host)).toEqual(["policy0 1500000", "policy2 1500000", "policy3 1500000"]);
     expect((await backend.frequencies(true)).map(({ cpu }) => cpu)).toEqual([0, 2, 3]);
@@ -399,7 +399,7 @@ describe("cpufreq's quirks", () => {
     const { original = "" } = await first.backend.original();
     await first.backend.throttle(percent(50));
     const next = new CpufreqBackend({ files: first.host, clock: hastyClock(), lowest: kilohertz(1_500_000) });
-    next.adopt(original);
+    next.adoptOriginals(original);
     expect((await next.original()).original).toBe(original);
     await next.throttle(percent(100));
     await next.throttle(percent(25));
@@ -464,7 +464,7 @@ describe("cpufreq's quirks", () => {
 
   it("reads current frequencies off the event loop, and only when asked", async () => {
     const { host, backend } = trial(intelPstate);
-    await backend.look();
+    await backend.discover();
     await backend.original();
     await backend.throttle(percent(100));
     expect((await backend.frequencies(false))[0]).toEqual({ cpu: 0, current: undefined, max: 1_500_000 });

@@ -8,14 +8,22 @@ import {
 } from "../../../core/control/index.ts";
 import { type Percent, percent } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { isCoolingDown } from "./thermal-limit.ts";
-import { type FrequencyChange, isOffline, letGo, maxOf, nameOf, slowDown, summary } from "./frequency-change.ts";
-import { type PolicyOriginal, readCpufreqOriginals } from "./cpufreq-original.ts";
-import { CpufreqPolicy } from "./cpufreq-policy.ts";
-import { errorWords } from "../host/host-error.ts";
-import type { HostFiles, OriginalReading, ThrottleBackend } from "../port.ts";
+import { errorText } from "../host/host-error.ts";
 import { readBack } from "../host/read-back.ts";
-import { refusal } from "../host/write-error.ts";
+import { writeErrorOutcome } from "../host/write-error.ts";
+import type { HostFiles, OriginalReading, ThrottleBackend } from "../port.ts";
+import { type PolicyOriginal, parseCpufreqOriginals } from "./cpufreq-original.ts";
+import { CpufreqPolicy } from "./cpufreq-policy.ts";
+import {
+  combineFailures,
+  type FrequencyChange,
+  isOfflineError,
+  nameOf,
+  readableMax,
+  restoreChange,
+  throttleChange,
+} from "./frequency-change.ts";
+import { isThermallyLimited } from "./thermal-limit.ts";
 
 export interface CpufreqOptions {
   readonly files: HostFiles;
@@ -44,7 +52,7 @@ export class CpufreqBackend implements ThrottleBackend {
   readonly #throttled = new Set<number>();
   /** What those that this run has slowed down, and holds so, read at most. */
   readonly #slowed = new Map<number, Kilohertz>();
-  readonly #makeUps = new Map<number, CpufreqPolicy["makeUp"]>();
+  readonly #makeUps = new Map<number, CpufreqPolicy["traits"]>();
 
   constructor({ files, clock, lowest }: CpufreqOptions) {
     this.#files = files;
@@ -52,36 +60,36 @@ export class CpufreqBackend implements ThrottleBackend {
     this.#lowest = lowest;
   }
 
-  async look(): Promise<{ readonly absent?: string }> {
+  async discover(): Promise<{ readonly absent?: string }> {
     const policies = CpufreqPolicy.all(this.#files);
     if (policies.length === 0) {
       return { absent: "cpufreq has no policies: a virtual machine has none; on hardware load its cpufreq driver" };
     }
-    const awake = policies.find(({ isAsleep }) => !isAsleep);
+    const awake = policies.find(({ isOffline }) => !isOffline);
     if (awake === undefined) return { absent: "the CPUs of every cpufreq policy are offline" };
     try {
       // Not by writing back what it reads: that may be somebody else's lower request, which would become ours and outlive theirs.
       awake.checkWritable();
       return {};
     } catch (error) {
-      return { absent: refusal(error, nameOf(awake)).message };
+      return { absent: writeErrorOutcome(error, nameOf(awake)).message };
     }
   }
 
-  adopt(original: string): void {
-    this.#adopt(readCpufreqOriginals(original) ?? []);
+  adoptOriginals(original: string): void {
+    this.#adopt(parseCpufreqOriginals(original) ?? []);
   }
 
   /** Policies that came since the last call are in it too: until then they are left alone. */
   async original(): Promise<OriginalReading> {
     let why = "there are no policies";
     const untouched = CpufreqPolicy.all(this.#files).filter(({ id }) => !this.#throttled.has(id));
-    if (untouched.length > 0 && isCoolingDown(this.#files)) return { unreadable: COOLING_DOWN };
+    if (untouched.length > 0 && isThermallyLimited(this.#files)) return { unreadable: COOLING_DOWN };
     for (const policy of untouched) {
       try {
         this.#originals.set(policy.id, policy.setting);
       } catch (error) {
-        why = `${nameOf(policy)}: ${errorWords(error)}`;
+        why = `${nameOf(policy)}: ${errorText(error)}`;
       }
     }
     return this.#originals.size === 0
@@ -90,21 +98,21 @@ export class CpufreqBackend implements ThrottleBackend {
   }
 
   async throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
-    return this.#throttleBy(throttlePct, slowDown, signal);
+    return this.#throttleBy(throttlePct, throttleChange, signal);
   }
 
-  async ease(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
+  async relax(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
     return this.#throttleBy(throttlePct, () => undefined, signal);
   }
 
-  undone(): string | undefined {
+  raisedByOthers(): string | undefined {
     const raised: string[] = [];
     for (const policy of CpufreqPolicy.all(this.#files)) {
       const ours = this.#slowed.get(policy.id);
       if (ours === undefined) continue;
       // One that was offline comes back without its limit: nobody's doing.
-      if (policy.isAsleep) this.#slowed.delete(policy.id);
-      const now = policy.isAsleep ? undefined : maxOf(policy);
+      if (policy.isOffline) this.#slowed.delete(policy.id);
+      const now = policy.isOffline ? undefined : readableMax(policy);
       if (now !== undefined && now > ours) raised.push(`${nameOf(policy)} to ${now} kHz`);
     }
     const [first, ...others] = raised;
@@ -112,20 +120,20 @@ export class CpufreqBackend implements ThrottleBackend {
   }
 
   async restore(text: string, signal?: AbortSignal): Promise<WriteOutcome> {
-    const originals = readCpufreqOriginals(text);
+    const originals = parseCpufreqOriginals(text);
     if (originals === undefined) return { result: "error", message: `no frequencies are in ${text.slice(0, 80)}` };
     // An original that this run has not read is an earlier run's: its policy may be throttled, which shows only once it is awake.
     this.#adopt([...originals].filter(([id]) => !this.#originals.has(id)));
     const policies = CpufreqPolicy.all(this.#files);
     const changes = policies
-      .filter(({ isAsleep }) => !isAsleep)
+      .filter(({ isOffline }) => !isOffline)
       .map((policy) => {
         const original = originals.get(policy.id);
-        return original && letGo(policy, original);
+        return original && restoreChange(policy, original);
       });
     const outcome = await this.#carryOut(changes, signal);
     // After the writes: a policy may have gone offline since, with its throttle.
-    const asleep = policies.find(({ id, isAsleep }) => isAsleep && this.#throttled.has(id) && originals.has(id));
+    const asleep = policies.find(({ id, isOffline }) => isOffline && this.#throttled.has(id) && originals.has(id));
     const minima = this.#restoreMinima(policies, originals);
     const failed = [outcome, minima].find(({ result }) => result !== "applied");
     if (failed !== undefined) return failed;
@@ -145,17 +153,17 @@ export class CpufreqBackend implements ThrottleBackend {
     const found: PolicyFrequency[] = [];
     for (const policy of CpufreqPolicy.all(this.#files)) {
       if (signal?.aborted) break;
-      if (policy.isAsleep) continue;
+      if (policy.isOffline) continue;
       const current = withCurrent ? await policy.current().catch(() => undefined) : undefined;
-      found.push({ cpu: policy.id, current, max: maxOf(policy) });
+      found.push({ cpu: policy.id, current, max: readableMax(policy) });
     }
     return found;
   }
 
   /** `slow` makes the change of each policy that is to be slow: none, where only others are let go of. */
-  async #throttleBy(throttlePct: Percent, slow: typeof slowDown, signal?: AbortSignal): Promise<WriteOutcome> {
+  async #throttleBy(throttlePct: Percent, slow: typeof throttleChange, signal?: AbortSignal): Promise<WriteOutcome> {
     if (this.#originals.size === 0) await this.original();
-    const known = CpufreqPolicy.all(this.#files).filter(({ id, isAsleep }) => this.#originals.has(id) && !isAsleep);
+    const known = CpufreqPolicy.all(this.#files).filter(({ id, isOffline }) => this.#originals.has(id) && !isOffline);
     if (known.length === 0) return { result: "blocked", message: "cpufreq has no policy that can be throttled" };
     const spread = known.map((policy) => ({ ...this.#makeUp(policy), originalMax: this.#originalMax(policy.id) }));
     const limits = spreadThrottle(spread, throttlePct, this.#lowest);
@@ -170,8 +178,8 @@ export class CpufreqBackend implements ThrottleBackend {
       if (limit === undefined || original === undefined) return undefined;
       if (hit.has(policy.id)) return slow(policy, limit);
       // Neither slowed by us nor at our floor: somebody else holds it, and it is theirs to let go.
-      const isOurs = this.#throttled.has(policy.id) || maxOf(policy) === floors.get(policy.id);
-      return isOurs ? letGo(policy, original) : undefined;
+      const isOurs = this.#throttled.has(policy.id) || readableMax(policy) === floors.get(policy.id);
+      return isOurs ? restoreChange(policy, original) : undefined;
     });
     const outcome = await this.#carryOut(changes, signal);
     return outcome.result === "applied" ? withSaturation(limits, throttledCount(limits.length, throttlePct)) : outcome;
@@ -185,8 +193,8 @@ export class CpufreqBackend implements ThrottleBackend {
   }
 
   /** Four files for each of hundreds of policies, one of which is often missing: read once. */
-  #makeUp(policy: CpufreqPolicy): CpufreqPolicy["makeUp"] {
-    const known = this.#makeUps.get(policy.id) ?? policy.makeUp;
+  #makeUp(policy: CpufreqPolicy): CpufreqPolicy["traits"] {
+    const known = this.#makeUps.get(policy.id) ?? policy.traits;
     this.#makeUps.set(policy.id, known);
     return known;
   }
@@ -209,12 +217,12 @@ export class CpufreqBackend implements ThrottleBackend {
         if (max < this.#originalMax(policy.id)) this.#throttled.add(policy.id);
         written.push(change);
       } catch (error) {
-        if (!isOffline(error)) failures.push(refusal(error, nameOf(policy)));
+        if (!isOfflineError(error)) failures.push(writeErrorOutcome(error, nameOf(policy)));
       }
     }
-    const isAstray = ({ policy, isThere }: FrequencyChange): boolean => {
-      const read = maxOf(policy);
-      return read !== undefined && !isThere(read);
+    const isAstray = ({ policy, isReached }: FrequencyChange): boolean => {
+      const read = readableMax(policy);
+      return read !== undefined && !isReached(read);
     };
     try {
       const astray = await readBack(
@@ -224,24 +232,24 @@ export class CpufreqBackend implements ThrottleBackend {
         signal,
       );
       for (const { policy, max } of astray) {
-        const message = `${nameOf(policy)}: ${max} kHz was written and ${maxOf(policy)} kHz reads back`;
+        const message = `${nameOf(policy)}: ${max} kHz was written and ${readableMax(policy)} kHz reads back`;
         failures.push({ result: "error", message: `${message}: something else sets it` });
       }
       for (const change of written) this.#remember(change, !astray.includes(change));
     } catch (error) {
-      failures.push({ result: "error", message: `cpufreq: ${errorWords(error)}` });
+      failures.push({ result: "error", message: `cpufreq: ${errorText(error)}` });
     }
     // Blocked means that nothing was changed; where something was, it has to be put back some day.
-    const { result, message } = summary(failures);
+    const { result, message } = combineFailures(failures);
     return result === "blocked" && written.length > 0
       ? { result: "error", message: `in part only: ${message}` }
-      : summary(failures);
+      : combineFailures(failures);
   }
 
-  #remember({ policy: { id }, max }: FrequencyChange, isThere: boolean): void {
+  #remember({ policy: { id }, max }: FrequencyChange, isReached: boolean): void {
     const isSlowed = max < this.#originalMax(id);
     if (!isSlowed) this.#throttled.delete(id);
-    if (isSlowed && isThere) this.#slowed.set(id, max);
+    if (isSlowed && isReached) this.#slowed.set(id, max);
     else this.#slowed.delete(id);
   }
 
@@ -253,10 +261,10 @@ export class CpufreqBackend implements ThrottleBackend {
         // Newer kernels let it rise again with the maximum; older ones leave it where it was put.
         if (original !== undefined && policy.min !== original.min) policy.writeMin(original.min);
       } catch (error) {
-        if (!isOffline(error)) failures.push(refusal(error, nameOf(policy)));
+        if (!isOfflineError(error)) failures.push(writeErrorOutcome(error, nameOf(policy)));
       }
     }
-    return summary(failures);
+    return combineFailures(failures);
   }
 }
 

@@ -13,7 +13,7 @@ const schema = z.record(z.string().regex(/^\d{1,6}$/), policy);
 export type PolicyOriginal = z.infer<typeof policy>;
 
 /** By policy; undefined where the text says nothing that could be written back. */
-export function readCpufreqOriginals(text: string): ReadonlyMap<number, PolicyOriginal> | undefined {
+export function parseCpufreqOriginals(text: string): ReadonlyMap<number, PolicyOriginal> | undefined {
   try {
     const { data } = schema.safeParse(JSON.parse(text));
     const originals = Object.entries(data ?? {}).map(([id, original]) => [Number(id), original] as const);

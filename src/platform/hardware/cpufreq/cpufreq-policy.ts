@@ -1,9 +1,9 @@
 import { type FrequencyPolicy, type Kilohertz, kilohertz } from "../../../core/control/index.ts";
 import { cpuList } from "../host/cpu-list.ts";
-import type { PolicyOriginal } from "./cpufreq-original.ts";
 import { errorCode, HostFileError } from "../host/host-error.ts";
 import { namesIn, numberAt, textAt, wholeNumber } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
+import type { PolicyOriginal } from "./cpufreq-original.ts";
 
 const CPU = "devices/system/cpu";
 const CPUFREQ = `${CPU}/cpufreq`;
@@ -30,7 +30,7 @@ export class CpufreqPolicy {
   }
 
   /** All its CPUs are offline: the kernel answers EBUSY, and there is nothing to throttle. */
-  get isAsleep(): boolean {
+  get isOffline(): boolean {
     try {
       this.#files.read(`${this.path}/scaling_max_freq`);
       return false;
@@ -58,7 +58,7 @@ export class CpufreqPolicy {
   }
 
   /** What the throttle's arithmetic needs besides the original, and what never changes while the driver stays. */
-  get makeUp(): Omit<FrequencyPolicy, "originalMax"> {
+  get traits(): Omit<FrequencyPolicy, "originalMax"> {
     const min = this.#optional("cpuinfo_min_freq");
     const available = textAt(this.#files, `${this.path}/scaling_available_frequencies`)
       ?.split(/\s+/)

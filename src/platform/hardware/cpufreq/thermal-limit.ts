@@ -7,7 +7,7 @@ const THERMAL = "class/thermal";
  * Whether the kernel holds CPUs at a lower frequency because they are hot. Such a limit shows in the same file as anybody's: what
  * is read then would be kept for the original and put back for ever.
  */
-export const isCoolingDown = (files: HostFiles): boolean =>
+export const isThermallyLimited = (files: HostFiles): boolean =>
   namesIn(files, THERMAL)
     .filter((name) => name.startsWith("cooling_device"))
     .some((name) => {

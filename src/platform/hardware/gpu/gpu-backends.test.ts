@@ -4,12 +4,12 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { watts } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
+import { type FakeTool, fakeTool } from "../testing/fake-gpu-tools.ts";
 import { FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
+import { buildNvmlStub, type NvmlStub, uuidOf } from "../testing/nvml-stub.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
 import { findGpuBackend } from "./gpu-backends.ts";
 import type { GpuBackend } from "./gpu-board.ts";
-import { type FakeTool, fakeTool } from "../testing/fake-gpu-tools.ts";
-import { buildNvmlStub, type NvmlStub, uuidOf } from "../testing/nvml-stub.ts";
 
 const AMD = "5c88007d49b8e9e2";
 
@@ -74,7 +74,7 @@ const smiBoard = {
   "power.max_limit": "700.00",
 };
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   stub.reset(2);
   const host = new FakeHost(nothing);
   const boardOf = (id: string): number => Number(id.at(-1));
@@ -103,7 +103,7 @@ describe("all GPUs of a node keep the contract of every backend", () => {
 describe("findGpuBackend", () => {
   it("AGT-47 X-65 without any GPU it is absent, and says what was tried", async () => {
     const backend = gpus(new FakeHost(nothing));
-    const { absent } = await backend.look();
+    const { absent } = await backend.discover();
     expect(absent).toMatch(/^no GPU backend works on this node: /);
     for (const word of ["NVIDIA", "amdgpu", "AMD", "xe or i915"]) expect(absent).toContain(word);
     expect(backend.name).toBe("none");
@@ -115,14 +115,14 @@ describe("findGpuBackend", () => {
   });
 
   it("AGT-47 X-65 a GPU without its tools is absent with what to install", async () => {
-    const { absent } = await gpus(new FakeHost(nvidiaBoard)).look();
+    const { absent } = await gpus(new FakeHost(nvidiaBoard)).discover();
     expect(absent).toMatch(/does not load .*install NVIDIA's driver.*nvidia-smi is not installed/);
   });
 
   it("boards of two vendors live side by side, each driven by its own", async () => {
     const host = new FakeHost(amdCard);
     const backend = gpus(host, stub.library);
-    const { boards } = await backend.look();
+    const { boards } = await backend.discover();
     expect(boards?.map(({ id }) => id)).toEqual([uuidOf(0), uuidOf(1), AMD]);
     expect(backend.name).toBe("nvml+amdgpu");
     expect(await backend.cap(AMD, watts(500))).toEqual({ result: "applied" });
@@ -134,9 +134,9 @@ describe("findGpuBackend", () => {
 
   it("a vendor whose driver went away is lost with its reason, and takes no other's boards with it", async () => {
     const backend = gpus(new FakeHost(amdCard), stub.library);
-    await backend.look();
+    await backend.discover();
     stub.set(-1, "loaded", 0);
-    const seen = (await backend.look()).boards ?? [];
+    const seen = (await backend.discover()).boards ?? [];
     expect(seen.map(({ id, lost }) => [id, lost?.includes("modprobe nvidia") ?? false])).toEqual([
       [AMD, false],
       [uuidOf(0), true],
@@ -148,7 +148,7 @@ describe("findGpuBackend", () => {
   });
 
   it("a vendor that never worked is a word of warning where another does", async () => {
-    const [board] = (await gpus(new FakeHost(joinTrees(amdCard, nvidiaBoard))).look()).boards ?? [];
+    const [board] = (await gpus(new FakeHost(joinTrees(amdCard, nvidiaBoard))).discover()).boards ?? [];
     expect(board).toMatchObject({ id: AMD, warnings: [expect.stringContaining("GPUs of nvidia are left out")] });
   });
 
@@ -156,13 +156,13 @@ describe("findGpuBackend", () => {
     const tool = installed("nvidia-smi", smiBoard);
     stub.set(-1, "initcode", 18);
     const backend = gpus(new FakeHost(nvidiaBoard), stub.library);
-    await backend.look();
+    await backend.discover();
     expect(backend.name).toBe("nvidia-smi");
     const { original = "" } = await backend.original(uuidOf(0));
     expect(await backend.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });
     expect(tool.get(0, "power.limit")).toBe("400.00");
     stub.set(-1, "initcode", 0);
-    await backend.look();
+    await backend.discover();
     expect(backend.name).toBe("nvml");
     await backend.cap(uuidOf(0), watts(300));
     expect(await backend.restore(uuidOf(0), original)).toEqual({ result: "applied" });
@@ -173,20 +173,20 @@ describe("findGpuBackend", () => {
     const draw = { "draw-key": "Average Graphics Package Power (W)", draw: "100", limit: "750", unique: `0x${AMD}` };
     const tool = installed("rocm-smi", draw);
     const backend = gpus(new FakeHost(amdBoard));
-    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual([AMD]);
+    expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual([AMD]);
     expect(backend.name).toBe("rocm-smi");
     expect(tool.runs()).toHaveLength(1);
-    await gpus(new FakeHost(pci("0000:00:01.0", "0x1002", "0x040300"))).look();
+    await gpus(new FakeHost(pci("0000:00:01.0", "0x1002", "0x040300"))).discover();
     expect(tool.runs()).toHaveLength(1);
   });
 
   it("reads the bus again only when it lists other devices", async () => {
     const host = new FakeHost(joinTrees(amdBoard, amdCard));
     const backend = gpus(host);
-    await backend.look();
-    await backend.look();
+    await backend.discover();
+    await backend.discover();
     expect(host.reads.get("bus/pci/devices/0000:19:00.0/vendor")).toBe(1);
     for (const [path, text] of Object.entries(nvidiaBoard.files)) host.set(path, text);
-    expect((await backend.look()).boards?.[0]?.warnings).toEqual([expect.stringContaining("nvidia")]);
+    expect((await backend.discover()).boards?.[0]?.warnings).toEqual([expect.stringContaining("nvidia")]);
   });
 });

@@ -2,16 +2,22 @@ import { join } from "node:path";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { Amdgpu } from "../amd/amdgpu-backend.ts";
-import { type GpuBackend, type GpuCapBoard, type GpuVendor, type GpuView, missingSince } from "./gpu-board.ts";
-import { GpuVendors } from "./pci-gpu-vendors.ts";
+import { AmdgpuBackend } from "../amd/amdgpu-backend.ts";
+import { RocmSmiBackend } from "../amd/rocm-smi.ts";
 import { textAt } from "../host/host-values.ts";
-import { IntelGpu } from "../intel/intel-gpu.ts";
-import { NvidiaSmi } from "../nvidia/nvidia-smi.ts";
-import { Nvml } from "../nvidia/nvml-backend.ts";
-import { NvmlTrial } from "../nvidia/nvml-crash-guard.ts";
+import { IntelGpuBackend } from "../intel/intel-gpu.ts";
+import { NvidiaSmiBackend } from "../nvidia/nvidia-smi.ts";
+import { NvmlBackend } from "../nvidia/nvml-backend.ts";
+import { NvmlCrashGuard } from "../nvidia/nvml-crash-guard.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
-import { RocmSmi } from "../amd/rocm-smi.ts";
+import {
+  type GpuBackend,
+  type GpuBackendVendor,
+  type GpuBackendView,
+  type GpuCapBoard,
+  lostBoards,
+} from "./gpu-board.ts";
+import { PciGpuVendors } from "./pci-gpu-vendors.ts";
 
 export interface GpuHost {
   /** HOST_SYS_ROOT and HOST_PROC_ROOT. */
@@ -27,14 +33,14 @@ export interface GpuHost {
 }
 
 /** One vendor's ways to its boards, the best first. */
-interface Route {
-  readonly vendor: GpuVendor;
+interface VendorRoute {
+  readonly vendor: GpuBackendVendor;
   /** Whether its boards are there for sure, so that it is worth a word when nothing drives them. */
   readonly expected?: () => boolean;
-  readonly ways: readonly Way[];
+  readonly ways: readonly BackendCandidate[];
 }
 
-interface Way {
+interface BackendCandidate {
   readonly backend: GpuBackend;
   /** Why it is not even tried, for a try costs memory or a process. */
   readonly notTried?: () => string | undefined;
@@ -46,7 +52,7 @@ interface Way {
  */
 export function findGpuBackend(host: GpuHost): GpuBackend {
   const { sys, clock } = host;
-  const vendors = new GpuVendors(sys);
+  const vendors = new PciGpuVendors(sys);
   const noNvidia = (): string | undefined =>
     hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and its driver is not loaded";
   const noAmd = (): string | undefined =>
@@ -54,47 +60,50 @@ export function findGpuBackend(host: GpuHost): GpuBackend {
   const nvml = nvmlOf(host);
   const hung = (): string | undefined =>
     nvml.hangs ? "nvidia-smi is not run: it would wait for the same driver" : undefined;
-  return new GpuBackends([
+  return new CombinedGpuBackend([
     {
       vendor: "nvidia",
       expected: () => vendors.present().has("nvidia"),
       ways: [
         { backend: nvml, notTried: noNvidia },
-        { backend: new NvidiaSmi({ clock }), notTried: () => noNvidia() ?? hung() },
+        { backend: new NvidiaSmiBackend({ clock }), notTried: () => noNvidia() ?? hung() },
       ],
     },
     {
       vendor: "amd",
       expected: () => vendors.present().has("amd"),
-      ways: [{ backend: new Amdgpu({ files: sys, clock }) }, { backend: new RocmSmi({ clock }), notTried: noAmd }],
+      ways: [
+        { backend: new AmdgpuBackend({ files: sys, clock }) },
+        { backend: new RocmSmiBackend({ clock }), notTried: noAmd },
+      ],
     },
-    { vendor: "intel", ways: [{ backend: new IntelGpu({ files: sys, clock }) }] },
+    { vendor: "intel", ways: [{ backend: new IntelGpuBackend({ files: sys, clock }) }] },
   ]);
 }
 
 /** Whether NVML is worth the memory it costs: a board on the bus, a loaded driver, or a person who names the library's path. */
-const hasNvidia = ({ sys, proc, nvmlLibrary }: GpuHost, vendors: GpuVendors): boolean =>
+const hasNvidia = ({ sys, proc, nvmlLibrary }: GpuHost, vendors: PciGpuVendors): boolean =>
   nvmlLibrary.includes("/") ||
   proc.exists("driver/nvidia") ||
   sys.exists("module/nvidia") ||
   vendors.present().has("nvidia");
 
-function nvmlOf({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): Nvml {
+function nvmlOf({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): NvmlBackend {
   const key = ["driver/nvidia/version", "sys/kernel/random/boot_id"].map((file) => textAt(proc, file) ?? "").join(" ");
-  const trial = new NvmlTrial({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
-  return new Nvml({ library, clock, trial });
+  const trial = new NvmlCrashGuard({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
+  return new NvmlBackend({ library, clock, trial });
 }
 
 /** Boards of several backends as those of one. */
-class GpuBackends implements GpuBackend {
+class CombinedGpuBackend implements GpuBackend {
   readonly kind = "gpu";
-  readonly #routes: readonly Route[];
-  #inUse = new Map<GpuVendor, GpuBackend>();
+  readonly #routes: readonly VendorRoute[];
+  #inUse = new Map<GpuBackendVendor, GpuBackend>();
   #drivenBy = new Map<string, GpuBackend>();
   #seen: readonly GpuCapBoard[] = [];
-  #looked: Promise<GpuView> | undefined;
+  #looked: Promise<GpuBackendView> | undefined;
 
-  constructor(routes: readonly Route[]) {
+  constructor(routes: readonly VendorRoute[]) {
     this.#routes = routes;
   }
 
@@ -103,12 +112,12 @@ class GpuBackends implements GpuBackend {
     return [...this.#inUse.values()].map(({ name }) => name).join("+") || "none";
   }
 
-  async look(signal?: AbortSignal): Promise<GpuView> {
+  async discover(signal?: AbortSignal): Promise<GpuBackendView> {
     this.#looked = this.#look(signal);
     return this.#looked;
   }
 
-  async #look(signal: AbortSignal | undefined): Promise<GpuView> {
+  async #look(signal: AbortSignal | undefined): Promise<GpuBackendView> {
     const found = await Promise.all(this.#routes.map(async (route) => this.#lookAt(route, signal)));
     const boards = found.flatMap((one) => one.boards ?? []);
     this.#inUse = new Map(found.flatMap((one) => (one.backend ? [[one.vendor, one.backend] as const] : [])));
@@ -122,7 +131,7 @@ class GpuBackends implements GpuBackend {
     const gone = found
       .filter(({ backend }) => backend === undefined)
       .flatMap(({ vendor, tried }) =>
-        missingSince(
+        lostBoards(
           this.#seen.filter((board) => board.vendor === vendor),
           boards,
           tried,
@@ -158,7 +167,7 @@ class GpuBackends implements GpuBackend {
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
-    this.#looked ??= this.look(signal);
+    this.#looked ??= this.discover(signal);
     await this.#looked;
     return (await Promise.all([...this.#inUse.values()].map(async (backend) => backend.power?.(signal) ?? []))).flat();
   }
@@ -168,15 +177,15 @@ class GpuBackends implements GpuBackend {
   }
 
   async #of(id: string, signal: AbortSignal | undefined): Promise<GpuBackend | undefined> {
-    if (!this.#drivenBy.has(id)) await this.look(signal);
+    if (!this.#drivenBy.has(id)) await this.discover(signal);
     return this.#drivenBy.get(id);
   }
 
-  async #lookAt({ vendor, ways, expected }: Route, signal: AbortSignal | undefined): Promise<Found> {
+  async #lookAt({ vendor, ways, expected }: VendorRoute, signal: AbortSignal | undefined): Promise<VendorResult> {
     const tried = new Set<string>();
     for (const { backend, notTried } of ways) {
       const why = notTried?.();
-      const { boards, absent }: GpuView = why === undefined ? await backend.look(signal) : { absent: why };
+      const { boards, absent }: GpuBackendView = why === undefined ? await backend.discover(signal) : { absent: why };
       if (boards !== undefined) return { vendor, backend, boards, tried: "", expected: true };
       tried.add(absent);
     }
@@ -184,8 +193,8 @@ class GpuBackends implements GpuBackend {
   }
 }
 
-interface Found {
-  readonly vendor: GpuVendor;
+interface VendorResult {
+  readonly vendor: GpuBackendVendor;
   readonly backend?: GpuBackend;
   readonly boards?: readonly GpuCapBoard[];
   /** Why none of the vendor's ways works. */

@@ -1,16 +1,23 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { watts } from "../../../core/units/index.ts";
-import { intoRange, judgeReadBack, originalText, parseOriginal, takenBack, unwritable } from "./gpu-board.ts";
-import { parseSmiTable, smiColumns } from "../nvidia/nvidia-smi-table.ts";
 import { parseRocmReport } from "../amd/rocm-smi-report.ts";
+import { parseSmiTable, smiColumns } from "../nvidia/nvidia-smi-table.ts";
+import {
+  clampToRange,
+  originalText,
+  outcomeAfterRollback,
+  parseOriginal,
+  readBackOutcome,
+  whyInvalidLimit,
+} from "./gpu-board.ts";
 
 const figures = [0, -1, 0.5, 1e308, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0];
 
 describe("a GPU's limit", () => {
   it("quirk 9: is never written near 0 W, nor where it is no number a GPU could have", () => {
-    expect(figures.map((figure) => unwritable(watts(figure)) !== undefined)).toEqual(figures.map(() => true));
-    expect([1, 72, 1400].map((figure) => unwritable(watts(figure)))).toEqual([undefined, undefined, undefined]);
+    expect(figures.map((figure) => whyInvalidLimit(watts(figure)) !== undefined)).toEqual(figures.map(() => true));
+    expect([1, 72, 1400].map((figure) => whyInvalidLimit(watts(figure)))).toEqual([undefined, undefined, undefined]);
   });
 
   it("comes back from the journal's text as it was", () => {
@@ -30,11 +37,11 @@ describe("a GPU's limit", () => {
   });
 
   it("goes into a range, and where the range contradicts itself to the lower end", () => {
-    expect(intoRange(watts(300), {})).toBe(300);
-    expect(intoRange(watts(100), { min: watts(200), max: watts(700) })).toBe(200);
-    expect(intoRange(watts(800), { min: watts(200), max: watts(700) })).toBe(700);
-    expect(intoRange(watts(300), { min: watts(261), max: watts(220) })).toBe(220);
-    expect(intoRange(watts(300), { min: watts(0), max: watts(Number.NaN) })).toBe(300);
+    expect(clampToRange(watts(300), {})).toBe(300);
+    expect(clampToRange(watts(100), { min: watts(200), max: watts(700) })).toBe(200);
+    expect(clampToRange(watts(800), { min: watts(200), max: watts(700) })).toBe(700);
+    expect(clampToRange(watts(300), { min: watts(261), max: watts(220) })).toBe(220);
+    expect(clampToRange(watts(300), { min: watts(0), max: watts(Number.NaN) })).toBe(300);
   });
 
   it.each([
@@ -44,7 +51,7 @@ describe("a GPU's limit", () => {
     [600, 600, 500, "blocked"],
     [400, 400, 700, "error"],
   ])("asked for %d, says %d and enforces %s: %s", (asked, limit, enforced, result) => {
-    const outcome = judgeReadBack({
+    const outcome = readBackOutcome({
       asked: watts(asked),
       limit: watts(limit),
       enforced: enforced === undefined ? undefined : watts(enforced),
@@ -55,8 +62,8 @@ describe("a GPU's limit", () => {
 
   it("what cannot be taken back is an error that says both", async () => {
     const blocked = { result: "blocked", message: "enforced 500 W" } as const;
-    expect(await takenBack(blocked, async () => {})).toEqual(blocked);
-    const outcome = await takenBack(blocked, async () => Promise.reject(new Error("lost")));
+    expect(await outcomeAfterRollback(blocked, async () => {})).toEqual(blocked);
+    const outcome = await outcomeAfterRollback(blocked, async () => Promise.reject(new Error("lost")));
     expect(outcome).toEqual({ result: "error", message: "enforced 500 W; nor could it be taken back: lost" });
   });
 });

@@ -1,38 +1,38 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { isPositive, type Watts, watts } from "../../../core/units/index.ts";
-import { errorWords } from "../host/host-error.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorText } from "../host/host-error.ts";
 import type { CapBoard, PowerCapBackend } from "../port.ts";
-import { shownWatts } from "../host/format-watts.ts";
 
 /** A GPU, with what discovery publishes besides what capping needs. */
 export interface GpuCapBoard extends CapBoard {
-  readonly vendor: GpuVendor;
+  readonly vendor: GpuBackendVendor;
   /** What the vendor ships it with. */
   readonly defaultLimit?: Watts | undefined;
   /** Ways in which it can be cut into slices, where that is known; power stays the whole board's. */
   readonly slicing?: readonly string[] | undefined;
 }
 
-export type GpuVendor = "nvidia" | "amd" | "intel";
+export type GpuBackendVendor = "nvidia" | "amd" | "intel";
 
-export type GpuView =
+export type GpuBackendView =
   | { readonly boards: readonly GpuCapBoard[]; readonly absent?: never }
   | { readonly boards?: never; readonly absent: string };
 
 export interface GpuBackend extends PowerCapBackend {
   readonly kind: "gpu";
-  look(signal?: AbortSignal): Promise<GpuView>;
+  discover(signal?: AbortSignal): Promise<GpuBackendView>;
 }
 
 /** No GPU draws more; a figure beyond it is a slip of units, and so is one below. */
-const MOST = watts(10_000);
-const LEAST = watts(1);
+const MAX_LIMIT = watts(10_000);
+const MIN_LIMIT = watts(1);
 
 /** Why a limit must not be written at all, whatever the board would say: 0 switches some boards' limit off. */
-export function unwritable(limit: Watts): string | undefined {
-  return isPositive(limit) && limit >= LEAST && limit <= MOST
+export function whyInvalidLimit(limit: Watts): string | undefined {
+  return isPositive(limit) && limit >= MIN_LIMIT && limit <= MAX_LIMIT
     ? undefined
-    : `refused: ${limit} W is not between ${LEAST} W and ${MOST} W`;
+    : `refused: ${limit} W is not between ${MIN_LIMIT} W and ${MAX_LIMIT} W`;
 }
 
 /** The journal's text of an original limit. One form for every backend: a board may be restored by another than capped it. */
@@ -40,7 +40,7 @@ export const originalText = (limit: Watts): string => String(limit);
 
 export function parseOriginal(text: string): Watts | undefined {
   const limit = watts(/^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
-  return unwritable(limit) === undefined ? limit : undefined;
+  return whyInvalidLimit(limit) === undefined ? limit : undefined;
 }
 
 /** Figures that differ by less are one figure, rounded on the way. */
@@ -48,7 +48,7 @@ const SAME_WITHIN = watts(0.5);
 
 const same = (a: Watts, b: Watts): boolean => Math.abs(a - b) <= SAME_WITHIN;
 
-export interface ReadBack {
+export interface GpuReadBack {
   readonly asked: Watts;
   /** What the board says its limit is. */
   readonly limit: Watts;
@@ -57,55 +57,58 @@ export interface ReadBack {
 }
 
 /** Whether the board now holds what it was asked to. */
-export function judgeReadBack({ asked, limit, enforced }: ReadBack): WriteOutcome {
+export function readBackOutcome({ asked, limit, enforced }: GpuReadBack): WriteOutcome {
   if (!same(asked, limit))
     return {
       result: "error",
-      message: `${shownWatts(asked)} was written and ${shownWatts(limit)} reads back: another program or the firmware sets it`,
+      message: `${formatWatts(asked)} was written and ${formatWatts(limit)} reads back: another program or the firmware sets it`,
     };
   if (enforced === undefined || same(asked, enforced)) return { result: "applied" };
   return enforced < asked
     ? {
         result: "blocked",
-        message: `enforced ${shownWatts(enforced)}, not ${shownWatts(asked)}: a lower limit is set out of band (BMC) or by the VBIOS`,
+        message: `enforced ${formatWatts(enforced)}, not ${formatWatts(asked)}: a lower limit is set out of band (BMC) or by the VBIOS`,
       }
-    : { result: "error", message: `${shownWatts(asked)} reads back, yet the board enforces ${shownWatts(enforced)}` };
+    : { result: "error", message: `${formatWatts(asked)} reads back, yet the board enforces ${formatWatts(enforced)}` };
 }
 
 /** Where a restored limit lies outside what the board accepts by now, the nearest it does accept. */
-export function intoRange(limit: Watts, { min, max }: { min?: Watts | undefined; max?: Watts | undefined }): Watts {
+export function clampToRange(limit: Watts, { min, max }: { min?: Watts | undefined; max?: Watts | undefined }): Watts {
   const raised = isPositive(min) && limit < min ? min : limit;
   return isPositive(max) && raised > max ? max : raised;
 }
 
 /** The outcome of putting back a limit, which says where it is not the one that was. */
-export const restored = (original: Watts, written: Watts, outcome: WriteOutcome): WriteOutcome =>
+export const restoreOutcome = (original: Watts, written: Watts, outcome: WriteOutcome): WriteOutcome =>
   outcome.result === "applied" && written !== original
     ? {
         ...outcome,
-        message: `${shownWatts(original)} is out of range by now: restored to ${shownWatts(written)}`,
+        message: `${formatWatts(original)} is out of range by now: restored to ${formatWatts(written)}`,
       }
     : outcome;
 
 /** The outcome of a cap that did not work, once the limit before it was put back; an error where that did not work either. */
-export async function takenBack(outcome: WriteOutcome, putBack: () => Promise<unknown>): Promise<WriteOutcome> {
+export async function outcomeAfterRollback(
+  outcome: WriteOutcome,
+  putBack: () => Promise<unknown>,
+): Promise<WriteOutcome> {
   try {
     await putBack();
     return outcome;
   } catch (error) {
-    return { result: "error", message: `${outcome.message}; nor could it be taken back: ${errorWords(error)}` };
+    return { result: "error", message: `${outcome.message}; nor could it be taken back: ${errorText(error)}` };
   }
 }
 
 /** What makes no sense about a range, in words. */
 export function rangeWarnings({ min, max }: { min?: Watts | undefined; max?: Watts | undefined }): readonly string[] {
   return isPositive(min) && isPositive(max) && min > max
-    ? [`its range makes no sense: at least ${shownWatts(min)}, at most ${shownWatts(max)}`]
+    ? [`its range makes no sense: at least ${formatWatts(min)}, at most ${formatWatts(max)}`]
     : [];
 }
 
 /** Those seen before that are not there now: they are lost, not forgotten, and keep their ids. */
-export const missingSince = (
+export const lostBoards = (
   before: Iterable<GpuCapBoard>,
   now: readonly GpuCapBoard[],
   lost: string,

@@ -4,7 +4,7 @@ import { namesIn, numberAt, realPath, textAt } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 
 /** A graphics card whose driver tells power through hwmon. Its number and that of its hwmon change from boot to boot. */
-export interface GpuHwmon {
+export interface GpuHwmonCard {
   /** Its device's folder, and that of its hwmon, below the root. */
   readonly device: string;
   readonly hwmon: string;
@@ -21,11 +21,11 @@ export interface GpuHwmon {
 const LOOKS_BELIEVED = 64;
 
 /** The cards of some drivers. Connectors (`card0-DP-1`) and partitions without a hwmon are no cards. */
-export class GpuHwmons {
+export class GpuHwmonScanner {
   readonly #files: HostFiles;
   readonly #vendor: string;
   readonly #drivers: readonly string[];
-  readonly #known = new Map<string, GpuHwmon>();
+  readonly #known = new Map<string, GpuHwmonCard>();
   /** Cards of other drivers: the files in which their hwmons name these, and what they say. */
   readonly #others = new Map<string, ReadonlyMap<string, string>>();
   #looks = 0;
@@ -37,7 +37,7 @@ export class GpuHwmons {
   }
 
   /** Those that are there now. Where a card's files still say the same of themselves, its folders are not searched again. */
-  cards(): readonly GpuHwmon[] {
+  cards(): readonly GpuHwmonCard[] {
     if (++this.#looks % LOOKS_BELIEVED === 0) this.#others.clear();
     const names = namesIn(this.#files, "class/drm").filter((name) => /^card\d+$/.test(name));
     // One that comes back may be another's by then.
@@ -53,17 +53,17 @@ export class GpuHwmons {
   }
 
   /** One of them, by what makes it that one: as long as it stays where it was, no other is looked at. */
-  card(isIt: (card: GpuHwmon) => boolean): GpuHwmon | undefined {
+  card(isIt: (card: GpuHwmonCard) => boolean): GpuHwmonCard | undefined {
     const known = [...this.#known.values()].find(isIt);
     return known !== undefined && this.#isSame(known) ? known : this.cards().find(isIt);
   }
 
-  #isSame({ device, hwmon, driver, address, unique }: GpuHwmon): boolean {
+  #isSame({ device, hwmon, driver, address, unique }: GpuHwmonCard): boolean {
     if (textAt(this.#files, `${hwmon}/name`) !== driver) return false;
     return unique === undefined ? this.#addressOf(device) === address : this.#uniqueOf(device) === unique;
   }
 
-  #search(card: string): GpuHwmon | undefined {
+  #search(card: string): GpuHwmonCard | undefined {
     const others = this.#others.get(card);
     if (others !== undefined && this.#areSame(others)) return undefined;
     const device = `class/drm/${card}/device`;
@@ -85,7 +85,7 @@ export class GpuHwmons {
     return true;
   }
 
-  #cardAt(device: string, hwmon: string, driver: string): GpuHwmon {
+  #cardAt(device: string, hwmon: string, driver: string): GpuHwmonCard {
     return {
       device,
       hwmon,
@@ -122,7 +122,7 @@ export function microwattsAt(files: HostFiles, path: string): Watts | undefined 
 export const asMicrowatts = (limit: Watts): string => String(Math.round(limit * 1e6));
 
 /** Whether a file is there, be it that it cannot be read just now. A read by a kept descriptor is cheaper than a look. */
-export function isThere(files: HostFiles, path: string): boolean {
+export function fileExists(files: HostFiles, path: string): boolean {
   try {
     files.read(path);
     return true;

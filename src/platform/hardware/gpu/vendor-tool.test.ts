@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { lastWords, Tool } from "./vendor-tool.ts";
+import { lastOutputLine, VendorTool } from "./vendor-tool.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -19,7 +19,8 @@ function script(name: string, text: string, mode = 0o755): string {
   return file;
 }
 
-const tool = (file: string, clock = systemClock): Tool => new Tool({ files: [file], install: "install it", clock });
+const tool = (file: string, clock = systemClock): VendorTool =>
+  new VendorTool({ files: [file], install: "install it", clock });
 
 describe("a vendor's tool", () => {
   it("gets its arguments as they are: no shell reads them", async () => {
@@ -86,8 +87,8 @@ describe("a vendor's tool", () => {
   });
 
   it("has last words", () => {
-    expect(lastWords({ stdout: "Unable to set.\nAll done.\n=====\n", stderr: "" })).toBe("Unable to set.");
-    expect(lastWords({ stdout: "", stderr: "" })).toBe("it says nothing");
-    expect(lastWords({ stdout: "x".repeat(9999), stderr: "" })).toHaveLength(300);
+    expect(lastOutputLine({ stdout: "Unable to set.\nAll done.\n=====\n", stderr: "" })).toBe("Unable to set.");
+    expect(lastOutputLine({ stdout: "", stderr: "" })).toBe("it says nothing");
+    expect(lastOutputLine({ stdout: "x".repeat(9999), stderr: "" })).toHaveLength(300);
   });
 });

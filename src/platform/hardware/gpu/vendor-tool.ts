@@ -3,7 +3,7 @@ import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { errorCode } from "../host/host-error.ts";
 
-export interface ToolOptions {
+export interface VendorToolOptions {
   /** Names on the PATH or full paths, of which the first that is there is run. */
   readonly files: readonly string[];
   /** What to install where none of them is there. */
@@ -15,7 +15,7 @@ export interface ToolOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-export type ToolAnswer =
+export type VendorToolResult =
   | {
       readonly status: number;
       readonly stdout: string;
@@ -37,22 +37,22 @@ const NO_INTERPRETER = 127;
  * A vendor's program, run without a shell: arguments go to it as they are. One run at a time; a run that does not end in its
  * time is killed, and where even that does not end it no other is started.
  */
-export class Tool {
-  readonly #options: ToolOptions;
+export class VendorTool {
+  readonly #options: VendorToolOptions;
   #turn: Promise<unknown> = Promise.resolve();
   #running: { readonly pid: number | undefined } | undefined;
 
-  constructor(options: ToolOptions) {
+  constructor(options: VendorToolOptions) {
     this.#options = options;
   }
 
-  async run(args: readonly string[], signal?: AbortSignal): Promise<ToolAnswer> {
+  async run(args: readonly string[], signal?: AbortSignal): Promise<VendorToolResult> {
     const answer = this.#turn.then(async () => this.#firstThere(args, signal));
     this.#turn = answer;
     return answer;
   }
 
-  async #firstThere(args: readonly string[], signal: AbortSignal | undefined): Promise<ToolAnswer> {
+  async #firstThere(args: readonly string[], signal: AbortSignal | undefined): Promise<VendorToolResult> {
     const { files, install } = this.#options;
     for (const file of files) {
       const answer = await this.#once(file, args, signal);
@@ -61,7 +61,7 @@ export class Tool {
     return { absent: `${files[0]} is not installed: ${install}` };
   }
 
-  async #once(file: string, args: readonly string[], signal: AbortSignal | undefined): Promise<ToolAnswer> {
+  async #once(file: string, args: readonly string[], signal: AbortSignal | undefined): Promise<VendorToolResult> {
     if (signal?.aborted === true) return { failed: `${file} was not run: it is no longer waited for` };
     if (this.#running !== undefined) {
       return { failed: `${file} was not run: process ${this.#running.pid} of it was killed and has not ended` };
@@ -70,7 +70,7 @@ export class Tool {
     const child = spawn(file, args, { cwd: "/", env: environment, stdio: ["ignore", "pipe", "pipe"] });
     const running = { pid: child.pid };
     this.#running = running;
-    const ended = Promise.withResolvers<ToolAnswer>();
+    const ended = Promise.withResolvers<VendorToolResult>();
     const out = { stdout: "", stderr: "" };
     let bytes = 0;
     const giveUp = (why: string): void => {
@@ -121,7 +121,7 @@ function toolEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** What a tool says for a message: its last line that is no ornament. */
-export function lastWords({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
+export function lastOutputLine({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
   const lines = `${stdout}\n${stderr}`.split("\n").map((line) => line.trim());
   return (lines.findLast((line) => /[a-z]/i.test(line) && !/^all done/i.test(line)) ?? "it says nothing").slice(0, 300);
 }

@@ -1,10 +1,10 @@
-import { namesIn, numberAt, textAt, wholeNumber } from "./host-values.ts";
 import type { HostFiles } from "../port.ts";
+import { namesIn, numberAt, textAt, wholeNumber } from "./host-values.ts";
 
 const CPU = "devices/system/cpu";
 
 /** The frequencies that matter for power, in megahertz; on machines with several kinds of cores those of the fastest. */
-export interface Landmarks {
+export interface FrequencyLandmarks {
   readonly min?: number;
   readonly nominal?: number;
   readonly maxBoost?: number;
@@ -14,25 +14,25 @@ export interface Landmarks {
 export interface FrequencyFacts {
   /** `scaling_driver`, as the kernel spells it. */
   readonly driver?: string;
-  readonly landmarks: Landmarks;
+  readonly landmarks: FrequencyLandmarks;
 }
 
 /** One policy's files. */
-type Figures = (name: string) => number | undefined;
+type PolicyFileReader = (name: string) => number | undefined;
 
 /** The frequencies of all policies: read when they are looked for, not at every tick, for there may be hundreds. */
-export function frequencyFacts(files: HostFiles): FrequencyFacts {
+export function readFrequencyFacts(files: HostFiles): FrequencyFacts {
   const paths = namesIn(files, `${CPU}/cpufreq`)
     .filter((name) => /^policy\d+$/.test(name))
     .map((name) => `${CPU}/cpufreq/${name}`);
   const policies = paths.map(
-    (path): Figures =>
+    (path): PolicyFileReader =>
       (name) =>
         numberAt(files, `${path}/${name}`),
   );
-  const most = (pick: (policy: Figures) => number | undefined): number | undefined =>
+  const most = (pick: (policy: PolicyFileReader) => number | undefined): number | undefined =>
     extreme(policies.map(pick), Math.max);
-  const least = (pick: (policy: Figures) => number | undefined): number | undefined =>
+  const least = (pick: (policy: PolicyFileReader) => number | undefined): number | undefined =>
     extreme(policies.map(pick), Math.min);
   const driver = paths
     .map((path) => textAt(files, `${path}/scaling_driver`)?.trim())

@@ -23,5 +23,5 @@ export function errorCode(error: unknown): string {
 }
 
 /** What was thrown, in a few words for a message. */
-export const errorWords = (error: unknown): string =>
+export const errorText = (error: unknown): string =>
   errorCode(error) || (error instanceof Error ? error.message : String(error));

@@ -1,8 +1,8 @@
-import { parseCpuinfo } from "./cpuinfo.ts";
-import { namesIn, textAt } from "./host-values.ts";
-import { frequencyFacts, type Landmarks } from "./frequency-landmarks.ts";
-import { memoryBytes } from "./memory.ts";
 import type { HostFiles } from "../port.ts";
+import { parseCpuinfo } from "./cpuinfo.ts";
+import { type FrequencyLandmarks, readFrequencyFacts } from "./frequency-landmarks.ts";
+import { namesIn, textAt } from "./host-values.ts";
+import { readMemoryBytes } from "./memory.ts";
 import { readTopology } from "./topology.ts";
 
 /** What the host's own files say it is made of. What they do not say is missing, and `warnings` has words where that matters. */
@@ -22,7 +22,7 @@ export interface CpuFacts {
   readonly isVirtual: boolean;
   /** The cpufreq driver. */
   readonly driver?: string;
-  readonly landmarks: Landmarks;
+  readonly landmarks: FrequencyLandmarks;
   readonly warnings: readonly string[];
 }
 
@@ -58,12 +58,12 @@ export function hostFacts({ sys, proc }: HostRoots): HostFacts {
   const cpuinfo = textAt(proc, "cpuinfo");
   const info = parseCpuinfo(cpuinfo ?? "");
   const topology = readTopology(sys);
-  const { driver, landmarks } = frequencyFacts(sys);
+  const { driver, landmarks } = readFrequencyFacts(sys);
   const isVirtual = info.isVirtual || saysVirtual(sys);
   const sockets = topology.sockets ?? info.sockets;
   const totalCores = topology.cores ?? info.cores;
   const logicalCpus = topology.online ?? (info.logicalCpus > 0 ? info.logicalCpus : undefined);
-  const memory = memoryBytes(proc);
+  const memory = readMemoryBytes(proc);
   const model = info.model;
   const cpuWarnings = [
     model === undefined

@@ -16,10 +16,10 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { HostFiles } from "../port.ts";
 import { errorCode, HostFileError } from "./host-error.ts";
 import { followLinks } from "./host-path.ts";
-import { withMountNamed } from "./mounts.ts";
-import type { HostFiles } from "../port.ts";
+import { nameReadOnlyMount } from "./mounts.ts";
 import { isWrittenFile } from "./written-files.ts";
 
 export interface HostFilesOptions {
@@ -150,7 +150,7 @@ export class HostDirectory implements HostFiles {
     try {
       return work();
     } catch (error) {
-      throw withMountNamed(error, join(this.root, path), this.#mountTable);
+      throw nameReadOnlyMount(error, join(this.root, path), this.#mountTable);
     }
   }
 

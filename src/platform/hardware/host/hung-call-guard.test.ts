@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { NvmlGate } from "./hung-call-guard.ts";
+import { HungCallGuard } from "./hung-call-guard.ts";
 
 const LIMIT = milliseconds(5_000);
 
 function gate() {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  const through = new NvmlGate(clock);
+  const through = new HungCallGuard(clock);
   /** A call that ends when told to. */
   const call = (lane: string, signal?: AbortSignal) => {
     const work = Promise.withResolvers<string>();

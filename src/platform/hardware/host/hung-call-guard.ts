@@ -4,20 +4,20 @@ import type { Clock } from "../../clock/index.ts";
 /**
  * Calls share the four threads that files and names use too. Two at a time leave half of them, whatever the driver does.
  */
-const PLACES = 2;
+const MAX_PARALLEL_CALLS = 2;
 
 interface Waiting {
   readonly start: () => void;
   readonly refuse: (reason: Error) => void;
 }
 
-interface GivenUp {
+interface AbandonedCall {
   readonly lane: string;
   readonly what: string;
   readonly since: Instant;
 }
 
-export interface GatedCall<Result> {
+export interface GuardedCall<Result> {
   /** What it is about: the driver, or one board. One that hangs holds up nothing else. */
   readonly lane: string;
   readonly what: string;
@@ -30,11 +30,11 @@ export interface GatedCall<Result> {
  * Lets through calls that nobody can end. One that takes too long is given up, not forgotten: until it returns its lane stays
  * closed, and once every place is taken by such calls all are refused at once. That is the back-off from a hung driver.
  */
-export class NvmlGate {
+export class HungCallGuard {
   readonly #clock: Clock;
-  readonly #givenUp = new Set<GivenUp>();
+  readonly #givenUp = new Set<AbandonedCall>();
   readonly #waiting: Waiting[] = [];
-  #free = PLACES;
+  #free = MAX_PARALLEL_CALLS;
   #running = 0;
 
   constructor(clock: Clock) {
@@ -51,12 +51,12 @@ export class NvmlGate {
     return this.#givenUp.size > 0;
   }
 
-  async run<Result>(call: GatedCall<Result>): Promise<Result> {
+  async run<Result>(call: GuardedCall<Result>): Promise<Result> {
     const { lane, what, limit, signal, work } = call;
     signal?.throwIfAborted();
     this.#refuseIfClosed(lane);
     await this.#place();
-    const me: GivenUp = { lane, what, since: this.#clock.now() };
+    const me: AbandonedCall = { lane, what, since: this.#clock.now() };
     let running: Promise<Result>;
     try {
       // While it waited its lane may have closed.
@@ -98,11 +98,12 @@ export class NvmlGate {
 
   #refuseIfClosed(lane: string): void {
     const givenUp = [...this.#givenUp];
-    const blocking = givenUp.find((call) => call.lane === lane) ?? (givenUp.length >= PLACES ? givenUp[0] : undefined);
+    const blocking =
+      givenUp.find((call) => call.lane === lane) ?? (givenUp.length >= MAX_PARALLEL_CALLS ? givenUp[0] : undefined);
     if (blocking !== undefined) throw this.#refusal(blocking);
   }
 
-  #refusal({ what, since }: GivenUp): Error {
+  #refusal({ what, since }: AbandonedCall): Error {
     // A time, not a length: a message that changes at every tick would be a write to the API at every tick.
     const started = new Date(since).toISOString().replace(/\.\d+Z$/, "Z");
     return new Error(`not tried: ${what} has not returned since ${started}, the driver hangs`);
@@ -127,7 +128,7 @@ export class NvmlGate {
   /** Nobody waits for a place that may never be free again. */
   #refuseWaiting(): void {
     const [blocking] = this.#givenUp;
-    if (blocking === undefined || this.#givenUp.size < PLACES) return;
+    if (blocking === undefined || this.#givenUp.size < MAX_PARALLEL_CALLS) return;
     for (const { refuse } of this.#waiting.splice(0)) refuse(this.#refusal(blocking));
   }
 }

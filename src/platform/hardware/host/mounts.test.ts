@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { errorCode, HostFileError } from "./host-error.ts";
-import { mountPointOf, withMountNamed } from "./mounts.ts";
-import { refusal } from "./write-error.ts";
+import { mountPointOf, nameReadOnlyMount } from "./mounts.ts";
+import { writeErrorOutcome } from "./write-error.ts";
 
 const MOUNTINFO = `22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/root rw
 24 22 0:22 / /sys rw,nosuid,nodev,noexec shared:7 - sysfs sysfs rw
@@ -29,8 +29,8 @@ it("X-70 a read-only mount is named in the outcome; without a table the file is"
   const error = new HostFileError("EROFS", "x", "write");
   const path = "/host-sys/class/powercap/x";
   expect(
-    refusal(
-      withMountNamed(error, path, () => MOUNTINFO),
+    writeErrorOutcome(
+      nameReadOnlyMount(error, path, () => MOUNTINFO),
       "package-0",
     ),
   ).toEqual({
@@ -38,12 +38,12 @@ it("X-70 a read-only mount is named in the outcome; without a table the file is"
     message: "package-0: /host-sys is mounted read-only: mount the host's /sys writable at HOST_SYS_ROOT (EROFS)",
   });
   expect(
-    refusal(
-      withMountNamed(error, path, () => undefined),
+    writeErrorOutcome(
+      nameReadOnlyMount(error, path, () => undefined),
       "package-0",
     ).message,
   ).toContain(`${path} is mounted`);
   const other = new HostFileError("EACCES", "x", "write");
-  expect(withMountNamed(other, path, () => MOUNTINFO)).toBe(other);
+  expect(nameReadOnlyMount(other, path, () => MOUNTINFO)).toBe(other);
   expect(errorCode(other)).toBe("EACCES");
 });

@@ -17,7 +17,7 @@ export function mountPointOf(path: string, table: string): string | undefined {
 }
 
 /** A refusal by a read-only mount (EROFS) with the name of that mount; any other error as it is. */
-export const withMountNamed = (error: unknown, path: string, table: () => string | undefined): unknown =>
+export const nameReadOnlyMount = (error: unknown, path: string, table: () => string | undefined): unknown =>
   errorCode(error) === "EROFS" ? new HostFileError("EROFS", path, "write", mountPointOf(path, table() ?? "")) : error;
 
 /** Blanks and backslashes are written in octal: `\\040`. */

@@ -1,6 +1,6 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { errorCode, errorWords, HostFileError } from "./host-error.ts";
 import type { HostFiles } from "../port.ts";
+import { errorCode, errorText, HostFileError } from "./host-error.ts";
 
 /** What an errno means for a file the agent writes, and what a person can do about it. Whatever is not here is an error. */
 const BLOCKED: Readonly<Record<string, string>> = {
@@ -10,7 +10,7 @@ const BLOCKED: Readonly<Record<string, string>> = {
 };
 
 /** A write that failed, as an outcome: `blocked` where somebody has to change something, else `error`. */
-export function refusal(
+export function writeErrorOutcome(
   error: unknown,
   what: string,
   alsoBlocked: Readonly<Record<string, string>> = {},
@@ -18,7 +18,7 @@ export function refusal(
   const code = errorCode(error);
   const remedy = alsoBlocked[code] ?? (code === "EROFS" ? readOnly(error) : BLOCKED[code]);
   return remedy === undefined
-    ? { result: "error", message: `${what}: ${errorWords(error)}` }
+    ? { result: "error", message: `${what}: ${errorText(error)}` }
     : { result: "blocked", message: `${what}: ${remedy} (${code})` };
 }
 
@@ -34,6 +34,6 @@ export function whyUnwritable(files: Pick<HostFiles, "checkWritable">, path: str
     files.checkWritable(path);
     return undefined;
   } catch (error) {
-    return refusal(error, what).message;
+    return writeErrorOutcome(error, what).message;
   }
 }

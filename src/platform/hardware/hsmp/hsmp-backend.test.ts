@@ -2,15 +2,15 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Watts, watts } from "../../../core/units/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
-import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { HostDirectory } from "../host/host-files.ts";
-import { HsmpBackend } from "./hsmp-backend.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
+import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { emulateHsmp, ignoreWrites, refuseReads, refuseWrites } from "../testing/fake-kernel.ts";
 import { hastyClock } from "../testing/hasty-clock.ts";
 import { hsmpTree } from "../testing/hsmp-trees.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
 import { epyc } from "../testing/powercap-trees.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
+import { HsmpBackend } from "./hsmp-backend.ts";
 
 interface Wiring {
   readonly hwmons: readonly number[];
@@ -32,10 +32,10 @@ function folderOf(id: string, { hwmons, acpi }: Wiring): string {
 const ACPI: Wiring = { hwmons: [3, 4], acpi: true };
 const capPattern = (id: string, wiring = ACPI): RegExp => new RegExp(`^${folderOf(id, wiring)}/power1_cap$`);
 
-function trial(tree = hsmpTree(), mostPower?: () => Watts | undefined) {
+function trial(tree = hsmpTree(), maxPower?: () => Watts | undefined) {
   const host = new FakeHost(tree);
   emulateHsmp(host);
-  const backend = new HsmpBackend({ files: host, clock: hastyClock(), ...(mostPower ? { mostPower } : {}) });
+  const backend = new HsmpBackend({ files: host, clock: hastyClock(), ...(maxPower ? { maxPower } : {}) });
   return { host, backend };
 }
 
@@ -45,7 +45,7 @@ const common = {
   beyond: [watts(401), watts(5000)],
 };
 
-function fakeScene(wiring: Wiring): CapScene {
+function fakeScene(wiring: Wiring): PowerCapFixture {
   const { host, backend } = trial(hsmpTree(wiring));
   return {
     ...common,
@@ -61,7 +61,7 @@ function fakeScene(wiring: Wiring): CapScene {
   };
 }
 
-function diskScene(): CapScene {
+function diskScene(): PowerCapFixture {
   const tree = hsmpTree();
   const { root, remove } = scratchTree(tree);
   let writes = 0;
@@ -108,7 +108,7 @@ describe("HSMP", () => {
       [9, 2],
     ]) {
       const { host, backend } = trial(hsmpTree({ hwmons }));
-      expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
+      expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
       await backend.cap("package-1", watts(200));
       expect(host.writes).toEqual([
         { path: `devices/platform/AMDI0097:01/hwmon/hwmon${hwmons[1]}/power1_cap`, text: "200000000" },
@@ -118,7 +118,7 @@ describe("HSMP", () => {
 
   it("the older driver has one device: sockets go by the order of their sensors", async () => {
     const { host, backend } = trial(hsmpTree({ hwmons: [9, 10], acpi: false }));
-    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
+    expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
     await backend.cap("package-0", watts(200));
     expect(host.writes[0]?.path).toBe("devices/platform/amd_hsmp/hwmon/hwmon9/power1_cap");
   });
@@ -130,7 +130,7 @@ describe("HSMP", () => {
   ])("the older driver loaded anew has the same sockets by the same names: numbers $numbers", async ({ after }) => {
     const before = { hwmons: [9, 10], acpi: false };
     const { host, backend } = trial(hsmpTree(before));
-    await backend.look();
+    await backend.discover();
     await backend.cap("package-1", watts(200));
     const place = (tree: HostTree): void => {
       for (const [path, target] of Object.entries(tree.links ?? {})) host.link(path, target);
@@ -138,17 +138,17 @@ describe("HSMP", () => {
     };
     for (const hwmon of before.hwmons) host.remove(`class/hwmon/hwmon${hwmon}`);
     host.remove("devices/platform/amd_hsmp");
-    expect((await backend.look()).absent).toBeDefined();
+    expect((await backend.discover()).absent).toBeDefined();
     const wiring = { hwmons: after, acpi: false };
     // Sensors come one by one; the firmware has kept the cap.
     place(hsmpTree({ hwmons: after.slice(0, 1), acpi: false }));
-    expect((await backend.look()).boards).toMatchObject([
+    expect((await backend.discover()).boards).toMatchObject([
       { id: "package-0" },
       { id: "package-1", lost: expect.stringMatching(/no HSMP files/) },
     ]);
     place(hsmpTree(wiring));
     host.set(`${folderOf("package-1", wiring)}/power1_cap`, "200000000");
-    expect((await backend.look()).boards?.map(({ id, lost }) => [id, lost])).toEqual([
+    expect((await backend.discover()).boards?.map(({ id, lost }) => [id, lost])).toEqual([
       ["package-0", undefined],
       ["package-1", undefined],
     ]);
@@ -160,11 +160,11 @@ describe("HSMP", () => {
 
   it("a firmware ceiling that means nothing is bounded by the catalogue, and told", async () => {
     const { backend } = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
-    const { boards } = await backend.look();
+    const { boards } = await backend.discover();
     expect(boards?.[0]).toMatchObject({ device: { max: 400, step: 0.001 } });
     expect(boards?.[0]?.warnings?.join()).toMatch(/2000 W.*400 W/);
     expect((await backend.cap("package-0", watts(500))).result).toBe("error");
-    expect((await trial().backend.look()).boards?.[0]?.warnings).toEqual([]);
+    expect((await trial().backend.discover()).boards?.[0]?.warnings).toEqual([]);
   });
 
   it("an original above today's ceiling goes to the ceiling, and one above the catalogue's goes back as it was", async () => {
@@ -195,11 +195,11 @@ describe("HSMP", () => {
   it("a mailbox that times out loses its socket only", async () => {
     const { host, backend } = trial();
     refuseReads(host, capPattern("package-1"), "ETIMEDOUT");
-    expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
+    expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
   });
 
   it("says what it needs where it is absent", async () => {
     const { backend } = trial(epyc);
-    expect((await backend.look()).absent).toMatch(/kernel 6\.16.*BIOS/);
+    expect((await backend.discover()).absent).toMatch(/kernel 6\.16.*BIOS/);
   });
 });

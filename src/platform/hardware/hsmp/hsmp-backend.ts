@@ -1,16 +1,16 @@
 import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
 import { isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { restored } from "../gpu/gpu-board.ts";
-import { errorWords } from "../host/host-error.ts";
+import { restoreOutcome } from "../gpu/gpu-board.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorText } from "../host/host-error.ts";
 import { wholeNumber } from "../host/host-values.ts";
-import type { HsmpDevice } from "./hsmp-device.ts";
-import { HsmpHwmons } from "./hsmp-hwmon.ts";
-import type { HsmpSocket } from "./hsmp-socket.ts";
-import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
 import { readBack } from "../host/read-back.ts";
-import { refusal } from "../host/write-error.ts";
-import { shownWatts } from "../host/format-watts.ts";
+import { writeErrorOutcome } from "../host/write-error.ts";
+import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
+import type { HsmpDevice } from "./hsmp-device.ts";
+import { HsmpHwmonSource } from "./hsmp-hwmon.ts";
+import type { HsmpSocket } from "./hsmp-socket.ts";
 
 export interface HsmpOptions {
   readonly files: HostFiles;
@@ -18,9 +18,9 @@ export interface HsmpOptions {
   /** For kernels before 6.16, which have no files: used only where those are absent. */
   readonly device?: HsmpDevice | undefined;
   /** The lowest cap that the catalogue knows of the part. */
-  readonly leastPower?: () => Watts | undefined;
+  readonly minPower?: () => Watts | undefined;
   /** The most the catalogue lets one socket be set to: the firmware's own ceiling may be 2 kW on any part. */
-  readonly mostPower?: () => Watts | undefined;
+  readonly maxPower?: () => Watts | undefined;
 }
 
 /** HSMP speaks milliwatts; the file cuts what is finer. */
@@ -49,25 +49,25 @@ export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
   readonly kind = "cpu";
   readonly #files: HostFiles;
-  readonly #hwmons: HsmpHwmons;
+  readonly #hwmons: HsmpHwmonSource;
   readonly #device: HsmpDevice | undefined;
   readonly #clock: Clock;
-  readonly #leastPower: () => Watts | undefined;
-  readonly #mostPower: () => Watts | undefined;
+  readonly #minPower: () => Watts | undefined;
+  readonly #maxPower: () => Watts | undefined;
   readonly #known = new Set<string>();
   /** Sockets that refused their own limit when that was last tried. */
   readonly #refused = new Map<string, string>();
 
-  constructor({ files, clock, device, leastPower = () => undefined, mostPower = () => undefined }: HsmpOptions) {
+  constructor({ files, clock, device, minPower = () => undefined, maxPower = () => undefined }: HsmpOptions) {
     this.#files = files;
-    this.#hwmons = new HsmpHwmons(files);
+    this.#hwmons = new HsmpHwmonSource(files);
     this.#device = device;
     this.#clock = clock;
-    this.#leastPower = leastPower;
-    this.#mostPower = mostPower;
+    this.#minPower = minPower;
+    this.#maxPower = maxPower;
   }
 
-  async look(signal?: AbortSignal): Promise<BackendView> {
+  async discover(signal?: AbortSignal): Promise<BackendView> {
     try {
       const sockets = await this.#sockets(signal);
       if (sockets.size === 0) return { absent: ABSENT };
@@ -79,7 +79,7 @@ export class HsmpBackend implements PowerCapBackend {
     }
   }
 
-  async prove(signal?: AbortSignal): Promise<void> {
+  async proveWritable(signal?: AbortSignal): Promise<void> {
     this.#refused.clear();
     const sockets = await this.#sockets(signal).catch(() => new Map<string, HsmpSocket>());
     for (const [id, socket] of sockets) {
@@ -99,7 +99,7 @@ export class HsmpBackend implements PowerCapBackend {
     try {
       return { limit: wattsFromMicrowatts(await (await this.#socket(id, signal)).limit(signal)) };
     } catch (error) {
-      return { unreadable: `${id}: ${errorWords(error)}` };
+      return { unreadable: `${id}: ${errorText(error)}` };
     }
   }
 
@@ -107,7 +107,7 @@ export class HsmpBackend implements PowerCapBackend {
     try {
       return { original: String(await (await this.#socket(id, signal)).limit(signal)) };
     } catch (error) {
-      return { unreadable: `${id}: ${errorWords(error)}` };
+      return { unreadable: `${id}: ${errorText(error)}` };
     }
   }
 
@@ -120,7 +120,7 @@ export class HsmpBackend implements PowerCapBackend {
       const isOutside = limit < least || (max !== undefined && limit > max);
       if (microwatts === 0 || !Number.isSafeInteger(microwatts) || isOutside) {
         const range =
-          max === undefined ? `at least ${shownWatts(min)}` : `between ${shownWatts(min)} and ${shownWatts(max)}`;
+          max === undefined ? `at least ${formatWatts(min)}` : `between ${formatWatts(min)} and ${formatWatts(max)}`;
         return { result: "error", message: `${id}: ${limit} W is not ${range}` };
       }
       return await this.#write(id, socket, microwatts, signal);
@@ -135,10 +135,10 @@ export class HsmpBackend implements PowerCapBackend {
     try {
       const socket = await this.#socket(id, signal);
       // Only the firmware's own ceiling counts: an original above the catalogue's is still what it was.
-      const ceiling = await socket.ceiling(signal);
+      const ceiling = await socket.maxLimit(signal);
       const possible = isPositive(ceiling) ? Math.min(microwatts, ceiling) : microwatts;
       const outcome = await this.#write(id, socket, possible, signal);
-      return restored(wattsFromMicrowatts(microwatts), wattsFromMicrowatts(possible), outcome);
+      return restoreOutcome(wattsFromMicrowatts(microwatts), wattsFromMicrowatts(possible), outcome);
     } catch (error) {
       return hsmpRefusal(error, id);
     }
@@ -157,7 +157,7 @@ export class HsmpBackend implements PowerCapBackend {
       signal,
     );
     if (read === microwatts) return { result: "applied" };
-    const [asked, found] = [microwatts, read].map((value) => shownWatts(wattsFromMicrowatts(value)));
+    const [asked, found] = [microwatts, read].map((value) => formatWatts(wattsFromMicrowatts(value)));
     return { result: "error", message: `${id}: ${asked} was written and the firmware settled at ${found}` };
   }
 
@@ -168,9 +168,9 @@ export class HsmpBackend implements PowerCapBackend {
     try {
       await socket.limit(signal);
     } catch (error) {
-      return { id, device, lost: `${id}: ${errorWords(error)}` };
+      return { id, device, lost: `${id}: ${errorText(error)}` };
     }
-    const warning = `the firmware says up to ${shownWatts(ceiling ?? 0)}, the catalogue up to ${shownWatts(device.max ?? 0)}`;
+    const warning = `the firmware says up to ${formatWatts(ceiling ?? 0)}, the catalogue up to ${formatWatts(device.max ?? 0)}`;
     const warnings = isMere ? [warning] : [];
     try {
       await socket.checkWritable();
@@ -184,11 +184,11 @@ export class HsmpBackend implements PowerCapBackend {
     socket: HsmpSocket,
     signal: AbortSignal | undefined,
   ): Promise<CapDevice & { readonly ceiling?: Watts | undefined }> {
-    const told = await socket.ceiling(signal);
+    const told = await socket.maxLimit(signal);
     const ceiling = told === undefined ? undefined : wattsFromMicrowatts(told);
-    const figures = [ceiling, this.#mostPower()].filter(isPositive);
+    const figures = [ceiling, this.#maxPower()].filter(isPositive);
     const max = figures.length === 0 ? {} : { max: watts(Math.min(...figures)) };
-    return { ...withLowestCap({ ...max, step: STEP }, this.#leastPower()), ...(isPositive(ceiling) && { ceiling }) };
+    return { ...withLowestCap({ ...max, step: STEP }, this.#minPower()), ...(isPositive(ceiling) && { ceiling }) };
   }
 
   async #socket(id: string, signal: AbortSignal | undefined): Promise<HsmpSocket> {
@@ -206,9 +206,9 @@ export class HsmpBackend implements PowerCapBackend {
 }
 
 function hsmpRefusal(error: unknown, what: string): WriteOutcome & { readonly message: string } {
-  const { result, message } = refusal(error, what, BLOCKED);
-  const why = PASSING[errorWords(error)];
-  return { result, message: why === undefined ? message : `${what}: ${why} (${errorWords(error)})` };
+  const { result, message } = writeErrorOutcome(error, what, BLOCKED);
+  const why = PASSING[errorText(error)];
+  return { result, message: why === undefined ? message : `${what}: ${why} (${errorText(error)})` };
 }
 
 const ABSENT =

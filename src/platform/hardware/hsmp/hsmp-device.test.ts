@@ -3,14 +3,14 @@ import { constants } from "node:os";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds, type Watts, watts } from "../../../core/units/index.ts";
 import { type Clock, systemClock, VirtualClock } from "../../clock/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
 import { FakeHost, joinTrees } from "../testing/fake-host.ts";
+import { emulateHsmp } from "../testing/fake-kernel.ts";
+import { buildHsmpStub, type HsmpStub } from "../testing/hsmp-stub.ts";
+import { hsmpTree } from "../testing/hsmp-trees.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
+import { epyc } from "../testing/powercap-trees.ts";
 import { HsmpBackend } from "./hsmp-backend.ts";
 import { HsmpDevice } from "./hsmp-device.ts";
-import { buildHsmpStub, type HsmpStub } from "../testing/hsmp-stub.ts";
-import { emulateHsmp } from "../testing/fake-kernel.ts";
-import { hsmpTree } from "../testing/hsmp-trees.ts";
-import { epyc } from "../testing/powercap-trees.ts";
 
 const { EBUSY, EIO, EPERM, ENODEV, EREMOTEIO, ETIMEDOUT } = { EREMOTEIO: 121, ...constants.errno };
 const KEYS = ["limit", "ceiling"];
@@ -39,8 +39,8 @@ function trial(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHo
     files: host,
     clock,
     device,
-    leastPower: () => more.least,
-    mostPower: () => more.most,
+    minPower: () => more.least,
+    maxPower: () => more.most,
   });
   open.push(backend);
   return backend;
@@ -49,7 +49,7 @@ function trial(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHo
 const state = (): unknown => [0, 1].map((socket) => KEYS.map((key) => stub.get(socket, key)));
 const writes = (): number => stub.get(0, "writes") + stub.get(1, "writes");
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   stub.reset(2);
   return {
     backend: trial(),
@@ -83,7 +83,7 @@ describe("/dev/hsmp", () => {
 
   it("is left alone where HOST_SYS_ROOT shows no driver: it would be another machine's", async () => {
     const backend = trial({ host: new FakeHost(epyc) });
-    expect((await backend.look()).absent).toMatch(/\/dev\/hsmp/);
+    expect((await backend.discover()).absent).toMatch(/\/dev\/hsmp/);
     expect((await backend.cap("package-0", watts(200))).result).toBe("error");
     expect(writes()).toBe(0);
   });
@@ -91,12 +91,12 @@ describe("/dev/hsmp", () => {
   it("is opened anew after the driver was loaded again, and a second socket that fails at first is told", async () => {
     stub.set(1, "lost", ETIMEDOUT);
     const backend = trial();
-    expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
+    expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
     stub.reset(0);
     expect((await backend.limit("package-0")).unreadable).toMatch(/ENODEV/);
-    expect((await backend.look()).absent).toBeDefined();
+    expect((await backend.discover()).absent).toBeDefined();
     stub.reset(2);
-    expect((await backend.look()).boards?.map(({ lost }) => lost)).toEqual([undefined, undefined]);
+    expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, undefined]);
   });
 
   it("speaks of each socket by its number, in milliwatts", async () => {
@@ -108,21 +108,21 @@ describe("/dev/hsmp", () => {
 
   it("finds as many sockets as there are, and one that comes to answer later", async () => {
     stub.reset(1);
-    expect((await trial().look()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
+    expect((await trial().discover()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
     stub.reset(0);
-    expect((await trial().look()).absent).toMatch(/BIOS/);
+    expect((await trial().discover()).absent).toMatch(/BIOS/);
     stub.reset(2);
     stub.set(0, "lost", ETIMEDOUT);
     const backend = trial();
-    expect((await backend.look()).absent).toMatch(/did not answer in time \(ETIMEDOUT\)/);
+    expect((await backend.discover()).absent).toMatch(/did not answer in time \(ETIMEDOUT\)/);
     stub.set(0, "lost", 0);
-    expect((await backend.look()).boards).toHaveLength(2);
+    expect((await backend.discover()).boards).toHaveLength(2);
   });
 
   it("a ceiling of the firmware that means nothing is bounded by the catalogue, and so is how low it goes", async () => {
     stub.set(0, "ceiling", 2_000_000);
     const backend = trial({ least: watts(320), most: watts(400) });
-    const board = (await backend.look()).boards?.[0];
+    const board = (await backend.discover()).boards?.[0];
     expect(board).toMatchObject({ device: { min: 320, max: 400 } });
     expect(board?.warnings?.join()).toMatch(/2000 W.*400 W/);
     expect((await backend.cap("package-0", watts(500))).result).toBe("error");
@@ -146,7 +146,7 @@ describe("/dev/hsmp", () => {
     ["EPERM", EPERM, "blocked", /run as root/],
   ])("X-70 %s is told in words", async (name, code, result, words) => {
     const backend = trial();
-    await backend.look();
+    await backend.discover();
     stub.set(0, "setcode", code);
     const outcome = await backend.cap("package-0", watts(200));
     expect(outcome).toEqual({ result, message: expect.stringMatching(words) });
@@ -157,8 +157,8 @@ describe("/dev/hsmp", () => {
   it("proves control by setting the limit in force: a refusal locks the board, and ends with it", async () => {
     stub.set(0, "setcode", EPERM);
     const backend = trial();
-    await backend.prove();
-    expect((await backend.look()).boards?.map(({ locked }) => locked)).toEqual([
+    await backend.proveWritable();
+    expect((await backend.discover()).boards?.map(({ locked }) => locked)).toEqual([
       expect.stringMatching(/no permission/),
       undefined,
     ]);
@@ -167,14 +167,14 @@ describe("/dev/hsmp", () => {
       [400_000, 400_000],
     ]);
     stub.set(0, "setcode", 0);
-    await backend.prove();
-    expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+    await backend.proveWritable();
+    expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
   });
 
   it("a firmware that hangs is given up after a while, and blocks neither the other socket nor the event loop", async () => {
     const clock = new VirtualClock();
     const backend = trial({ clock });
-    await backend.look();
+    await backend.discover();
     stub.set(0, "hang", 1);
     const hung = backend.limit("package-0");
     for (let turn = 0; turn < 20; turn++) await clock.advanceAsync(milliseconds(200));

@@ -2,9 +2,9 @@ import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { errorCode, HostFileError } from "../host/host-error.ts";
+import { HungCallGuard } from "../host/hung-call-guard.ts";
 import { type Ioctl, loadIoctl } from "./hsmp-ioctl.ts";
-import type { HsmpSocket, HsmpSockets } from "./hsmp-socket.ts";
-import { NvmlGate } from "../host/hung-call-guard.ts";
+import type { HsmpSocket, HsmpSocketSource } from "./hsmp-socket.ts";
 
 export interface HsmpDeviceOptions {
   readonly clock: Clock;
@@ -29,16 +29,16 @@ const ANSWERS_WITHIN = milliseconds(2000);
 const READ_ONLY_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
 
 /** The driver's device, on kernels before 6.16. Each call runs on another thread and is given up where the firmware hangs. */
-export class HsmpDevice implements HsmpSockets {
+export class HsmpDevice implements HsmpSocketSource {
   readonly #options: Required<HsmpDeviceOptions>;
-  readonly #gate: NvmlGate;
+  readonly #gate: HungCallGuard;
   #ioctl: Promise<Ioctl> | undefined;
   #open: { readonly descriptor: number; readonly mayWrite: boolean } | undefined;
   #sockets: ReadonlyMap<string, HsmpSocket> = new Map();
 
   constructor({ clock, path = "/dev/hsmp", library = "libc.so.6" }: HsmpDeviceOptions) {
     this.#options = { clock, path, library };
-    this.#gate = new NvmlGate(clock);
+    this.#gate = new HungCallGuard(clock);
   }
 
   async all(signal?: AbortSignal): Promise<ReadonlyMap<string, HsmpSocket>> {
@@ -157,7 +157,7 @@ class DeviceSocket implements HsmpSocket {
     }
   }
 
-  async ceiling(signal?: AbortSignal): Promise<number | undefined> {
+  async maxLimit(signal?: AbortSignal): Promise<number | undefined> {
     try {
       this.#ceiling ??= (await this.#device.send(GET_CEILING, this.#index, 0, signal)) * 1000;
     } catch {

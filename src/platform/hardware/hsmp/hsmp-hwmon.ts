@@ -1,10 +1,10 @@
 import { numberAt, wholeNumber } from "../host/host-values.ts";
-import type { HsmpSocket, HsmpSockets } from "./hsmp-socket.ts";
 import { hwmonsNamed } from "../host/hwmon.ts";
 import type { HostFiles } from "../port.ts";
+import type { HsmpSocket, HsmpSocketSource } from "./hsmp-socket.ts";
 
 /** The files that the kernel has for HSMP since 6.16: one hwmon for each socket. */
-export class HsmpHwmons implements HsmpSockets {
+export class HsmpHwmonSource implements HsmpSocketSource {
   readonly #files: HostFiles;
   /** The older driver's hwmons in the order of sockets, as when most of them were there. */
   #ranked: readonly string[] = [];
@@ -64,7 +64,7 @@ class HwmonSocket implements HsmpSocket {
     return value;
   }
 
-  async ceiling(): Promise<number | undefined> {
+  async maxLimit(): Promise<number | undefined> {
     return numberAt(this.#files, `${this.#path}/power1_cap_max`);
   }
 

@@ -2,14 +2,14 @@
 export interface HsmpSocket {
   limit(signal?: AbortSignal): Promise<number>;
   /** What the firmware says is the most; undefined where it says nothing. */
-  ceiling(signal?: AbortSignal): Promise<number | undefined>;
+  maxLimit(signal?: AbortSignal): Promise<number | undefined>;
   setLimit(microwatts: number, signal?: AbortSignal): Promise<void>;
   /** Rejects with what a write would be refused with, as far as that shows without one. */
   checkWritable(): Promise<void>;
 }
 
 /** A way to the sockets: the kernel's files, or its device. */
-export interface HsmpSockets {
+export interface HsmpSocketSource {
   /** By package; empty where this way is not there. */
   all(signal?: AbortSignal): Promise<ReadonlyMap<string, HsmpSocket>>;
 }

@@ -1,27 +1,27 @@
 import * as z from "zod";
 import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
 import { isPositive, milliseconds, type Watts } from "../../../core/units/index.ts";
-import type { ControlCommand, HttpControl, HttpEndpoint } from "./http-control.ts";
 import type { BackendView, DeviceKind, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
+import type { ControlCommand, HttpControlClient, HttpEndpoint } from "./http-control.ts";
 
 /** What is known of the devices behind a control service; it tells nothing of them itself. */
-export interface HttpDevices {
+export interface HttpDeviceInfo {
   /** Why there is nothing to cap: no GPU on this node. */
   readonly absent?: string | undefined;
   /** The range of one package or one GPU. */
   readonly device: CapDevice;
   /** What to set when nothing is to be limited any more: the most that is known of the device. */
-  readonly most?: Watts | undefined;
+  readonly maxPower?: Watts | undefined;
   /** How many devices the cap is for. */
   readonly count: number;
   /** The last that telemetry said: its cap may be of one device or of all of them. */
   readonly seen?: { readonly cap?: Watts | undefined } | undefined;
 }
 
-export interface HttpCapsOptions {
+export interface HttpCapBackendOptions {
   readonly kind: DeviceKind;
-  readonly control: HttpControl;
-  readonly devices: () => HttpDevices;
+  readonly control: HttpControlClient;
+  readonly devices: () => HttpDeviceInfo;
 }
 
 /** What no package, and no GPU, draws: where nothing is known of a device, a limit there limits nothing. */
@@ -39,19 +39,19 @@ const wayBack = z.object({
  * Caps by a control service: one board stands for all packages, or all GPUs, of a node. A service has no notion of an original
  * limit, so what it goes back to is the most that is known: of the device, or what limits none, or more where telemetry says so.
  */
-export class HttpCaps implements PowerCapBackend {
+export class HttpCapBackend implements PowerCapBackend {
   readonly name = "http";
   readonly kind: DeviceKind;
-  readonly #options: HttpCapsOptions;
+  readonly #options: HttpCapBackendOptions;
   /** What was set last, and what had been seen by then: that says nothing of it. */
-  #last: { readonly watts: Watts; readonly seen: HttpDevices["seen"] } | undefined;
+  #last: { readonly watts: Watts; readonly seen: HttpDeviceInfo["seen"] } | undefined;
 
-  constructor(options: HttpCapsOptions) {
+  constructor(options: HttpCapBackendOptions) {
     this.kind = options.kind;
     this.#options = options;
   }
 
-  async look(): Promise<BackendView> {
+  async discover(): Promise<BackendView> {
     const { absent, device } = this.#options.devices();
     return absent === undefined ? { boards: [{ id: boards[this.kind], device }] } : { absent };
   }
@@ -78,16 +78,16 @@ export class HttpCaps implements PowerCapBackend {
 
   async original(id: string): Promise<OriginalReading> {
     if (!this.#has(id)) return { unreadable: this.#unknown(id) };
-    const { most, seen } = this.#options.devices();
+    const { maxPower, seen } = this.#options.devices();
     // What telemetry reports may be a cap of ours from before the journal was lost: alone it is never what to go back to.
-    const watts = Math.max(isPositive(most) ? most : NO_LIMIT[this.kind], isPositive(seen?.cap) ? seen.cap : 0);
-    return { original: JSON.stringify({ ...wayTo(this.#options.control.endpoint), watts }) };
+    const watts = Math.max(isPositive(maxPower) ? maxPower : NO_LIMIT[this.kind], isPositive(seen?.cap) ? seen.cap : 0);
+    return { original: JSON.stringify({ ...originalEndpoint(this.#options.control.endpoint), watts }) };
   }
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
-    const way = wayBackOf(original, wayBack);
-    if (way === undefined) return { result: "error", message: UNREADABLE };
+    const way = parseHttpOriginal(original, wayBack);
+    if (way === undefined) return { result: "error", message: INVALID_ORIGINAL };
     return this.#options.control.send(commandOf(this.kind, way.watts), signal, endpointOf(way));
   }
 
@@ -105,16 +105,16 @@ const commandOf = (kind: DeviceKind, watts: number): ControlCommand =>
     ? { action: "rapl.set_power_cap_watts", capWatts: watts }
     : { action: "gpu.set_power_cap_watts", capWattsPerGpu: watts };
 
-export const UNREADABLE = "the journal's way back over HTTP cannot be read";
+export const INVALID_ORIGINAL = "the journal's way back over HTTP cannot be read";
 
-export const wayTo = ({ endpoint, timeout }: HttpEndpoint) => ({ endpoint, timeoutSeconds: timeout / 1000 });
+export const originalEndpoint = ({ endpoint, timeout }: HttpEndpoint) => ({ endpoint, timeoutSeconds: timeout / 1000 });
 
 export const endpointOf = (way: { readonly endpoint: string; readonly timeoutSeconds: number }): HttpEndpoint => ({
   endpoint: way.endpoint,
   timeout: milliseconds(way.timeoutSeconds * 1000),
 });
 
-export function wayBackOf<Way>(original: string, schema: z.ZodType<Way>): Way | undefined {
+export function parseHttpOriginal<Way>(original: string, schema: z.ZodType<Way>): Way | undefined {
   try {
     return schema.safeParse(JSON.parse(original)).data;
   } catch {

@@ -1,6 +1,12 @@
 import * as z from "zod";
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { abridged, elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import {
+  abridged,
+  elapsed,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { withoutControlCharacters } from "../../log/index.ts";
 import { fillUrl, type HttpAnswer, type HttpClient, TelemetryError } from "../../telemetry/index.ts";
@@ -12,7 +18,7 @@ export interface HttpEndpoint {
   readonly timeout: Milliseconds;
 }
 
-export interface HttpControlOptions extends HttpEndpoint {
+export interface HttpControlClientOptions extends HttpEndpoint {
   readonly http: Pick<HttpClient, "send">;
   readonly clock: Clock;
   readonly node: string;
@@ -33,11 +39,11 @@ const answerSchema = z.object({
 const LEFT_ALONE = milliseconds(10_000);
 
 /** `POST /control/{node}`: one command, and what came of it. Never rejects, but with the signal's own reason. */
-export class HttpControl {
-  readonly #options: HttpControlOptions;
+export class HttpControlClient {
+  readonly #options: HttpControlClientOptions;
   #silent: { readonly since: MonotonicInstant; readonly message: string } | undefined;
 
-  constructor(options: HttpControlOptions) {
+  constructor(options: HttpControlClientOptions) {
     this.#options = options;
   }
 

@@ -1,24 +1,24 @@
 import * as z from "zod";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Percent } from "../../../core/units/index.ts";
-import { endpointOf, UNREADABLE, wayBackOf, wayTo } from "./http-caps.ts";
-import type { HttpControl } from "./http-control.ts";
 import type { OriginalReading, ThrottleBackend } from "../port.ts";
+import { endpointOf, INVALID_ORIGINAL, originalEndpoint, parseHttpOriginal } from "./http-caps.ts";
+import type { HttpControlClient } from "./http-control.ts";
 
 const wayBack = z.object({ endpoint: z.string().min(1), timeoutSeconds: z.number().positive().max(300) });
 
 /** Throttling by a control service. What it goes back to is no throttle at all. */
-export class HttpThrottle implements ThrottleBackend {
+export class HttpThrottleBackend implements ThrottleBackend {
   readonly name = "http";
-  readonly #control: HttpControl;
+  readonly #control: HttpControlClient;
   /** Whether something may be throttled: before that, no throttle is what there is. */
   #throttled = false;
 
-  constructor(control: HttpControl) {
+  constructor(control: HttpControlClient) {
     this.#control = control;
   }
 
-  async look(): Promise<{ absent?: string }> {
+  async discover(): Promise<{ absent?: string }> {
     return {};
   }
 
@@ -29,17 +29,17 @@ export class HttpThrottle implements ThrottleBackend {
     return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct }, signal);
   }
 
-  adopt(): void {
+  adoptOriginals(): void {
     this.#throttled = true;
   }
 
   async original(): Promise<OriginalReading> {
-    return { original: JSON.stringify(wayTo(this.#control.endpoint)) };
+    return { original: JSON.stringify(originalEndpoint(this.#control.endpoint)) };
   }
 
   async restore(original: string, signal?: AbortSignal): Promise<WriteOutcome> {
-    const way = wayBackOf(original, wayBack);
-    if (way === undefined) return { result: "error", message: UNREADABLE };
+    const way = parseHttpOriginal(original, wayBack);
+    if (way === undefined) return { result: "error", message: INVALID_ORIGINAL };
     return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, signal, endpointOf(way));
   }
 }

@@ -3,11 +3,11 @@ import { instant, milliseconds, percent, watts } from "../../../core/units/index
 import { VirtualClock } from "../../clock/index.ts";
 import { type HttpAnswer, type HttpCall, TelemetryError } from "../../telemetry/index.ts";
 import { powerCapCases } from "../testing/power-cap-contract.ts";
-import { HttpCaps } from "./http-caps.ts";
-import { HttpControl } from "./http-control.ts";
-import { readTelemetry } from "./http-readings.ts";
-import { HttpThrottle } from "./http-throttle.ts";
 import { throttleCases } from "../testing/throttle-contract.ts";
+import { HttpCapBackend } from "./http-caps.ts";
+import { HttpControlClient } from "./http-control.ts";
+import { readTelemetry } from "./http-readings.ts";
+import { HttpThrottleBackend } from "./http-throttle.ts";
 
 /** A control service in memory, one for all of a node. */
 class Service {
@@ -31,14 +31,20 @@ class Service {
     return answered({ result: "applied", message: "" });
   }
 
-  control(endpoint = "http://service/control/{node}"): HttpControl {
-    return new HttpControl({ http: this, clock: this.clock, node: "rack/1", endpoint, timeout: milliseconds(2000) });
+  control(endpoint = "http://service/control/{node}"): HttpControlClient {
+    return new HttpControlClient({
+      http: this,
+      clock: this.clock,
+      node: "rack/1",
+      endpoint,
+      timeout: milliseconds(2000),
+    });
   }
 
-  caps(kind: "cpu" | "gpu"): HttpCaps {
+  caps(kind: "cpu" | "gpu"): HttpCapBackend {
     const device = { min: watts(100), max: watts(700) };
-    const devices = () => ({ device, most: watts(700), count: 2, seen: { cap: watts(this.cap) } });
-    return new HttpCaps({ kind, control: this.control(), devices });
+    const devices = () => ({ device, maxPower: watts(700), count: 2, seen: { cap: watts(this.cap) } });
+    return new HttpCapBackend({ kind, control: this.control(), devices });
   }
 
   forbid(): void {
@@ -81,7 +87,7 @@ describe("the contract of throttles: a control service", () => {
   const scene = () => {
     const service = new Service();
     return {
-      backend: new HttpThrottle(service.control()),
+      backend: new HttpThrottleBackend(service.control()),
       truth: () => service.throttle,
       state: () => service.throttle,
       writes: () => service.calls.length,
@@ -101,7 +107,7 @@ describe("a control service", () => {
     const service = new Service();
     await service.caps("cpu").cap("packages", watts(240));
     await service.caps("gpu").cap("gpus", watts(400));
-    await new HttpThrottle(service.control()).throttle(percent(40));
+    await new HttpThrottleBackend(service.control()).throttle(percent(40));
     expect(service.calls).toEqual(
       [
         { action: "rapl.set_power_cap_watts", capWatts: 240 },
@@ -175,16 +181,16 @@ describe("a control service", () => {
   it("X-49 is restored where it was set, whatever the route says by now", async () => {
     const service = new Service();
     const { original = "" } = await service.caps("gpu").original("gpus");
-    const elsewhere = new HttpCaps({
+    const elsewhere = new HttpCapBackend({
       kind: "gpu",
       control: service.control("http://other/{node}"),
       devices: () => ({ device: {}, count: 1 }),
     });
     await elsewhere.restore("gpus", original);
     expect(service.calls.map(({ url }) => url)).toEqual(["http://service/control/rack%2F1"]);
-    const throttle = new HttpThrottle(service.control());
+    const throttle = new HttpThrottleBackend(service.control());
     const { original: way = "" } = await throttle.original();
-    await new HttpThrottle(service.control("http://other/{node}")).restore(way);
+    await new HttpThrottleBackend(service.control("http://other/{node}")).restore(way);
     expect(service.calls.at(-1)).toMatchObject({
       url: "http://service/control/rack%2F1",
       body: { action: "dvfs.set_throttle_pct", throttlePct: 0 },
@@ -194,9 +200,9 @@ describe("a control service", () => {
   it("goes back to the device's most or to what limits nothing, and to more if seen: a cap that is seen may be ours", async () => {
     const service = new Service();
     const wattsOf = async (
-      devices: Omit<ReturnType<ConstructorParameters<typeof HttpCaps>[0]["devices"]>, "device" | "count">,
+      devices: Omit<ReturnType<ConstructorParameters<typeof HttpCapBackend>[0]["devices"]>, "device" | "count">,
     ) => {
-      const caps = new HttpCaps({
+      const caps = new HttpCapBackend({
         kind: "cpu",
         control: service.control(),
         devices: () => ({ device: {}, count: 1, ...devices }),
@@ -204,8 +210,8 @@ describe("a control service", () => {
       const { original = "{}" } = await caps.original("packages");
       return (JSON.parse(original) as { watts: number }).watts;
     };
-    expect(await wattsOf({ most: watts(350), seen: { cap: watts(120) } })).toBe(350);
-    expect(await wattsOf({ most: watts(350), seen: { cap: watts(400) } })).toBe(400);
+    expect(await wattsOf({ maxPower: watts(350), seen: { cap: watts(120) } })).toBe(350);
+    expect(await wattsOf({ maxPower: watts(350), seen: { cap: watts(400) } })).toBe(400);
     expect(await wattsOf({ seen: { cap: watts(120) } })).toBe(1000);
     expect(await wattsOf({ seen: { cap: watts(1200) } })).toBe(1200);
     for (const cap of [0, -5, Number.NaN]) expect(await wattsOf({ seen: { cap: watts(cap) } })).toBe(1000);
@@ -215,7 +221,7 @@ describe("a control service", () => {
   it("a cap of all packages together is the cap of each", async () => {
     const service = new Service();
     let seen = { cap: watts(700) };
-    const caps = new HttpCaps({
+    const caps = new HttpCapBackend({
       kind: "cpu",
       control: service.control(),
       devices: () => ({ device: {}, count: 2, seen }),

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
 import { errno, FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
-import { IntelGpu } from "./intel-gpu.ts";
 import { refuseWrites } from "../testing/fake-kernel.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
+import { IntelGpuBackend } from "./intel-gpu.ts";
 
 const address = (card: number): string => `0000:0${card + 3}:00.0`;
 const id = (card: number): string => `pci-${address(card)}`;
@@ -29,7 +29,7 @@ function card(number: number, values: Readonly<Record<string, string>> = {}): Ho
   };
 }
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   const host = new FakeHost(joinTrees(card(0), card(1, { name: "i915" })));
   const limit = (board: string): string => `${hwmon(cardOf(board))}/power1_max`;
   const refuse = (board: string, code: string): void =>
@@ -39,7 +39,7 @@ function scene(): CapScene {
       },
     });
   return {
-    backend: new IntelGpu({ files: host, clock: systemClock }),
+    backend: new IntelGpuBackend({ files: host, clock: systemClock }),
     boards: [id(0), id(1)],
     within: watts(80),
     beyond: [watts(121), watts(5000)],
@@ -63,17 +63,17 @@ describe("Intel's GPUs keep the contract of every backend", () => {
 it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", async () => {
   const host = new FakeHost(card(0));
   const end = refuseWrites(host, /power1_max$/, "EROFS");
-  const backend = new IntelGpu({ files: host, clock: systemClock });
-  expect((await backend.look()).boards?.[0]?.locked).toContain("its limit: /host-sys is mounted read-only");
+  const backend = new IntelGpuBackend({ files: host, clock: systemClock });
+  expect((await backend.discover()).boards?.[0]?.locked).toContain("its limit: /host-sys is mounted read-only");
   end();
-  expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+  expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
   expect(host.writes).toEqual([]);
 });
 
 describe("Intel's GPUs", () => {
   const gpu = (tree: HostTree, clock = new VirtualClock()) => {
     const host = new FakeHost(tree);
-    return { host, clock, backend: new IntelGpu({ files: host, clock }) };
+    return { host, clock, backend: new IntelGpuBackend({ files: host, clock }) };
   };
 
   it("quirk 9: 0 switches the limit off, so 0 is never written and a limit that is off is not switched on", async () => {
@@ -82,7 +82,7 @@ describe("Intel's GPUs", () => {
       expect(await backend.cap(id(0), watts(limit))).toMatchObject({ result: "error" });
     }
     expect(await backend.restore(id(0), "0")).toMatchObject({ result: "error" });
-    const off = (await backend.look()).boards?.[1];
+    const off = (await backend.discover()).boards?.[1];
     expect(off?.locked).toContain("switched off");
     expect(await backend.cap(id(1), watts(80))).toEqual({ result: "blocked", message: off?.locked });
     expect((await backend.original(id(1))).unreadable).toContain("switched off");
@@ -106,31 +106,31 @@ describe("Intel's GPUs", () => {
   it("a card of another driver is not searched at every look, and is found when it changes drivers", async () => {
     const { host, backend } = gpu(card(0, { name: "amdgpu" }));
     const searched = vi.spyOn(host, "list");
-    for (let look = 0; look < 10; look++) expect(await backend.look()).toHaveProperty("absent");
+    for (let look = 0; look < 10; look++) expect(await backend.discover()).toHaveProperty("absent");
     const hwmons = searched.mock.calls.filter(([path]) => path.endsWith("/hwmon"));
     expect(hwmons).toHaveLength(1);
     host.set(`${hwmon(0)}/name`, "xe");
-    expect(await backend.look()).toMatchObject({ boards: [{ id: id(0) }] });
+    expect(await backend.discover()).toMatchObject({ boards: [{ id: id(0) }] });
   });
 
   it("a card that was gone is looked at anew, whatever its files said of another driver before", async () => {
     const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
-    expect(await backend.look()).toHaveProperty("absent");
+    expect(await backend.discover()).toHaveProperty("absent");
     host.remove("class/drm/card0");
-    expect(await backend.look()).toHaveProperty("absent");
+    expect(await backend.discover()).toHaveProperty("absent");
     host.link("class/drm/card0", `../../devices/pci0000:00/${address(0)}/drm/card0`);
     for (const [file, text] of Object.entries({ name: "i915", power1_max: "120000000" }))
       host.set(`${hwmon(0)}1/${file}`, text);
-    expect(await backend.look()).toMatchObject({ boards: [{ id: id(0) }] });
+    expect(await backend.discover()).toMatchObject({ boards: [{ id: id(0) }] });
   });
 
   it("a card of another driver that gets one more hwmon is found after a while", async () => {
     const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
-    expect(await backend.look()).toHaveProperty("absent");
+    expect(await backend.discover()).toHaveProperty("absent");
     for (const [file, text] of Object.entries({ name: "i915", power1_max: "120000000" }))
       host.set(`${hwmon(0)}1/${file}`, text);
     let looks = 0;
-    while ("absent" in (await backend.look())) expect(++looks).toBeLessThan(64);
+    while ("absent" in (await backend.discover())) expect(++looks).toBeLessThan(64);
   });
 
   it("a burst limit called power1_cap is left alone", async () => {
@@ -173,7 +173,7 @@ describe("Intel's GPUs", () => {
   it("a card without a limit is locked, and has telemetry", async () => {
     const { host, backend } = gpu(card(0));
     host.remove(`${hwmon(0)}/power1_max`);
-    expect((await backend.look()).boards?.[0]).toMatchObject({ id: id(0), vendor: "intel", device: { max: 120 } });
+    expect((await backend.discover()).boards?.[0]).toMatchObject({ id: id(0), vendor: "intel", device: { max: 120 } });
     expect(await backend.cap(id(0), watts(80))).toMatchObject({ result: "blocked" });
   });
 });

@@ -11,21 +11,21 @@ import {
 import type { Clock } from "../../clock/index.ts";
 import {
   type GpuBackend,
+  type GpuBackendView,
   type GpuCapBoard,
-  type GpuView,
-  judgeReadBack,
-  missingSince,
+  lostBoards,
   originalText,
   parseOriginal,
-  unwritable,
+  readBackOutcome,
+  whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
-import { asMicrowatts, type GpuHwmon, GpuHwmons, microwattsAt } from "../gpu/gpu-hwmon.ts";
-import { errorWords } from "../host/host-error.ts";
+import { asMicrowatts, type GpuHwmonCard, GpuHwmonScanner, microwattsAt } from "../gpu/gpu-hwmon.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorText } from "../host/host-error.ts";
 import { numberAt } from "../host/host-values.ts";
-import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
 import { readBack } from "../host/read-back.ts";
-import { refusal, whyUnwritable } from "../host/write-error.ts";
-import { shownWatts } from "../host/format-watts.ts";
+import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
+import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
 
 /** The sustained limit. `power1_cap`, where there is one, is the limit of short bursts: not ours to touch. */
 const LIMIT = "power1_max";
@@ -38,30 +38,30 @@ const SWITCHED_OFF =
 /** Two looks that are closer than this say little about power. */
 const LEAST_GAP = milliseconds(1_000);
 
-interface Card extends GpuHwmon {
+interface Card extends GpuHwmonCard {
   readonly board: GpuCapBoard;
 }
 
 /** Intel's GPUs through the files of the xe and i915 drivers, by their place on the bus: they tell no id of their own. */
-export class IntelGpu implements GpuBackend {
+export class IntelGpuBackend implements GpuBackend {
   readonly name = "intel-gpu";
   readonly kind = "gpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
-  readonly #hwmons: GpuHwmons;
+  readonly #hwmons: GpuHwmonScanner;
   readonly #energy = new Map<string, EnergyCounterSample>();
   #seen: readonly GpuCapBoard[] = [];
 
   constructor({ files, clock }: { readonly files: HostFiles; readonly clock: Clock }) {
     this.#files = files;
     this.#clock = clock;
-    this.#hwmons = new GpuHwmons(files, "Intel", ["xe", "i915"]);
+    this.#hwmons = new GpuHwmonScanner(files, "Intel", ["xe", "i915"]);
   }
 
-  async look(): Promise<GpuView> {
+  async discover(): Promise<GpuBackendView> {
     const boards = this.#cards().map(({ board }) => board);
     if (boards.length === 0) return { absent: "no xe or i915 card tells its power in /sys/class/drm" };
-    this.#seen = [...boards, ...missingSince(this.#seen, boards, "its files are gone: the driver let go of it")];
+    this.#seen = [...boards, ...lostBoards(this.#seen, boards, "its files are gone: the driver let go of it")];
     return { boards: this.#seen };
   }
 
@@ -69,13 +69,13 @@ export class IntelGpu implements GpuBackend {
     try {
       return { limit: this.#read(this.#card(id)) };
     } catch (error) {
-      return { unreadable: errorWords(error) };
+      return { unreadable: errorText(error) };
     }
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
     const { device, locked } = this.#cards().find(({ board }) => board.id === id)?.board ?? { device: {} };
-    const refused = unwritable(limit) ?? beyond(device.max, limit);
+    const refused = whyInvalidLimit(limit) ?? beyond(device.max, limit);
     if (refused !== undefined) return { result: "error", message: refused };
     return locked === undefined ? this.#write(id, limit, signal) : { result: "blocked", message: locked };
   }
@@ -119,13 +119,13 @@ export class IntelGpu implements GpuBackend {
         (seen) => seen === limit,
         signal,
       );
-      return judgeReadBack({ asked: limit, limit: now });
+      return readBackOutcome({ asked: limit, limit: now });
     } catch (error) {
-      return refusal(error, "its limit");
+      return writeErrorOutcome(error, "its limit");
     }
   }
 
-  #read({ hwmon }: GpuHwmon): Watts {
+  #read({ hwmon }: GpuHwmonCard): Watts {
     const microwatts = numberAt(this.#files, `${hwmon}/${LIMIT}`);
     if (!isPositive(microwatts)) throw new Error(microwatts === 0 ? SWITCHED_OFF : `${LIMIT} cannot be read`);
     return wattsFromMicrowatts(microwatts);
@@ -141,7 +141,7 @@ export class IntelGpu implements GpuBackend {
     return this.#hwmons.cards().map((found) => ({ ...found, board: this.#describe(found) }));
   }
 
-  #describe(found: GpuHwmon): GpuCapBoard {
+  #describe(found: GpuHwmonCard): GpuCapBoard {
     const limit = microwattsAt(this.#files, `${found.hwmon}/${LIMIT}`);
     const rated = microwattsAt(this.#files, `${found.hwmon}/power1_rated_max`);
     const missing = limit === undefined ? `it has no power limit to set: no ${LIMIT}` : SWITCHED_OFF;
@@ -155,7 +155,7 @@ export class IntelGpu implements GpuBackend {
     };
   }
 
-  #sample({ hwmon }: GpuHwmon): EnergyCounterSample | undefined {
+  #sample({ hwmon }: GpuHwmonCard): EnergyCounterSample | undefined {
     const microjoules = ENERGY.map((file) => numberAt(this.#files, `${hwmon}/${file}`)).find(
       (value) => value !== undefined,
     );
@@ -166,4 +166,4 @@ export class IntelGpu implements GpuBackend {
 }
 
 const beyond = (max: Watts | undefined, limit: Watts): string | undefined =>
-  isPositive(max) && limit > max ? `${shownWatts(limit)} is above its ${shownWatts(max)}` : undefined;
+  isPositive(max) && limit > max ? `${formatWatts(limit)} is above its ${formatWatts(max)}` : undefined;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
 import { type FakeTool, fakeTool } from "../testing/fake-gpu-tools.ts";
-import { NvidiaSmi } from "./nvidia-smi.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
+import { NvidiaSmiBackend } from "./nvidia-smi.ts";
 import { parseSmiTable, smiColumns } from "./nvidia-smi-table.ts";
 
 const uuid = (board: number): string => `GPU-0000-${board}`;
@@ -36,9 +36,9 @@ function boards(count: number): FakeTool {
 afterEach(() => {
   for (const one of made.splice(0)) one.remove();
 });
-const smi = (clock = new VirtualClock()): NvidiaSmi => new NvidiaSmi({ clock, files: [tool.file] });
+const smi = (clock = new VirtualClock()): NvidiaSmiBackend => new NvidiaSmiBackend({ clock, files: [tool.file] });
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   const fake = boards(2);
   return {
     backend: smi(),
@@ -66,7 +66,7 @@ describe("nvidia-smi", () => {
   it("AGT-45 tells boards by UUID and sets one by it, as arguments and never through a shell", async () => {
     boards(2);
     const backend = smi();
-    expect((await backend.look()).boards?.[0]).toEqual({
+    expect((await backend.discover()).boards?.[0]).toEqual({
       id: uuid(0),
       vendor: "nvidia",
       model: "NVIDIA H100 80GB HBM3",
@@ -84,7 +84,7 @@ describe("nvidia-smi", () => {
     boards(2);
     const clock = new VirtualClock();
     const backend = smi(clock);
-    await backend.look();
+    await backend.discover();
     await backend.limit(uuid(0));
     await backend.limit(uuid(1));
     expect(await backend.power()).toEqual([0, 1].map((board) => ({ id: uuid(board), power: 310.25 })));
@@ -114,9 +114,9 @@ describe("nvidia-smi", () => {
   it("quirk 11: a lost board spoils the answer for all, and the others are asked for one by one", async () => {
     boards(3);
     const backend = smi();
-    await backend.look();
+    await backend.discover();
     tool.set(1, "lost", "");
-    const seen = (await backend.look()).boards ?? [];
+    const seen = (await backend.discover()).boards ?? [];
     expect(seen.map(({ id, lost }) => [id, lost !== undefined])).toEqual([
       [uuid(0), false],
       [uuid(1), true],
@@ -125,7 +125,7 @@ describe("nvidia-smi", () => {
     expect(seen[1]?.lost).toContain("GPU is lost");
     expect(await backend.cap(uuid(2), watts(300))).toEqual({ result: "applied" });
     // A program that starts now knows no UUIDs yet, and finds the same.
-    expect((await smi().look()).boards?.map(({ id, lost }) => [id, lost !== undefined])).toEqual([
+    expect((await smi().discover()).boards?.map(({ id, lost }) => [id, lost !== undefined])).toEqual([
       [uuid(0), false],
       ["nvidia-1", true],
       [uuid(2), false],
@@ -162,7 +162,7 @@ describe("nvidia-smi", () => {
     expect(tool.writes()).toBe(2);
     tool.unset(0, "ignore");
     tool.set(0, "lost", "");
-    await backend.look();
+    await backend.discover();
     expect(await backend.restore(uuid(0), "700")).toMatchObject({ result: "error" });
     expect(tool.writes()).toBe(2);
   });
@@ -193,13 +193,13 @@ describe("nvidia-smi", () => {
   it("a column that an old driver does not know is left out", async () => {
     boards(1);
     tool.set(-1, "unknown-field", "mig.mode.current");
-    const [board] = (await smi().look()).boards ?? [];
+    const [board] = (await smi().discover()).boards ?? [];
     expect(board).toMatchObject({ id: uuid(0), device: { max: 700 } });
     expect(board?.slicing).toBeUndefined();
   });
 
   it("X-65 a missing tool is absent with what to install", async () => {
-    const backend = new NvidiaSmi({ clock: systemClock, files: ["no-such-nvidia-smi"] });
-    expect((await backend.look()).absent).toMatch(/no-such-nvidia-smi is not installed: install .*driver/);
+    const backend = new NvidiaSmiBackend({ clock: systemClock, files: ["no-such-nvidia-smi"] });
+    expect((await backend.discover()).absent).toMatch(/no-such-nvidia-smi is not installed: install .*driver/);
   });
 });

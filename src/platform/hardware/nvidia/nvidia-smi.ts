@@ -2,24 +2,24 @@ import type { ControlResult } from "../../../core/api/index.ts";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { lastWords, Tool, type ToolAnswer } from "../gpu/vendor-tool.ts";
 import {
+  clampToRange,
   type GpuBackend,
+  type GpuBackendView,
   type GpuCapBoard,
-  type GpuView,
-  intoRange,
-  judgeReadBack,
-  missingSince,
+  type GpuReadBack,
+  lostBoards,
   originalText,
+  outcomeAfterRollback,
   parseOriginal,
-  type ReadBack,
-  restored,
-  takenBack,
-  unwritable,
+  readBackOutcome,
+  restoreOutcome,
+  whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
-import { errorWords } from "../host/host-error.ts";
-import { parseSmiTable, type SmiColumn, type SmiRow, smiColumns } from "./nvidia-smi-table.ts";
+import { lastOutputLine, VendorTool, type VendorToolResult } from "../gpu/vendor-tool.ts";
+import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
+import { parseSmiTable, type SmiColumn, type SmiRow, smiColumns } from "./nvidia-smi-table.ts";
 
 /** One run tells all about all boards, and takes a good part of a second: what follows a look within a tick goes by it. */
 const BELIEVED_FOR = milliseconds(2_000);
@@ -32,32 +32,32 @@ const refusals: readonly { readonly says: RegExp; readonly result: Exclude<Contr
 ];
 
 /** NVIDIA's GPUs through nvidia-smi, by UUID, where NVML itself cannot be used. */
-export class NvidiaSmi implements GpuBackend {
+export class NvidiaSmiBackend implements GpuBackend {
   readonly name = "nvidia-smi";
   readonly kind = "gpu";
   readonly #clock: Clock;
-  readonly #tool: Tool;
+  readonly #tool: VendorTool;
   #columns: readonly SmiColumn[] = smiColumns;
   #rows = new Map<string, SmiRow>();
   #lookedAt: MonotonicInstant | undefined;
 
   constructor({ clock, files = ["nvidia-smi"] }: { readonly clock: Clock; readonly files?: readonly string[] }) {
     this.#clock = clock;
-    this.#tool = new Tool({
+    this.#tool = new VendorTool({
       files,
       clock,
       install: `install NVIDIA's driver and its tools, or in a container NVIDIA's container toolkit with the capability "utility"`,
     });
   }
 
-  async look(signal?: AbortSignal): Promise<GpuView> {
+  async discover(signal?: AbortSignal): Promise<GpuBackendView> {
     try {
       await this.#query(signal);
       const boards = [...this.#rows.values()].map(({ board }) => board);
       return boards.length > 0 ? { boards } : { absent: "nvidia-smi finds no GPU on this node" };
     } catch (error) {
       this.#lookedAt = undefined;
-      return { absent: errorWords(error) };
+      return { absent: errorText(error) };
     }
   }
 
@@ -69,7 +69,7 @@ export class NvidiaSmi implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refusal = unwritable(limit);
+    const refusal = whyInvalidLimit(limit);
     return refusal === undefined ? this.#set(id, limit, signal) : { result: "error", message: refusal };
   }
 
@@ -85,17 +85,17 @@ export class NvidiaSmi implements GpuBackend {
     const row = await this.#row(id, signal);
     if (typeof row === "string") return { result: "error", message: row };
     if (row.board.lost !== undefined) return { result: "error", message: row.board.lost };
-    const possible = intoRange(limit, row.board.device);
+    const possible = clampToRange(limit, row.board.device);
     const written = await this.#write(id, possible, signal);
     if (written.result !== "applied") return written;
     // Only by its own limit, and never taken back: what the BMC enforces is its own to lift, and what was before is our cap.
     const now = await this.#reread(id, possible, signal);
-    const outcome = typeof now === "string" ? failed(now) : judgeReadBack({ asked: possible, limit: now.limit });
-    return restored(limit, possible, outcome);
+    const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ asked: possible, limit: now.limit });
+    return restoreOutcome(limit, possible, outcome);
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
-    if (!this.#isRecent()) await this.look(signal);
+    if (!this.#isRecent()) await this.discover(signal);
     return [...this.#rows.values()].map((row) =>
       row.draw === undefined || row.board.lost !== undefined
         ? { id: row.board.id, missing: unreadable(row) }
@@ -110,11 +110,11 @@ export class NvidiaSmi implements GpuBackend {
     const written = await this.#write(id, limit, signal);
     if (written.result !== "applied") return written;
     const now = await this.#reread(id, limit, signal);
-    const outcome = typeof now === "string" ? failed(now) : judgeReadBack({ asked: limit, ...now });
+    const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ asked: limit, ...now });
     const before = known.limit;
     if (outcome.result === "applied" || before === undefined) return outcome;
     // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
-    return takenBack(outcome, async () => {
+    return outcomeAfterRollback(outcome, async () => {
       const { result, message } = await this.#write(id, before, signal);
       if (result !== "applied") throw new Error(message);
     });
@@ -132,7 +132,7 @@ export class NvidiaSmi implements GpuBackend {
     }
     return answer.status === 0
       ? { result: "applied" }
-      : { result: "error", message: `nvidia-smi: ${lastWords(answer)} (exit ${answer.status})` };
+      : { result: "error", message: `nvidia-smi: ${lastOutputLine(answer)} (exit ${answer.status})` };
   }
 
   /** The board's limits after a write, or why they cannot be read. */
@@ -140,20 +140,20 @@ export class NvidiaSmi implements GpuBackend {
     id: string,
     written: Watts,
     signal: AbortSignal | undefined,
-  ): Promise<Pick<ReadBack, "limit" | "enforced"> | string> {
+  ): Promise<Pick<GpuReadBack, "limit" | "enforced"> | string> {
     try {
       const [row] = (await this.#ask(["-i", id], signal)).rows;
       if (row?.limit === undefined) return `${written} W was written and does not read back`;
       this.#rows.set(id, row);
       return { limit: row.limit, enforced: row.enforced };
     } catch (error) {
-      return errorWords(error);
+      return errorText(error);
     }
   }
 
   /** The board as it was seen moments ago, or now; else why it cannot be seen. */
   async #row(id: string, signal: AbortSignal | undefined): Promise<SmiRow | string> {
-    const view: GpuView = this.#isRecent() ? { boards: [] } : await this.look(signal);
+    const view: GpuBackendView = this.#isRecent() ? { boards: [] } : await this.discover(signal);
     if (view.absent !== undefined) return view.absent;
     return this.#rows.get(id) ?? `nvidia-smi knows no GPU ${JSON.stringify(id)} on this node`;
   }
@@ -165,7 +165,7 @@ export class NvidiaSmi implements GpuBackend {
   async #query(signal: AbortSignal | undefined): Promise<void> {
     const rows = await this.#askAll(signal);
     const before = [...this.#rows.values()].map(({ board }) => board);
-    const gone = missingSince(
+    const gone = lostBoards(
       before,
       rows.map(({ board }) => board),
       "nvidia-smi no longer lists it: it fell off the bus",
@@ -208,7 +208,7 @@ export class NvidiaSmi implements GpuBackend {
       const unknown = unknownColumn(answer);
       this.#columns = columns.filter((column) => column !== unknown);
       if (this.#columns.length === columns.length) {
-        return { rows, refused: `nvidia-smi: ${lastWords(answer)} (exit ${answer.status})` };
+        return { rows, refused: `nvidia-smi: ${lastOutputLine(answer)} (exit ${answer.status})` };
       }
     }
   }
@@ -225,7 +225,7 @@ const unnamedBoards: readonly GpuCapBoard[] = Array.from({ length: 16 }, (_, ind
 
 const NO_MORE = /no devices were found/i;
 
-const unknownColumn = (answer: Extract<ToolAnswer, { status: number }>): string | undefined =>
+const unknownColumn = (answer: Extract<VendorToolResult, { status: number }>): string | undefined =>
   /Field "([^"]+)" is not a valid field/.exec(`${answer.stdout}\n${answer.stderr}`)?.[1];
 
 const lineWith = (pattern: RegExp, text: string): string =>

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { resolveCap } from "../../../core/control/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
-import { Nvml } from "./nvml-backend.ts";
 import { buildNvmlStub, type NvmlStub, uuidOf } from "../testing/nvml-stub.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
+import { NvmlBackend } from "./nvml-backend.ts";
 
 let stub: NvmlStub;
 beforeAll(() => {
@@ -15,9 +15,9 @@ afterAll(() => stub.remove());
 const boardOf = (id: string): number => Number(id.at(-1));
 const settings = ["min", "max", "default", "limit"];
 
-function scene(): CapScene {
+function scene(): PowerCapFixture {
   stub.reset(3);
-  const backend = new Nvml({ library: stub.library, clock: systemClock });
+  const backend = new NvmlBackend({ library: stub.library, clock: systemClock });
   const boards = [uuidOf(0), uuidOf(1), uuidOf(2)];
   return {
     backend,
@@ -44,11 +44,11 @@ describe("AGT-45 NVML keeps the contract of every backend", () => {
 
 describe("NVML", () => {
   let clock: VirtualClock;
-  let nvml: Nvml;
+  let nvml: NvmlBackend;
   beforeEach(() => {
     stub.reset(3);
     clock = new VirtualClock();
-    nvml = new Nvml({ library: stub.library, clock });
+    nvml = new NvmlBackend({ library: stub.library, clock });
   });
   afterEach(async () => {
     for (let board = 0; board < 3; board += 1) stub.set(board, "hang", 0);
@@ -56,7 +56,7 @@ describe("NVML", () => {
     await nvml.close();
   });
 
-  const boards = async () => (await nvml.look()).boards ?? [];
+  const boards = async () => (await nvml.discover()).boards ?? [];
   /** Real threads answer in their own time: only once nothing but the hung calls is waited for does virtual time jump. */
   async function untilGivenUp<Result>(hung: number, work: Promise<Result>): Promise<Result> {
     const ended = work.then(() => "ended");
@@ -109,7 +109,7 @@ describe("NVML", () => {
   });
 
   it("quirk 12: a limit that the BMC undercuts is blocked and says what is enforced", async () => {
-    nvml = new Nvml({ library: stub.library, clock: systemClock });
+    nvml = new NvmlBackend({ library: stub.library, clock: systemClock });
     stub.set(0, "oob", 500_000);
     expect(await nvml.cap(uuidOf(0), watts(600))).toEqual({
       result: "blocked",
@@ -123,7 +123,7 @@ describe("NVML", () => {
   });
 
   it("quirk 2: a limit that reads back and is not enforced is an error", async () => {
-    nvml = new Nvml({ library: stub.library, clock: systemClock });
+    nvml = new NvmlBackend({ library: stub.library, clock: systemClock });
     stub.set(0, "lies", 1);
     const outcome = await nvml.cap(uuidOf(0), watts(400));
     expect(outcome).toEqual({ result: "error", message: "400 W reads back, yet the board enforces 700 W" });
@@ -164,7 +164,7 @@ describe("NVML", () => {
     expect(limits).toEqual([700, 700, 700].map((limit) => ({ limit })));
     expect(stub.get(-1, "inits")).toBe(4);
     stub.set(-1, "loaded", 0);
-    expect((await nvml.look()).absent).toContain("modprobe nvidia");
+    expect((await nvml.discover()).absent).toContain("modprobe nvidia");
     stub.set(-1, "loaded", 1);
     expect(await boards()).toHaveLength(3);
   });
@@ -219,14 +219,14 @@ describe("NVML", () => {
     [77, "NVML 77"],
   ])("says in words why it does not start: code %i", async (code, words) => {
     stub.set(-1, "initcode", code);
-    expect((await nvml.look()).absent).toContain(words);
+    expect((await nvml.discover()).absent).toContain(words);
     stub.set(-1, "initcode", 0);
     expect(await boards()).toHaveLength(3);
   });
 
   it("X-65 a missing library is absent with what to install", async () => {
-    const missing = new Nvml({ library: "libno-such-nvml.so.1", clock });
-    const view = await missing.look();
+    const missing = new NvmlBackend({ library: "libno-such-nvml.so.1", clock });
+    const view = await missing.discover();
     expect(view.absent).toMatch(/libno-such-nvml.so.1 does not load .*container toolkit.*NVML_LIBRARY/);
     expect(await missing.cap("x", watts(300))).toMatchObject({ result: "error" });
     await missing.close();
@@ -234,7 +234,7 @@ describe("NVML", () => {
 
   it("no board at all is absent", async () => {
     stub.set(-1, "count", 0);
-    expect(await nvml.look()).toEqual({ absent: "NVML finds no GPU on this node" });
+    expect(await nvml.discover()).toEqual({ absent: "NVML finds no GPU on this node" });
   });
 
   it("power: what the board draws now, then the mean by its energy counter", async () => {
@@ -271,7 +271,7 @@ describe("NVML", () => {
   it("a hung board is given up after its time, closed until it answers, and hides no other", async () => {
     await boards();
     stub.set(1, "hang", 1);
-    const seen = (await untilGivenUp(1, nvml.look())).boards ?? [];
+    const seen = (await untilGivenUp(1, nvml.discover())).boards ?? [];
     expect(seen.find(({ id }) => id === uuidOf(1))?.lost).toContain("gave no answer within 30000 ms");
     expect(seen.filter(({ lost }) => lost === undefined)).toHaveLength(2);
     expect(await nvml.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });
@@ -293,7 +293,7 @@ describe("NVML", () => {
   it("what is no longer waited for ends at once", async () => {
     stub.set(-1, "inithang", 1);
     const stop = new AbortController();
-    const looking = nvml.look(stop.signal);
+    const looking = nvml.discover(stop.signal);
     stop.abort();
     expect((await looking).absent).toBeDefined();
   });
@@ -304,8 +304,8 @@ describe("NVML of an old driver", () => {
     const old = buildNvmlStub("OLD_DRIVER");
     try {
       old.reset(1);
-      const nvml = new Nvml({ library: old.library, clock: systemClock });
-      const [board] = (await nvml.look()).boards ?? [];
+      const nvml = new NvmlBackend({ library: old.library, clock: systemClock });
+      const [board] = (await nvml.discover()).boards ?? [];
       expect(board).toMatchObject({ id: uuidOf(0), device: { min: 200, max: 700 } });
       expect(board?.slicing).toBeUndefined();
       expect(await nvml.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });

@@ -8,27 +8,27 @@ import {
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import {
+  clampToRange,
   type GpuBackend,
+  type GpuBackendView,
   type GpuCapBoard,
-  type GpuView,
-  intoRange,
-  judgeReadBack,
   originalText,
+  outcomeAfterRollback,
   parseOriginal,
-  restored,
-  takenBack,
-  unwritable,
+  readBackOutcome,
+  restoreOutcome,
+  whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
-import { errorWords } from "../host/host-error.ts";
-import { describeBoard, optional } from "./nvml-board.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorText } from "../host/host-error.ts";
+import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
+import { describeBoard, orUnsupported } from "./nvml-board.ts";
+import { type KnownNvmlBoard, mergeBoards, type NvmlBoardLookup } from "./nvml-board-list.ts";
 import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
+import type { NvmlCrashGuard } from "./nvml-crash-guard.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import { NvmlPower } from "./nvml-power.ts";
-import { boardsOf, type Found, type Known } from "./nvml-board-list.ts";
 import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
-import type { NvmlTrial } from "./nvml-crash-guard.ts";
-import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
-import { shownWatts } from "../host/format-watts.ts";
 
 /** How long what a board says of itself is believed: ranges and modes change with a driver or a reset, not by the minute. */
 const DESCRIBED_FOR = milliseconds(60_000);
@@ -39,17 +39,17 @@ const READ_BACK_PAUSE = milliseconds(100);
 interface NvmlOptions {
   readonly library: string;
   readonly clock: Clock;
-  readonly trial?: NvmlTrial;
+  readonly trial?: NvmlCrashGuard;
 }
 
 /** NVIDIA's GPUs through NVML, by UUID. Every call runs off the event loop and is waited for no longer than its time. */
-export class Nvml implements GpuBackend {
+export class NvmlBackend implements GpuBackend {
   readonly name = "nvml";
   readonly kind = "gpu";
   readonly #clock: Clock;
   readonly #session: NvmlSession;
-  readonly #trial: NvmlTrial | undefined;
-  #known = new Map<string, Known>();
+  readonly #trial: NvmlCrashGuard | undefined;
+  #known = new Map<string, KnownNvmlBoard>();
   readonly #power: NvmlPower;
 
   constructor({ library, clock, trial }: NvmlOptions) {
@@ -64,15 +64,15 @@ export class Nvml implements GpuBackend {
     return this.#session.hangs;
   }
 
-  async look(signal?: AbortSignal): Promise<GpuView> {
-    const distrusted = await this.#trial?.distrusted(signal);
+  async discover(signal?: AbortSignal): Promise<GpuBackendView> {
+    const distrusted = await this.#trial?.whyDisabled(signal);
     if (distrusted !== undefined) return { absent: distrusted };
     this.#trial?.begin();
     try {
       const boards = await this.#session.with(signal, async (call, again) => this.#find(call, again));
       return boards.length > 0 ? { boards } : { absent: "NVML finds no GPU on this node" };
     } catch (error) {
-      return { absent: errorWords(error) };
+      return { absent: errorText(error) };
     } finally {
       this.#trial?.end();
     }
@@ -81,17 +81,17 @@ export class Nvml implements GpuBackend {
   async limit(id: string, signal?: AbortSignal): Promise<LimitReading> {
     try {
       return await this.#onBoard(id, signal, async (call, { handle }) => {
-        const [enforced] = await optional(call(id, "enforcedLimit", handle));
+        const [enforced] = await orUnsupported(call(id, "enforcedLimit", handle));
         const [limit] = enforced === undefined ? await call(id, "limit", handle) : [enforced];
         return { limit: wattsFromMilliwatts(limit) };
       });
     } catch (error) {
-      return { unreadable: errorWords(error) };
+      return { unreadable: errorText(error) };
     }
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refusal = unwritable(limit);
+    const refusal = whyInvalidLimit(limit);
     if (refusal !== undefined) return { result: "error", message: refusal };
     try {
       return await this.#onBoard(id, signal, async (call, { handle }) => {
@@ -101,7 +101,7 @@ export class Nvml implements GpuBackend {
         const outcome = await this.#readBack(call, id, handle, limit);
         if (outcome.result === "applied") return outcome;
         // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
-        return takenBack(outcome, async () => call(id, "setLimit", handle, before));
+        return outcomeAfterRollback(outcome, async () => call(id, "setLimit", handle, before));
       });
     } catch (error) {
       return this.#refused(id, error);
@@ -114,7 +114,7 @@ export class Nvml implements GpuBackend {
       const [limit] = await this.#onBoard(id, signal, async (call, { handle }) => call(id, "limit", handle));
       return { original: originalText(wattsFromMilliwatts(limit)) };
     } catch (error) {
-      return { unreadable: errorWords(error) };
+      return { unreadable: errorText(error) };
     }
   }
 
@@ -123,10 +123,10 @@ export class Nvml implements GpuBackend {
     if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
     try {
       return await this.#onBoard(id, signal, async (call, { handle, board }) => {
-        const possible = intoRange(limit, board.device);
+        const possible = clampToRange(limit, board.device);
         await call(id, "setLimit", handle, Math.round(possible * 1000));
         const [now] = await call(id, "limit", handle);
-        return restored(limit, possible, judgeReadBack({ asked: possible, limit: wattsFromMilliwatts(now) }));
+        return restoreOutcome(limit, possible, readBackOutcome({ asked: possible, limit: wattsFromMilliwatts(now) }));
       });
     } catch (error) {
       return this.#refused(id, error);
@@ -134,7 +134,7 @@ export class Nvml implements GpuBackend {
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
-    if (this.#known.size === 0) await this.look(signal);
+    if (this.#known.size === 0) await this.discover(signal);
     const known = [...this.#known.keys()];
     return Promise.all(
       known.map(async (id) => {
@@ -144,7 +144,7 @@ export class Nvml implements GpuBackend {
           );
           return { id, power };
         } catch (error) {
-          return { id, missing: errorWords(error) };
+          return { id, missing: errorText(error) };
         }
       }),
     );
@@ -168,10 +168,10 @@ export class Nvml implements GpuBackend {
       ...before,
       ...found.flatMap(({ known }) => (known ? [[known.board.id, known] as const] : [])),
     ]);
-    return boardsOf([...before.values()], found);
+    return mergeBoards([...before.values()], found);
   }
 
-  async #findOne(call: NvmlCaller, index: number, again: boolean): Promise<Found> {
+  async #findOne(call: NvmlCaller, index: number, again: boolean): Promise<NvmlBoardLookup> {
     const lane = `index ${index}`;
     try {
       const [handle] = await call(lane, "handle", index);
@@ -189,7 +189,7 @@ export class Nvml implements GpuBackend {
   async #onBoard<Result>(
     id: string,
     signal: AbortSignal | undefined,
-    work: (call: NvmlCaller, known: Known) => Promise<Result>,
+    work: (call: NvmlCaller, known: KnownNvmlBoard) => Promise<Result>,
   ): Promise<Result> {
     return this.#session.with(signal, async (call, again) => {
       if (again || !this.#known.has(id)) await this.#find(call, again);
@@ -202,8 +202,8 @@ export class Nvml implements GpuBackend {
   async #readBack(call: NvmlCaller, id: string, handle: NvmlHandle, asked: Watts): Promise<WriteOutcome> {
     for (let tried = 1; ; tried += 1) {
       const [limit] = await call(id, "limit", handle);
-      const [enforced] = await optional(call(id, "enforcedLimit", handle));
-      const outcome = judgeReadBack({
+      const [enforced] = await orUnsupported(call(id, "enforcedLimit", handle));
+      const outcome = readBackOutcome({
         asked,
         limit: wattsFromMilliwatts(limit),
         enforced: enforced === undefined ? undefined : wattsFromMilliwatts(enforced),
@@ -214,7 +214,7 @@ export class Nvml implements GpuBackend {
   }
 
   #refused(id: string, error: unknown): WriteOutcome {
-    const message = errorWords(error);
+    const message = errorText(error);
     const code = error instanceof NvmlError ? error.code : undefined;
     if (code === NvmlCode.noPermission || isMissingFeature(error)) return { result: "blocked", message };
     if (code !== NvmlCode.invalidArgument) return { result: "error", message };
@@ -222,7 +222,7 @@ export class Nvml implements GpuBackend {
     // The range may have changed since: the next look reads it again.
     this.#forgetDescription(id);
     const range =
-      min === undefined || max === undefined ? "" : `; its range was ${shownWatts(min)} to ${shownWatts(max)}`;
+      min === undefined || max === undefined ? "" : `; its range was ${formatWatts(min)} to ${formatWatts(max)}`;
     return { result: "error", message: `${message}${range}` };
   }
 

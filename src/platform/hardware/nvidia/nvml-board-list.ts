@@ -1,10 +1,10 @@
 import type { MonotonicInstant } from "../../../core/units/index.ts";
 import type { GpuCapBoard } from "../gpu/gpu-board.ts";
-import { errorWords } from "../host/host-error.ts";
+import { errorText } from "../host/host-error.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 
 /** A board that has said who it is. */
-export interface Known {
+export interface KnownNvmlBoard {
   readonly index: number;
   readonly handle: NvmlHandle;
   readonly board: GpuCapBoard;
@@ -12,8 +12,8 @@ export interface Known {
 }
 
 /** What came of asking for the board with an index. */
-export type Found = { readonly index: number } & (
-  | { readonly known: Known; readonly error?: never }
+export type NvmlBoardLookup = { readonly index: number } & (
+  | { readonly known: KnownNvmlBoard; readonly error?: never }
   | { readonly known?: never; readonly error: unknown }
 );
 
@@ -21,19 +21,22 @@ export type Found = { readonly index: number } & (
  * All boards that were called up, and those that were there before: one that no longer answers is lost, not forgotten. It is
  * known by the index it had, for its UUID it cannot tell.
  */
-export function boardsOf(before: readonly Known[], found: readonly Found[]): readonly GpuCapBoard[] {
+export function mergeBoards(
+  before: readonly KnownNvmlBoard[],
+  found: readonly NvmlBoardLookup[],
+): readonly GpuCapBoard[] {
   const answering = new Set(found.map(({ known }) => known?.board.id));
   const silent = before.filter(({ board }) => !answering.has(board.id));
   const unnamed = found.flatMap(({ error, index }) => (error === undefined ? [] : [{ index, error }]));
   const lost = silent.map(({ board, index }) => {
     const place = unnamed.findIndex((one) => one.index === index);
     const [why] = place < 0 ? [] : unnamed.splice(place, 1);
-    return { ...board, lost: why === undefined ? GONE : errorWords(why.error) };
+    return { ...board, lost: why === undefined ? GONE : errorText(why.error) };
   });
   return [
     ...found.flatMap(({ known }) => (known === undefined ? [] : [known.board])),
     ...lost,
-    ...unnamed.map(({ index, error }) => nameless(index, errorWords(error))),
+    ...unnamed.map(({ index, error }) => nameless(index, errorText(error))),
   ];
 }
 

@@ -1,19 +1,19 @@
 import { isPositive, type Watts, wattsFromMilliwatts } from "../../../core/units/index.ts";
 import { type GpuCapBoard, rangeWarnings } from "../gpu/gpu-board.ts";
+import { formatWatts } from "../host/format-watts.ts";
 import { isMissingFeature } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";
-import { shownWatts } from "../host/format-watts.ts";
 
 /** All that one board says about itself. Rejects where it is lost; a feature that it lacks is only missing. */
 export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHandle): Promise<GpuCapBoard> {
-  const [model] = await optional(call(id, "name", handle));
-  const [min, max] = await optional(call(id, "constraints", handle));
-  const [limit] = await optional(call(id, "limit", handle));
-  const [defaultLimit] = await optional(call(id, "defaultLimit", handle));
-  const [enforced] = await optional(call(id, "enforcedLimit", handle));
-  const [mig] = await optional(call(id, "migMode", handle));
-  const [persistence] = await optional(call(id, "persistenceMode", handle));
+  const [model] = await orUnsupported(call(id, "name", handle));
+  const [min, max] = await orUnsupported(call(id, "constraints", handle));
+  const [limit] = await orUnsupported(call(id, "limit", handle));
+  const [defaultLimit] = await orUnsupported(call(id, "defaultLimit", handle));
+  const [enforced] = await orUnsupported(call(id, "enforcedLimit", handle));
+  const [mig] = await orUnsupported(call(id, "migMode", handle));
+  const [persistence] = await orUnsupported(call(id, "persistenceMode", handle));
   const range = { min: figure(min), max: figure(max) };
   const locked = limit === undefined ? "it has no power limit to set: NVML says not supported" : undefined;
   const warnings = [
@@ -41,14 +41,14 @@ const NO_PERSISTENCE =
   "persistence mode is off: once the last program closes the GPU its limit is back at the default; run nvidia-persistenced";
 
 const lowerElsewhere = (enforced: number, limit: number): string =>
-  `enforced ${shownWatts(wattsFromMilliwatts(enforced))}, below its limit of ${shownWatts(wattsFromMilliwatts(limit))}: a lower one is set out of band (BMC) or by the VBIOS`;
+  `enforced ${formatWatts(wattsFromMilliwatts(enforced))}, below its limit of ${formatWatts(wattsFromMilliwatts(limit))}: a lower one is set out of band (BMC) or by the VBIOS`;
 
 /** A figure of power that can be one; NVML says 0 where it knows none. */
 const figure = (milliwatts: number | undefined): Watts | undefined =>
   isPositive(milliwatts) ? wattsFromMilliwatts(milliwatts) : undefined;
 
 /** The results of a call whose feature may be missing: none of them then. */
-export async function optional<Results extends readonly unknown[]>(
+export async function orUnsupported<Results extends readonly unknown[]>(
   call: Promise<Results>,
 ): Promise<Results | { readonly [place in keyof Results]: undefined }> {
   try {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { Tool, type ToolAnswer } from "../gpu/vendor-tool.ts";
+import { VendorTool, type VendorToolResult } from "../gpu/vendor-tool.ts";
 
 /** One end may have been anybody's; after a second one at the same place NVML is first tried in another process. */
 const ENDS_TO_SUSPECT = 2;
@@ -10,7 +10,7 @@ const ENDS_TO_SUSPECT = 2;
 const TEST_LIMIT = milliseconds(60_000);
 const TEST_AGAIN = milliseconds(600_000);
 
-export interface NvmlTrialOptions {
+export interface NvmlCrashGuardOptions {
   /** Where a try that has begun is written down. */
   readonly file: string;
   /** Which boot and which driver this is. */
@@ -26,19 +26,19 @@ export interface NvmlTrialOptions {
  * next start is a try that was never finished: NVML's doing, or that of somebody who stopped a slow start. After two of them
  * another process starts NVML first. Only where that one crashes, too, NVML is left alone, and tested again later.
  */
-export class NvmlTrial {
-  readonly #options: NvmlTrialOptions;
-  readonly #tester: Tool;
-  #testing: Promise<ToolAnswer> | undefined;
+export class NvmlCrashGuard {
+  readonly #options: NvmlCrashGuardOptions;
+  readonly #tester: VendorTool;
+  #testing: Promise<VendorToolResult> | undefined;
   #unfinished: number;
   #open: boolean;
   #distrusted: { readonly why: string; readonly at: MonotonicInstant } | undefined;
 
-  constructor(options: NvmlTrialOptions) {
+  constructor(options: NvmlCrashGuardOptions) {
     this.#options = options;
     this.#unfinished = unfinishedIn(options.file, options.key);
     this.#open = options.mayWrite;
-    this.#tester = new Tool({
+    this.#tester = new VendorTool({
       files: [process.execPath],
       install: "Node",
       clock: options.clock,
@@ -48,7 +48,7 @@ export class NvmlTrial {
   }
 
   /** Why NVML is not to be tried now; undefined where it may be. */
-  async distrusted(signal?: AbortSignal): Promise<string | undefined> {
+  async whyDisabled(signal?: AbortSignal): Promise<string | undefined> {
     const { clock, library } = this.#options;
     if (this.#unfinished < ENDS_TO_SUSPECT) return undefined;
     const before = this.#distrusted;

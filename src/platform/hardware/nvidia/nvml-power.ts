@@ -1,7 +1,7 @@
 import { type EnergyCounterSample, powerBetween } from "../../../core/control/index.ts";
 import { elapsed, joules, milliseconds, type Watts, wattsFromMilliwatts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { optional } from "./nvml-board.ts";
+import { orUnsupported } from "./nvml-board.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";
 
@@ -19,7 +19,7 @@ export class NvmlPower {
 
   /** `most` is what the board may draw: a counter that says far more has started over. */
   async of(call: NvmlCaller, id: string, handle: NvmlHandle, most: Watts | undefined): Promise<Watts> {
-    const [millijoules] = await optional(call(id, "totalEnergy", handle));
+    const [millijoules] = await orUnsupported(call(id, "totalEnergy", handle));
     const mean = millijoules === undefined ? undefined : this.#mean(id, millijoules, most);
     if (mean !== undefined) return mean;
     const [milliwatts] = await call(id, "powerUsage", handle);

@@ -26,7 +26,7 @@ async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) 
     stub.func("stub_reset", "void", ["int"])(2);
     const set = stub.func("stub_set", "void", ["int", "str", "int64_t"]);`;
   const script = `
-    const { Nvml } = await import(${here} + "/nvml-backend.ts");
+    const { NvmlBackend } = await import(${here} + "/nvml-backend.ts");
     const { systemClock } = await import(${here} + "/../../clock/index.ts");
     const { findGpuBackend } = await import(${here} + "/../gpu/gpu-backends.ts");
     const { FakeHost } = await import(${here} + "/../testing/fake-host.ts");
@@ -36,7 +36,7 @@ async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) 
       clock: systemClock, nvmlLibrary: library, stateDir: ${JSON.stringify(state)}, mayWrite: true,
     });
     const library = ${JSON.stringify(stub.library)};
-    const nvml = new Nvml({ library, clock: systemClock });
+    const nvml = new NvmlBackend({ library, clock: systemClock });
     ${withStub ? stubLines : ""}
     ${lines}`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
@@ -55,10 +55,10 @@ async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) 
 describe("a process with NVML in it", () => {
   it("ends when told to, with its exit code, although a call into the driver never returns", async () => {
     const { code, output } = await run(`
-      await nvml.look();
+      await nvml.discover();
       set(0, "hang", 1);
       const stop = new AbortController();
-      const looking = nvml.look(stop.signal);
+      const looking = nvml.discover(stop.signal);
       await systemClock.sleep(50);
       stop.abort();
       await looking;
@@ -69,24 +69,26 @@ describe("a process with NVML in it", () => {
   });
 
   it("quirk 11: NVML that ends the program twice is left alone, and tried again after a boot", async () => {
-    const look = "console.log((await gpus(library)).name, (await gpus(library).look()).absent);";
+    const look = "console.log((await gpus(library)).name, (await gpus(library).discover()).absent);";
     const crash = { STUB_NVML_CRASH: "1", PATH: "/nowhere" };
     expect(await run(look, crash)).toMatchObject({ signal: "SIGSEGV" });
     expect(await run(look, crash)).toMatchObject({ signal: "SIGSEGV" });
     const third = await run(look, crash);
     expect(third).toMatchObject({ code: 0, output: expect.stringContaining("it ended this program 2 times") });
     expect(third.output).toContain("nvidia-smi is not installed");
-    expect(await run('console.log((await gpus(library, "2").look()).boards.length); process.exit(0)')).toMatchObject({
+    expect(
+      await run('console.log((await gpus(library, "2").discover()).boards.length); process.exit(0)'),
+    ).toMatchObject({
       output: "2\n",
     });
     // It came back this time, so nothing is held against it.
-    expect(await run("console.log((await gpus(library).look()).boards.length); process.exit(0)")).toMatchObject({
+    expect(await run("console.log((await gpus(library).discover()).boards.length); process.exit(0)")).toMatchObject({
       output: "2\n",
     });
   });
 
   it("is tried again after slow starts that somebody ended: that is no crash of NVML", async () => {
-    const look = (then: string) => `const looking = gpus(library, "slow").look(); ${then}`;
+    const look = (then: string) => `const looking = gpus(library, "slow").discover(); ${then}`;
     const killed = look(`set(-1, "inithang", 1); await systemClock.sleep(200); process.kill(process.pid, "SIGKILL");`);
     for (let start = 0; start < 3; start++) expect(await run(killed)).toMatchObject({ signal: "SIGKILL" });
     const later = look("console.log((await looking).boards?.length ?? (await looking).absent); process.exit(0);");
@@ -101,7 +103,7 @@ describe("a process with NVML in it", () => {
         nvmlLibrary: library, stateDir: where, mayWrite: false,
       });
       set(-1, "inithang", 1);
-      void backend.look();
+      void backend.discover();
       await systemClock.sleep(200);
       console.log((await import("node:fs")).existsSync(where));
       process.exit(0);`;
@@ -109,13 +111,13 @@ describe("a process with NVML in it", () => {
   });
 
   it("ends at once, with its exit code, while a call is under way that nobody has given up yet", async () => {
-    const lines = `set(-1, "inithang", 1); void nvml.look(); await systemClock.sleep(200); process.exit(143);`;
+    const lines = `set(-1, "inithang", 1); void nvml.discover(); await systemClock.sleep(200); process.exit(143);`;
     expect(await run(lines)).toMatchObject({ code: 143, signal: null });
   });
 
   it("does not load koffi where there is no sign of NVIDIA", async () => {
     const { output } = await run(
-      `console.log((await gpus("libnvidia-ml.so.1").look()).absent);
+      `console.log((await gpus("libnvidia-ml.so.1").discover()).absent);
        console.log(process.report.getReport().sharedObjects.filter((file) => file.includes("koffi")).length);`,
       {},
       false,
@@ -124,7 +126,7 @@ describe("a process with NVML in it", () => {
   });
 
   it("ends by itself once NVML is closed", async () => {
-    const { code, output } = await run("console.log((await nvml.look()).boards.length); await nvml.close();");
+    const { code, output } = await run("console.log((await nvml.discover()).boards.length); await nvml.close();");
     expect({ code, output }).toEqual({ code: 0, output: "2\n" });
   });
 });

@@ -1,6 +1,7 @@
 import { isMainThread } from "node:worker_threads";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
+import { HungCallGuard } from "../host/hung-call-guard.ts";
 import { isStaleSession } from "./nvml-codes.ts";
 import {
   type NvmlArguments,
@@ -9,7 +10,6 @@ import {
   type NvmlResults,
   nvmlFunctions,
 } from "./nvml-functions.ts";
-import { NvmlGate } from "../host/hung-call-guard.ts";
 import { loadNvml, type NvmlLibrary } from "./nvml-library.ts";
 
 /** A driver that answers does so in microseconds; one that must first wake a board takes seconds. */
@@ -27,14 +27,14 @@ export interface NvmlCaller {
 /** NVML loaded and initialised when first needed, and again after the driver was reloaded under it. */
 export class NvmlSession {
   readonly #file: string;
-  readonly #gate: NvmlGate;
+  readonly #gate: HungCallGuard;
   #library: Promise<NvmlLibrary> | undefined;
   #ready: Promise<void> | undefined;
   #atExit: ((code: number) => void) | undefined;
 
   constructor(file: string, clock: Clock) {
     this.#file = file;
-    this.#gate = new NvmlGate(clock);
+    this.#gate = new HungCallGuard(clock);
   }
 
   /**

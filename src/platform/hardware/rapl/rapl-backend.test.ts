@@ -3,13 +3,11 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
-import { type CapScene, powerCapCases } from "../testing/power-cap-contract.ts";
-import { FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { HostDirectory } from "../host/host-files.ts";
-import { RaplBackend } from "./rapl-backend.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
+import { FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { emulateRapl, ignoreWrites, refuseReads, refuseWrites } from "../testing/fake-kernel.ts";
 import { hastyClock } from "../testing/hasty-clock.ts";
+import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
 import {
   clientWithMmio,
   emptyPowercap,
@@ -22,6 +20,8 @@ import {
   sapphireRapids,
   zonePath,
 } from "../testing/powercap-trees.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
+import { RaplBackend } from "./rapl-backend.ts";
 
 const FOLDERS: Readonly<Record<string, string>> = { "package-0": "intel-rapl:0", "package-1": "intel-rapl:2" };
 const limitOf = (id: string): string => `${zonePath(FOLDERS[id] ?? "")}/constraint_0_power_limit_uw`;
@@ -63,7 +63,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   },
 };
 
-function fakeScene({ tree, folders, within, most }: Machine): CapScene {
+function fakeScene({ tree, folders, within, most }: Machine): PowerCapFixture {
   const { host, backend } = trial(tree);
   const zones = (id: string): string[] => (folders[id] ?? []).map(zonePath);
   const limits = (id: string): RegExp => new RegExp(`^(${zones(id).join("|")})/constraint_0_power_limit_uw$`);
@@ -94,7 +94,7 @@ describe.each(Object.entries(MACHINES))("RAPL keeps the contract of power caps o
   );
 });
 
-function diskScene({ tree, folders, within, most }: Machine): CapScene {
+function diskScene({ tree, folders, within, most }: Machine): PowerCapFixture {
   const { root, remove } = scratchTree(tree);
   let writes = 0;
   class Counted extends HostDirectory {
@@ -142,7 +142,7 @@ describe("what RAPL finds", () => {
   it("X-36 AGT-16 goes by names: psys between the packages, dram and core are never written", async () => {
     for (const tree of [sapphireRapids, clientWithMmio]) {
       const { host, backend } = trial(tree);
-      const ids = ((await backend.look()).boards ?? []).map(({ id }) => id);
+      const ids = ((await backend.discover()).boards ?? []).map(({ id }) => id);
       for (const id of ids) await backend.cap(id, watts(tree === sapphireRapids ? 100 : 50));
       expect(host.writes.length).toBe(ids.length);
       for (const { path } of host.writes) {
@@ -150,17 +150,17 @@ describe("what RAPL finds", () => {
         expect(path).not.toContain("mmio");
       }
     }
-    expect((await trial(sapphireRapids).backend.look()).boards?.map(({ id }) => id)).toEqual([
+    expect((await trial(sapphireRapids).backend.discover()).boards?.map(({ id }) => id)).toEqual([
       "package-0",
       "package-1",
     ]);
   });
 
   it("says the range a cap has to be in, from the part's own figures", async () => {
-    const { boards } = await trial(sapphireRapids).backend.look();
+    const { boards } = await trial(sapphireRapids).backend.discover();
     expect(boards?.[0]).toMatchObject({
       device: { min: 87.5, max: 350, registerLimit: 4095.875, step: 0.125 },
-      averagesOver: 999.424,
+      averagingWindow: 999.424,
     });
   });
 
@@ -169,9 +169,9 @@ describe("what RAPL finds", () => {
     host.set(`${zonePath("intel-rapl:0")}/constraint_0_max_power_uw`, "0");
     refuseReads(host, new RegExp(`^${zonePath("intel-rapl:2")}/constraint_0_max_power_uw$`), "ENODATA");
     const unaided = new RaplBackend({ files: host, clock: hastyClock() });
-    expect((await unaided.look()).boards?.map(({ device }) => device.max)).toEqual([undefined, undefined]);
+    expect((await unaided.discover()).boards?.map(({ device }) => device.max)).toEqual([undefined, undefined]);
     const aided = new RaplBackend({ files: host, clock: hastyClock(), ratedPower: () => watts(270) });
-    expect((await aided.look()).boards?.map(({ device }) => device.max)).toEqual([270, 270]);
+    expect((await aided.discover()).boards?.map(({ device }) => device.max)).toEqual([270, 270]);
   });
 
   it("finds the long-term limit by its name, wherever it stands", async () => {
@@ -191,7 +191,7 @@ describe("what RAPL finds", () => {
     ["links that lead nowhere", maskedPowercap, /HOST_SYS_ROOT/],
   ])("X-70 is absent and says what to do: %s", async (_, tree, words) => {
     const { host, backend } = trial(tree);
-    expect((await backend.look()).absent).toMatch(words);
+    expect((await backend.discover()).absent).toMatch(words);
     expect((await backend.cap("package-0", watts(100))).result).toBe("error");
     expect(host.writes).toEqual([]);
   });
@@ -199,7 +199,7 @@ describe("what RAPL finds", () => {
   it("a package of two dies is one board, and its cap is shared by both", async () => {
     const { host, backend } = trial(multiDie);
     const before = host.snapshot();
-    const { boards } = await backend.look();
+    const { boards } = await backend.discover();
     expect(boards).toMatchObject([{ id: "package-0", device: { max: 400, step: 0.25, registerLimit: 8191.75 } }]);
     const { original = "" } = await backend.original("package-0");
     expect((await backend.cap("package-0", watts(300))).result).toBe("applied");
@@ -222,7 +222,7 @@ describe("what RAPL finds", () => {
 describe("RAPL's quirks", () => {
   it("a locked register is found by the first write, told as blocked, and not tried at every tick", async () => {
     const { host, clock, backend } = trial(sapphireRapids, { locked: true });
-    expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+    expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
     for (let tick = 0; tick < 40; tick += 1) {
       const { result, message } = await backend.cap("package-0", watts(200));
       expect(result).toBe("blocked");
@@ -230,7 +230,7 @@ describe("RAPL's quirks", () => {
       await clock.sleep(milliseconds(20_000));
     }
     expect(host.writes.length).toBe(1);
-    expect((await backend.look()).boards?.[0]?.locked).toMatch(/locked by firmware/);
+    expect((await backend.discover()).boards?.[0]?.locked).toMatch(/locked by firmware/);
     await clock.sleep(milliseconds(3_600_000));
     await backend.cap("package-0", watts(200));
     expect(host.writes.length).toBe(2);
@@ -246,7 +246,7 @@ describe("RAPL's quirks", () => {
 
   it("a lower memory-mapped limit wins, and is told before and after", async () => {
     const { backend } = trial(clientWithMmio);
-    expect((await backend.look()).boards?.[0]?.warnings?.join()).toMatch(/memory-mapped limit of 45 W is lower/);
+    expect((await backend.discover()).boards?.[0]?.warnings?.join()).toMatch(/memory-mapped limit of 45 W is lower/);
     const { result, message } = await backend.cap("package-0", watts(50));
     expect(result).toBe("applied");
     expect(message).toMatch(/memory-mapped limit of 45 W is lower/);
@@ -293,12 +293,12 @@ describe("RAPL's quirks", () => {
     const bits = emulateRapl(host);
     const backend = new RaplBackend({ files: host, clock: hastyClock() });
     const before = host.snapshot();
-    expect((await backend.look()).boards?.[0]?.locked).toMatch(/switched off.*BIOS/);
+    expect((await backend.discover()).boards?.[0]?.locked).toMatch(/switched off.*BIOS/);
     const { original = "" } = await backend.original("package-0");
     const { result, message } = await backend.cap("package-0", watts(200));
     expect(result).toBe("blocked");
     expect(message).toMatch(/switched off.*BIOS/);
-    await backend.prove();
+    await backend.proveWritable();
     await backend.restore("package-0", original);
     expect(host.snapshot()).toEqual(before);
     for (const zone of ["intel-rapl:0", "intel-rapl:2"])
@@ -339,39 +339,39 @@ describe("RAPL's quirks", () => {
       message: "package-0: 1.75 W is not between 87.5 W and 350 W",
     });
     expect((await backend.cap("package-0", watts(87.5))).result).toBe("applied");
-    const known = new RaplBackend({ files: host, clock: hastyClock(), leastPower: () => watts(120) });
-    expect((await known.look()).boards?.[1]?.device).toMatchObject({
+    const known = new RaplBackend({ files: host, clock: hastyClock(), minPower: () => watts(120) });
+    expect((await known.discover()).boards?.[1]?.device).toMatchObject({
       min: 120,
       minSource: expect.stringMatching(/catalogue/),
     });
     host.set(`${zonePath("intel-rapl:2")}/constraint_0_min_power_uw`, "60000000");
-    const { min, minSource } = (await known.look()).boards?.[1]?.device ?? {};
+    const { min, minSource } = (await known.discover()).boards?.[1]?.device ?? {};
     expect([min, minSource]).toEqual([60, undefined]);
   });
 
   it("X-88 a maximum that no such part takes makes no floor", async () => {
     const { host } = trial(sapphireRapids);
     host.set(`${zonePath("intel-rapl:0")}/constraint_0_max_power_uw`, "4090000000");
-    const backend = new RaplBackend({ files: host, clock: hastyClock(), mostPower: () => watts(400) });
-    expect((await backend.look()).boards?.[0]?.device).toMatchObject({ min: 100, max: 4090 });
+    const backend = new RaplBackend({ files: host, clock: hastyClock(), maxPower: () => watts(400) });
+    expect((await backend.discover()).boards?.[0]?.device).toMatchObject({ min: 100, max: 4090 });
   });
 
   it("X-70 proves control by writing each limit back as it is: a lock shows before the first cap", async () => {
     const locked = trial(sapphireRapids, { locked: true });
     const before = locked.host.snapshot();
-    await locked.backend.prove();
+    await locked.backend.proveWritable();
     expect(locked.host.snapshot()).toEqual(before);
-    expect((await locked.backend.look()).boards?.map((board) => board.locked)).toEqual([
+    expect((await locked.backend.discover()).boards?.map((board) => board.locked)).toEqual([
       expect.stringMatching(/locked by firmware/),
       expect.stringMatching(/locked by firmware/),
     ]);
-    await locked.backend.prove();
+    await locked.backend.proveWritable();
     expect(locked.host.writes).toHaveLength(2);
 
     const open = trial(sapphireRapids);
-    await open.backend.prove();
+    await open.backend.proveWritable();
     expect(open.host.writes.map(({ text }) => text)).toEqual(["350000000", "350000000"]);
-    expect((await open.backend.look()).boards?.map((board) => board.locked)).toEqual([undefined, undefined]);
+    expect((await open.backend.discover()).boards?.map((board) => board.locked)).toEqual([undefined, undefined]);
   });
 
   it.each(["EROFS", "EACCES"])(
@@ -379,12 +379,12 @@ describe("RAPL's quirks", () => {
     async (code) => {
       const { host, backend } = trial(sapphireRapids);
       const end = refuseWrites(host, /constraint_0_power_limit_uw$/, code);
-      expect((await backend.look()).boards?.[0]?.locked).toContain(code);
-      await backend.prove();
+      expect((await backend.discover()).boards?.[0]?.locked).toContain(code);
+      await backend.proveWritable();
       expect(host.writes).toEqual([]);
       expect((await backend.cap("package-0", watts(200))).result).toBe("blocked");
       end();
-      expect((await backend.look()).boards?.[0]?.locked).toBeUndefined();
+      expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
       expect((await backend.cap("package-0", watts(200))).result).toBe("applied");
     },
   );
@@ -415,14 +415,14 @@ describe("RAPL's quirks", () => {
 
   it("a package that goes offline is lost and not forgotten, and its files may say anything", async () => {
     const { host, backend } = trial(sapphireRapids);
-    await backend.look();
+    await backend.discover();
     host.remove(zonePath("intel-rapl:2"));
-    expect((await backend.look()).boards?.[1]).toMatchObject({
+    expect((await backend.discover()).boards?.[1]).toMatchObject({
       id: "package-1",
       lost: expect.stringMatching(/offline/),
     });
     host.set(limitOf("package-0"), "<unknown>");
-    expect((await backend.look()).boards?.[0]?.lost).toMatch(/no number/);
+    expect((await backend.discover()).boards?.[0]?.lost).toMatch(/no number/);
     expect((await backend.limit("package-0")).unreadable).toMatch(/no number/);
   });
 
@@ -432,13 +432,13 @@ describe("RAPL's quirks", () => {
     );
     const tree = joinTrees(sapphireRapids, { files: { "devices/system/cpu/online": "0-1", ...cpus } });
     const { host, backend } = trial(tree);
-    await backend.look();
+    await backend.discover();
     const { original = "" } = await backend.original("package-1");
     host.remove(zonePath("intel-rapl:2"));
-    expect((await backend.look()).boards?.[1]?.lost).toMatch(/gone/);
+    expect((await backend.discover()).boards?.[1]?.lost).toMatch(/gone/);
     expect((await backend.restore("package-1", original)).result).toBe("error");
     host.set("devices/system/cpu/online", "0");
-    expect((await backend.look()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
+    expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
     expect(await backend.restore("package-1", original)).toEqual({ result: "applied" });
   });
 

@@ -1,14 +1,14 @@
 import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
 import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts, watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { errorCode, errorWords } from "../host/host-error.ts";
-import { offlinePackages } from "./offline-packages.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorCode, errorText } from "../host/host-error.ts";
+import { writeErrorOutcome } from "../host/write-error.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
+import { offlinePackages } from "./offline-packages.ts";
 import { PowercapZones } from "./powercap-zones.ts";
-import { type RaplOriginal, readRaplOriginal } from "./rapl-original.ts";
+import { parseRaplOriginal, type RaplOriginal } from "./rapl-original.ts";
 import { RaplPackage } from "./rapl-package.ts";
-import { refusal } from "../host/write-error.ts";
-import { shownWatts } from "../host/format-watts.ts";
 
 export interface RaplOptions {
   readonly files: HostFiles;
@@ -16,8 +16,8 @@ export interface RaplOptions {
   /** What the catalogue says a package is rated for, where the part itself does not. */
   readonly ratedPower?: () => Watts | undefined;
   /** The lowest and the highest cap that the catalogue knows of the part. */
-  readonly leastPower?: () => Watts | undefined;
-  readonly mostPower?: () => Watts | undefined;
+  readonly minPower?: () => Watts | undefined;
+  readonly maxPower?: () => Watts | undefined;
 }
 
 /** What a locked register answers: ENODATA for the limit, ENOSYS for `enabled`. */
@@ -27,9 +27,9 @@ const LOCKED = {
 };
 
 /** A lock goes at the next boot at the earliest: trying at every tick would only fill the kernel's log. */
-const TRY_AGAIN_AFTER = milliseconds(15 * 60_000);
+const LOCK_RETRY_INTERVAL = milliseconds(15 * 60_000);
 
-interface Refused {
+interface LockedPackage {
   readonly outcome: WriteOutcome;
   /** How the package read then: once it reads otherwise, somebody could write it. */
   readonly seen: string;
@@ -42,20 +42,20 @@ export class RaplBackend implements PowerCapBackend {
   readonly kind = "cpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
-  readonly #catalogue: Required<Pick<RaplOptions, "ratedPower" | "leastPower" | "mostPower">>;
+  readonly #catalogue: Required<Pick<RaplOptions, "ratedPower" | "minPower" | "maxPower">>;
   readonly #zones: PowercapZones;
-  readonly #refused = new Map<string, Refused>();
+  readonly #refused = new Map<string, LockedPackage>();
   /** Packages seen before: one that goes is lost and is told so. */
   readonly #known = new Set<string>();
 
-  constructor({ files, clock, ratedPower = NOTHING, leastPower = NOTHING, mostPower = NOTHING }: RaplOptions) {
+  constructor({ files, clock, ratedPower = UNKNOWN, minPower = UNKNOWN, maxPower = UNKNOWN }: RaplOptions) {
     this.#files = files;
     this.#clock = clock;
-    this.#catalogue = { ratedPower, leastPower, mostPower };
+    this.#catalogue = { ratedPower, minPower, maxPower };
     this.#zones = new PowercapZones(files);
   }
 
-  async look(): Promise<BackendView> {
+  async discover(): Promise<BackendView> {
     const { zones, absent } = this.#zones.read();
     if (absent !== undefined) return { absent };
     const packages = RaplPackage.all(this.#files, zones);
@@ -76,7 +76,7 @@ export class RaplBackend implements PowerCapBackend {
     };
   }
 
-  async prove(): Promise<void> {
+  async proveWritable(): Promise<void> {
     for (const found of RaplPackage.all(this.#files, this.#zones.read().zones)) {
       // What cannot be capped anyway is not written to.
       if (this.#whyLocked(found) !== undefined) continue;
@@ -84,16 +84,16 @@ export class RaplBackend implements PowerCapBackend {
       try {
         found.writeBack();
       } catch (error) {
-        this.#remember(error, refusal(error, found.id, LOCKED), found.id, seen);
+        this.#remember(error, writeErrorOutcome(error, found.id, LOCKED), found.id, seen);
       }
     }
   }
 
   async limit(id: string): Promise<LimitReading> {
     try {
-      return { limit: this.#package(id).inForce };
+      return { limit: this.#package(id).enforcedLimit };
     } catch (error) {
-      return { unreadable: `${id}: ${errorWords(error)}` };
+      return { unreadable: `${id}: ${errorText(error)}` };
     }
   }
 
@@ -101,7 +101,7 @@ export class RaplBackend implements PowerCapBackend {
     try {
       return { original: JSON.stringify(this.#package(id).settings) };
     } catch (error) {
-      return { unreadable: `${id}: ${errorWords(error)}` };
+      return { unreadable: `${id}: ${errorText(error)}` };
     }
   }
 
@@ -112,19 +112,19 @@ export class RaplBackend implements PowerCapBackend {
       const [least, most] = [min ?? step, Math.min(max, registerLimit)];
       const settings = found.settingsFor(limit);
       // Beyond its 15 bits the register keeps only the lower ones: 4096 W would be 0 W.
-      if (settings === undefined || limit > most || limit < Math.min(least, found.inForce)) {
-        const range = `between ${shownWatts(least)} and ${shownWatts(most)}`;
+      if (settings === undefined || limit > most || limit < Math.min(least, found.enforcedLimit)) {
+        const range = `between ${formatWatts(least)} and ${formatWatts(most)}`;
         return { result: "error", message: `${id}: ${limit} W is not ${range}` };
       }
       if (found.isSwitchedOff) return { result: "blocked", message: `${id}: ${SWITCHED_OFF}` };
       return this.#stillRefused(found) ?? (await this.#write(found, settings, limit, signal));
     } catch (error) {
-      return refusal(error, id, LOCKED);
+      return writeErrorOutcome(error, id, LOCKED);
     }
   }
 
   async restore(id: string, text: string, signal?: AbortSignal): Promise<WriteOutcome> {
-    const original = readRaplOriginal(text);
+    const original = parseRaplOriginal(text);
     if (original === undefined) return { result: "error", message: `${id}: no limits are in ${text.slice(0, 80)}` };
     // With its last CPU the package's limits went: there is nothing left to put back.
     if (!this.#isThere(id) && offlinePackages(this.#files, [id])(id)) return { result: "applied" };
@@ -132,7 +132,7 @@ export class RaplBackend implements PowerCapBackend {
       const failed = await this.#package(id).restore(original, this.#clock, signal);
       return failed === undefined ? { result: "applied" } : { result: "error", message: `${id}: ${failed}` };
     } catch (error) {
-      return refusal(error, id, LOCKED);
+      return writeErrorOutcome(error, id, LOCKED);
     }
   }
 
@@ -149,7 +149,7 @@ export class RaplBackend implements PowerCapBackend {
       const words = lowerMmio(found, limit);
       return words.length === 0 ? { result: "applied" } : { result: "applied", message: `${id}: ${words.join("; ")}` };
     } catch (error) {
-      const outcome = refusal(error, id, LOCKED);
+      const outcome = writeErrorOutcome(error, id, LOCKED);
       this.#remember(error, outcome, id, seen);
       return outcome;
     }
@@ -158,26 +158,26 @@ export class RaplBackend implements PowerCapBackend {
   /** Only a lock is remembered: rights and mounts are looked at anew each time, and may be put right at any moment. */
   #remember(error: unknown, outcome: WriteOutcome, id: string, seen: string): void {
     if (!(errorCode(error) in LOCKED)) return;
-    this.#refused.set(id, { outcome, seen, until: monotonicInstant(this.#clock.monotonic() + TRY_AGAIN_AFTER) });
+    this.#refused.set(id, { outcome, seen, until: monotonicInstant(this.#clock.monotonic() + LOCK_RETRY_INTERVAL) });
   }
 
   #device(found: RaplPackage): CapDevice {
-    const { ratedPower, leastPower, mostPower } = this.#catalogue;
+    const { ratedPower, minPower, maxPower } = this.#catalogue;
     const device = found.device(ratedPower());
     // A maximum that no such part can take makes no floor either.
-    const max = Math.min(device.max ?? Infinity, mostPower() ?? Infinity);
-    const { min, minSource } = withLowestCap({ ...device, max: watts(max) }, leastPower());
+    const max = Math.min(device.max ?? Infinity, maxPower() ?? Infinity);
+    const { min, minSource } = withLowestCap({ ...device, max: watts(max) }, minPower());
     return { ...device, min, minSource };
   }
 
   #board(found: RaplPackage): CapBoard {
-    const { id, averagesOver } = found;
+    const { id, averagingWindow } = found;
     const device = this.#device(found);
     try {
-      const warnings = lowerMmio(found, found.inForce);
-      return { id, device, averagesOver, locked: this.#whyLocked(found), warnings };
+      const warnings = lowerMmio(found, found.enforcedLimit);
+      return { id, device, averagingWindow, locked: this.#whyLocked(found), warnings };
     } catch (error) {
-      return { id, device, lost: `${id}: ${errorWords(error)}` };
+      return { id, device, lost: `${id}: ${errorText(error)}` };
     }
   }
 
@@ -187,7 +187,7 @@ export class RaplBackend implements PowerCapBackend {
       if (found.isSwitchedOff) return SWITCHED_OFF;
       found.checkWritable();
     } catch (error) {
-      return refusal(error, found.id).message;
+      return writeErrorOutcome(error, found.id).message;
     }
     return this.#stillRefused(found)?.message;
   }
@@ -217,11 +217,11 @@ const ENERGY_ONLY = "RAPL has energy only here, as on AMD: an EPYC is capped thr
 const NO_LONG_TERM = "RAPL has no long-term limit behind model-specific registers here, and no other is written";
 const SWITCHED_OFF =
   "its long-term limit is switched off (`enabled` reads 0), by a firmware lock or by choice: switch it on in the BIOS. Joulie does not, for the kernel would switch the clamp and the short-term limit with it, and nobody could put those back";
-const NOTHING = (): undefined => undefined;
+const UNKNOWN = (): undefined => undefined;
 
 function lowerMmio(found: RaplPackage, limit: Watts): readonly string[] {
   const lower = found.mmioBelow(limit);
   return lower === undefined
     ? []
-    : [`the memory-mapped limit of ${shownWatts(lower)} is lower, and the lower one wins`];
+    : [`the memory-mapped limit of ${formatWatts(lower)} is lower, and the lower one wins`];
 }

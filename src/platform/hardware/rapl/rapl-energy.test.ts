@@ -2,12 +2,9 @@ import { describe, expect, it } from "vitest";
 import { powerBetween, totalPower } from "../../../core/control/index.ts";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
-import { RaplEnergy } from "./rapl-energy.ts";
-import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { HostDirectory } from "../host/host-files.ts";
 import type { EnergyMeter } from "../port.ts";
-import { RaplBackend } from "./rapl-backend.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
+import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { emulateEnergy, refuseReads } from "../testing/fake-kernel.ts";
 import {
   clientWithMmio,
@@ -22,6 +19,9 @@ import {
   sapphireRapids,
   zonePath,
 } from "../testing/powercap-trees.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
+import { RaplBackend } from "./rapl-backend.ts";
+import { RaplEnergy } from "./rapl-energy.ts";
 
 function trial(tree: HostTree, ratedPower = watts(400)) {
   const host = new FakeHost(tree);
@@ -61,7 +61,7 @@ describe("energy of the packages", () => {
   it("every counter says whose it is: the boards that RAPL caps, dies and all", async () => {
     for (const tree of [sapphireRapids, clientWithMmio, multiDie]) {
       const { host, clock, meter } = trial(tree);
-      const { boards = [] } = await new RaplBackend({ files: host, clock }).look();
+      const { boards = [] } = await new RaplBackend({ files: host, clock }).discover();
       const metered = new Set(meter.sample().zones.map(({ board }) => board));
       expect([...metered]).toEqual(boards.map(({ id }) => id));
     }

@@ -1,7 +1,7 @@
 import type { EnergyCounter } from "../../../core/control/index.ts";
 import { isPositive, joulesFromMicrojoules, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { errorCode, errorWords } from "../host/host-error.ts";
+import { errorCode, errorText } from "../host/host-error.ts";
 import { numberAt, wholeNumber } from "../host/host-values.ts";
 import type { EnergyMeter, EnergyZoneSample, HostFiles } from "../port.ts";
 import { type PackageZone, PowercapZones } from "./powercap-zones.ts";
@@ -56,7 +56,7 @@ export class RaplEnergy implements EnergyMeter {
   #counter(zone: PackageZone): EnergyCounter {
     const range = numberAt(this.#files, `${zone.path}/max_energy_range_uj`);
     const limited = RaplZone.of(this.#files, zone);
-    const ratedPower = limited?.rated ?? this.#ratedPower();
+    const ratedPower = limited?.ratedPower ?? this.#ratedPower();
     return {
       ...(isPositive(range) ? { range: joulesFromMicrojoules(range) } : {}),
       ...(ratedPower === undefined ? {} : { ratedPower }),
@@ -88,5 +88,5 @@ function why(error: unknown): string {
   const code = errorCode(error);
   return code === "EACCES" || code === "EPERM"
     ? "only root may read energy counters: run the agent as root"
-    : errorWords(error);
+    : errorText(error);
 }

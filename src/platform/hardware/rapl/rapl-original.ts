@@ -18,7 +18,7 @@ export type RaplSetting = z.infer<typeof zone>;
 export type RaplOriginal = z.infer<typeof schema>;
 
 /** Undefined where the text says nothing that could be written back. */
-export function readRaplOriginal(text: string): RaplOriginal | undefined {
+export function parseRaplOriginal(text: string): RaplOriginal | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
   } catch {

@@ -8,13 +8,13 @@ import {
   wattsFromMicrowatts,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { errorWords } from "../host/host-error.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorText } from "../host/host-error.ts";
+import { readBack } from "../host/read-back.ts";
 import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
 import type { RaplOriginal } from "./rapl-original.ts";
-import { microwattsOnStep, RaplZone } from "./rapl-zone.ts";
-import { readBack } from "../host/read-back.ts";
-import { shownWatts } from "../host/format-watts.ts";
+import { RaplZone, roundToRegisterStep } from "./rapl-zone.ts";
 
 /**
  * A CPU package as people count them. Where each of its dies is a zone with a limit of its own, all of them together are the
@@ -51,20 +51,20 @@ export class RaplPackage {
   device(ratedPower: Watts | undefined): CapDevice {
     const dies = this.#zones.length;
     return {
-      min: this.#sum(({ least }) => least),
-      max: this.#sum(({ rated }) => rated) ?? ratedPower,
+      min: this.#sum(({ minPower }) => minPower),
+      max: this.#sum((zone) => zone.ratedPower) ?? ratedPower,
       registerLimit: watts(raplRegisterLimit * dies),
       step: watts(raplStep * dies),
     };
   }
 
   /** Throws where a zone cannot be read. */
-  get inForce(): Watts {
-    return watts(this.#zones.reduce((sum, zone) => sum + zone.inForce, 0));
+  get enforcedLimit(): Watts {
+    return watts(this.#zones.reduce((sum, zone) => sum + zone.enforcedLimit, 0));
   }
 
-  get averagesOver(): Milliseconds | undefined {
-    const windows = this.#zones.map(({ averagesOver }) => averagesOver).filter((window) => window !== undefined);
+  get averagingWindow(): Milliseconds | undefined {
+    const windows = this.#zones.map(({ averagingWindow }) => averagingWindow).filter((window) => window !== undefined);
     return windows.length === 0 ? undefined : milliseconds(Math.max(...windows));
   }
 
@@ -78,7 +78,7 @@ export class RaplPackage {
 
   /** How each die has to be set for a cap of the package; undefined where that would be nothing at all. */
   settingsFor(limit: Watts): RaplOriginal | undefined {
-    const microwatts = isPositive(limit) ? microwattsOnStep(watts(limit / this.#zones.length)) : 0;
+    const microwatts = isPositive(limit) ? roundToRegisterStep(watts(limit / this.#zones.length)) : 0;
     if (microwatts === 0) return undefined;
     return Object.fromEntries(this.#zones.map(({ name }) => [name, { limit: microwatts, enabled: true }]));
   }
@@ -90,7 +90,7 @@ export class RaplPackage {
   mmioBelow(limit: Watts): Watts | undefined {
     for (const zone of this.#mmio) {
       try {
-        if (zone.inForce < limit) return zone.inForce;
+        if (zone.enforcedLimit < limit) return zone.enforcedLimit;
       } catch {
         // It limits nothing that could be told.
       }
@@ -103,7 +103,7 @@ export class RaplPackage {
     try {
       return JSON.stringify(this.settings);
     } catch (error) {
-      return errorWords(error);
+      return errorText(error);
     }
   }
 
@@ -162,8 +162,8 @@ export class RaplPackage {
         ({ limit }) => limit === wanted.limit,
         signal,
       );
-      const asked = shownWatts(wattsFromMicrowatts(wanted.limit));
-      const found = shownWatts(wattsFromMicrowatts(read.limit));
+      const asked = formatWatts(wattsFromMicrowatts(wanted.limit));
+      const found = formatWatts(wattsFromMicrowatts(read.limit));
       if (read.limit !== wanted.limit)
         return `${asked} was written and ${found} reads back: firmware or a rival set it`;
     }

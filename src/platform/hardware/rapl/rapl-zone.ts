@@ -55,7 +55,7 @@ export class RaplZone {
   }
 
   /** The limit in force; one that is switched off is as high as the register goes. */
-  get inForce(): Watts {
+  get enforcedLimit(): Watts {
     return this.enabled ? wattsFromMicrowatts(this.microwatts) : raplRegisterLimit;
   }
 
@@ -66,18 +66,18 @@ export class RaplZone {
   }
 
   /** What the package is rated for: 0 or no data where the part does not say. */
-  get rated(): Watts | undefined {
+  get ratedPower(): Watts | undefined {
     const microwatts = numberAt(this.#files, `${this.#constraint}_max_power_uw`);
     return microwatts === undefined || microwatts === 0 ? undefined : wattsFromMicrowatts(microwatts);
   }
 
   /** The lowest limit it takes: Intel's driver exposes none, others may. */
-  get least(): Watts | undefined {
+  get minPower(): Watts | undefined {
     const microwatts = numberAt(this.#files, `${this.#constraint}_min_power_uw`);
     return microwatts === undefined || microwatts === 0 ? undefined : wattsFromMicrowatts(microwatts);
   }
 
-  get averagesOver(): Milliseconds | undefined {
+  get averagingWindow(): Milliseconds | undefined {
     const microseconds = numberAt(this.#files, `${this.#constraint}_time_window_us`);
     return microseconds === undefined ? undefined : milliseconds(microseconds / 1000);
   }
@@ -112,4 +112,4 @@ function figure(text: string, file: string): number {
 }
 
 /** The register counts eighths of a watt and drops the rest. */
-export const microwattsOnStep = (limit: Watts): number => Math.floor(limit * 8 + 1e-6) * 125_000;
+export const roundToRegisterStep = (limit: Watts): number => Math.floor(limit * 8 + 1e-6) * 125_000;

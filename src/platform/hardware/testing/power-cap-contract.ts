@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { type Watts, watts } from "../../../core/units/index.ts";
-import { type ContractCase, casesFor } from "./contract-cases.ts";
 import type { PowerCapBackend } from "../port.ts";
+import { type ContractCase, casesFor } from "./contract-cases.ts";
 
 /**
  * One world with one backend in it, as its test builds it: what the contract does to it, and what it sees past the backend.
  * Watts here are what the device itself says.
  */
-export interface CapScene {
+export interface PowerCapFixture {
   readonly backend: PowerCapBackend;
   /** Ids of the boards that are there: two or more where the backend can have them. */
   readonly boards: readonly string[];
@@ -35,15 +35,15 @@ export interface CapScene {
 }
 
 /** What a kind of device cannot do or suffer; a tool that is told watts never sees a lost board, for one. */
-type Lacking = "several" | "original" | "lose" | "forbid" | "spoil" | "ignore" | "vanish";
+type UnsupportedAction = "several" | "original" | "lose" | "forbid" | "spoil" | "ignore" | "vanish";
 
 /** What every backend keeps, whatever it drives. What the device cannot do is named, so that nothing is left out in silence. */
 export const powerCapCases = (
-  make: () => CapScene | Promise<CapScene>,
-  lacking: readonly Lacking[] = [],
+  make: () => PowerCapFixture | Promise<PowerCapFixture>,
+  lacking: readonly UnsupportedAction[] = [],
 ): ReturnType<typeof casesFor> => casesFor(cases, make, lacking);
 
-const cases: readonly ContractCase<CapScene, Lacking>[] = [
+const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
   {
     title: "finds every board, by ids that stay, and writes nothing while it looks",
     check: async ({ backend, boards, state, writes }) => {
@@ -62,7 +62,7 @@ const cases: readonly ContractCase<CapScene, Lacking>[] = [
   {
     title: "says a range that makes sense, with the limit of this contract in it",
     check: async ({ backend, within }) => {
-      for (const { device } of (await backend.look()).boards ?? []) {
+      for (const { device } of (await backend.discover()).boards ?? []) {
         for (const figure of Object.values(device))
           assert.ok(figure === undefined || typeof figure === "string" || figure > 0, String(figure));
         assert.ok((device.min ?? 0) <= within && within <= (device.max ?? Number.POSITIVE_INFINITY));
@@ -149,9 +149,9 @@ const cases: readonly ContractCase<CapScene, Lacking>[] = [
     needs: ["several", "lose"],
     check: async ({ backend, boards, within, truth, lose }) => {
       const [lost = "", ...others] = boards;
-      await backend.look();
+      await backend.discover();
       lose(lost);
-      const seen = (await backend.look()).boards ?? [];
+      const seen = (await backend.discover()).boards ?? [];
       const told = seen.find(({ id }) => id === lost);
       if (told !== undefined) words(told.lost);
       assert.equal(resultOf(await backend.cap(lost, within)), "error");
@@ -208,9 +208,9 @@ const cases: readonly ContractCase<CapScene, Lacking>[] = [
     title: "says why it is absent, and fails in words from then on",
     needs: ["vanish"],
     check: async ({ backend, boards, within, vanish }) => {
-      await backend.look();
+      await backend.discover();
       vanish();
-      words((await backend.look()).absent);
+      words((await backend.discover()).absent);
       refused(await backend.cap(first(boards), within));
       words((await backend.limit(first(boards))).unreadable);
       words((await backend.original(first(boards))).unreadable);
@@ -232,7 +232,7 @@ const cases: readonly ContractCase<CapScene, Lacking>[] = [
 const first = (boards: readonly string[]): string => boards[0] ?? assert.fail("the scene has no board");
 
 async function idsOf(backend: PowerCapBackend): Promise<string[]> {
-  const view = await backend.look();
+  const view = await backend.discover();
   assert.equal(view.absent, undefined);
   return (view.boards ?? []).map(({ id }) => id).toSorted();
 }

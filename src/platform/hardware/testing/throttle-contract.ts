@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { percent } from "../../../core/units/index.ts";
-import { type ContractCase, casesFor } from "./contract-cases.ts";
 import type { ThrottleBackend } from "../port.ts";
+import { type ContractCase, casesFor } from "./contract-cases.ts";
 
 /** One world with one throttle in it, as its test builds it. */
-export interface ThrottleScene {
+export interface ThrottleFixture {
   readonly backend: ThrottleBackend;
   /** The share of the node that is throttled, as the world itself says, in percent. */
   readonly truth: () => number;
@@ -22,20 +22,20 @@ export interface ThrottleScene {
   readonly end?: () => void | Promise<void>;
 }
 
-type Lacking = "original" | "forbid" | "spoil" | "ignore" | "vanish";
+type UnsupportedAction = "original" | "forbid" | "spoil" | "ignore" | "vanish";
 
 /** As `powerCapCases`, for what slows CPUs. */
 export const throttleCases = (
-  make: () => ThrottleScene | Promise<ThrottleScene>,
-  lacking: readonly Lacking[] = [],
+  make: () => ThrottleFixture | Promise<ThrottleFixture>,
+  lacking: readonly UnsupportedAction[] = [],
 ): ReturnType<typeof casesFor> => casesFor(cases, make, lacking);
 
-const cases: readonly ContractCase<ThrottleScene, Lacking>[] = [
+const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
   {
     title: "is there, and writes nothing while it looks or while nothing is to be throttled",
     check: async ({ backend, state, writes }) => {
       const before = state();
-      assert.equal((await backend.look()).absent, undefined);
+      assert.equal((await backend.discover()).absent, undefined);
       await backend.original();
       assert.equal((await backend.throttle(percent(0))).result, "applied");
       assert.equal(writes(), 0);
@@ -139,7 +139,7 @@ const cases: readonly ContractCase<ThrottleScene, Lacking>[] = [
     needs: ["vanish"],
     check: async ({ backend, vanish }) => {
       vanish();
-      assert.ok((await backend.look()).absent);
+      assert.ok((await backend.discover()).absent);
       assert.ok((await backend.original()).unreadable);
       refused(await backend.throttle(percent(50)));
     },

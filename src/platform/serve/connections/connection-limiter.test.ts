@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
-import { ask, raw, TrialServers } from "../testing/test-servers.ts";
+import { ask, raw, TestServers } from "../testing/test-servers.ts";
 
 const ms = milliseconds;
-const trial = new TrialServers();
+const trial = new TestServers();
 afterEach(async () => trial.end());
 
 describe("limits", () => {

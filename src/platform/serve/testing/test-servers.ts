@@ -8,7 +8,7 @@ import { ProgramMetrics } from "../../metrics/index.ts";
 import { type Served, type ServeOptions, serve } from "../server.ts";
 
 /** Servers for tests, on free ports of the loopback interface. */
-export class TrialServers {
+export class TestServers {
   readonly #running: Served[] = [];
   /** What they logged. */
   log = "";
@@ -40,13 +40,13 @@ export class TrialServers {
   }
 }
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
 }
 
-export async function ask(served: Served, path: string, method = "GET", body?: string): Promise<Answer> {
+export async function ask(served: Served, path: string, method = "GET", body?: string): Promise<TestResponse> {
   const asked = request({ host: "127.0.0.1", port: served.address.port, path, method, agent: false });
   asked.end(body);
   const [answer] = (await once(asked, "response")) as [IncomingMessage];

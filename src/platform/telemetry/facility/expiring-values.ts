@@ -1,7 +1,7 @@
 import type { Milliseconds, MonotonicInstant } from "../../../core/units/index.ts";
 
 /** Values by name that are believed for a time after they were read. */
-export class Kept<Value> {
+export class ExpiringValues<Value> {
   readonly #keep: Milliseconds;
   readonly #values = new Map<string, { readonly value: Value; readonly readAt: MonotonicInstant }>();
 

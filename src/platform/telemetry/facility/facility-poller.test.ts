@@ -2,9 +2,14 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ambientOf, estimatedPue } from "../../../core/twin/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
-import { FacilityPoller, type FacilityPollerOptions, type FacilityQueries, type PollReport } from "./facility-poller.ts";
-import { FakeServer, queryOf, type Reply, until, vector } from "../testing/fake-server.ts";
 import { PrometheusClient } from "../prometheus/prometheus-client.ts";
+import { type FakeReply, FakeServer, queryOf, until, vector } from "../testing/fake-server.ts";
+import {
+  FacilityPoller,
+  type FacilityPollerOptions,
+  type FacilityPollReport,
+  type FacilityQueries,
+} from "./facility-poller.ts";
 
 const START = 1_700_000_000;
 const closers: (() => unknown)[] = [];
@@ -16,7 +21,7 @@ const site: FacilityQueries = { ambient: "ambient", it: "it", cooling: "cooling"
 
 /** A poller that runs, and how it is brought on by one poll. */
 async function open(
-  answer: (query: string, now: number) => Reply | undefined,
+  answer: (query: string, now: number) => FakeReply | undefined,
   queries: FacilityQueries,
   more: Partial<FacilityPollerOptions> = {},
 ) {
@@ -24,7 +29,7 @@ async function open(
   const server = new FakeServer((request) => answer(queryOf(request), clock.now() / 1000));
   const port = await server.listen();
   const prometheus = new PrometheusClient({ clock, timeout: milliseconds(5000), address: `http://127.0.0.1:${port}` });
-  const reports: PollReport[] = [];
+  const reports: FacilityPollReport[] = [];
   const poller = new FacilityPoller({
     enabled: true,
     prometheus,
@@ -107,7 +112,7 @@ describe("FacilityPoller", () => {
   });
 
   it("keeps the last value for three intervals of failed polls, then knows nothing", async () => {
-    let reply: Reply | undefined;
+    let reply: FakeReply | undefined;
     const { clock, poller, polled, reports } = await open((_query, now) => reply ?? vector(now, [{}, "1000"]), {
       it: "it",
     });
@@ -168,7 +173,7 @@ describe("FacilityPoller", () => {
     };
     const zones = ["north", 'so"uth', "none"];
     const part = (place: number, more = {}) => ({ joulie_part: String(place), ...more });
-    const answers: Record<string, (now: number) => Reply> = {
+    const answers: Record<string, (now: number) => FakeReply> = {
       "t{": (now) =>
         vector(
           now,

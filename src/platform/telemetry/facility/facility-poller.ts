@@ -2,12 +2,12 @@ import type { FacilityPower } from "../../../core/twin/index.ts";
 import { type Celsius, celsius, type Milliseconds, milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
-import { type DropReason, Drops, faultOf, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
-import { Kept } from "./expiring-values.ts";
-import { addUp } from "../prometheus/sum-power.ts";
-import type { PrometheusClient, Sample } from "../prometheus/prometheus-client.ts";
+import type { PrometheusClient, PrometheusSample } from "../prometheus/prometheus-client.ts";
+import { sumPower } from "../prometheus/sum-power.ts";
 import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.ts";
+import { ExpiringValues } from "./expiring-values.ts";
 
 /** What was read of the site or of a cooling zone. */
 export interface FacilityReading extends FacilityPower {
@@ -34,7 +34,7 @@ export interface FacilityQueries {
 export type FacilityFigure = keyof FacilityQueries;
 
 /** How one figure's poll went. */
-export interface PollReport {
+export interface FacilityPollReport {
   readonly figure: FacilityFigure;
   readonly dropped: ReadonlyMap<DropReason, number>;
   readonly problem?: TelemetryError;
@@ -50,7 +50,7 @@ export interface FacilityPollerOptions {
   readonly queries: FacilityQueries;
   /** The zones and racks that nodes are labelled with now. */
   readonly places: () => { readonly zones: Iterable<string>; readonly racks: Iterable<string> };
-  readonly report?: (report: PollReport) => void;
+  readonly report?: (report: FacilityPollReport) => void;
 }
 
 const figures: Readonly<Record<FacilityFigure, { of: "site" | "zones" | "racks"; is: "temperature" | "power" }>> = {
@@ -76,12 +76,12 @@ const PLACES_PER_QUERY = 100;
  */
 export class FacilityPoller {
   readonly #options: FacilityPollerOptions;
-  readonly #kept: Readonly<Record<FacilityFigure, Kept<number>>>;
+  readonly #kept: Readonly<Record<FacilityFigure, ExpiringValues<number>>>;
 
   constructor(options: FacilityPollerOptions) {
     this.#options = options;
     const keep = milliseconds(KEPT_INTERVALS * options.interval);
-    const kept = () => new Kept<number>(keep);
+    const kept = () => new ExpiringValues<number>(keep);
     this.#kept = {
       ambient: kept(),
       it: kept(),
@@ -144,7 +144,7 @@ export class FacilityPoller {
     const query = queries[figure];
     if (query === undefined) return;
     const { of, is } = figures[figure];
-    const drops = new Drops();
+    const drops = new DropCounter();
     let problem: TelemetryError | undefined;
     for (const part of of === "site" ? [siteQuery(query)] : placeQueries(query, placeholders[of], places[of])) {
       try {
@@ -154,7 +154,7 @@ export class FacilityPoller {
             drops.add("unmatched", own.length);
             continue;
           }
-          const value = is === "power" ? addUp(own, this.#judging(drops))?.power : middle(own, this.#judging(drops));
+          const value = is === "power" ? sumPower(own, this.#judging(drops))?.power : middle(own, this.#judging(drops));
           if (value !== undefined) this.#kept[figure].set(place, value, clock.monotonic());
         }
       } catch (error) {
@@ -166,14 +166,14 @@ export class FacilityPoller {
     report?.({ figure, dropped: drops.counts, ...(problem && { problem }) });
   }
 
-  #judging = (drops: Drops) => ({ now: this.#options.clock.now(), staleAfter: STALE_AFTER, drops });
+  #judging = (drops: DropCounter) => ({ now: this.#options.clock.now(), staleAfter: STALE_AFTER, drops });
 }
 
 const SITE = "";
 
 interface PartialQuery {
   readonly expression: string;
-  readonly placeOf: (sample: Sample) => string | undefined;
+  readonly placeOf: (sample: PrometheusSample) => string | undefined;
 }
 
 const siteQuery = (query: string): PartialQuery => ({ expression: query, placeOf: () => SITE });
@@ -204,12 +204,12 @@ const reading = (
 
 /** Of several thermometers the median: one broken sensor moves nothing. Sub-zero is a temperature. */
 function middle(
-  samples: readonly Sample[],
-  { now, staleAfter, drops }: Parameters<typeof addUp>[1],
+  samples: readonly PrometheusSample[],
+  { now, staleAfter, drops }: Parameters<typeof sumPower>[1],
 ): Celsius | undefined {
   const values: number[] = [];
   for (const { value, at } of samples) {
-    const fault = faultOf(value, "any") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
+    const fault = invalidReason(value, "any") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
     if (fault === undefined) values.push(value);
     else drops.add(fault);
   }

@@ -14,7 +14,7 @@ export interface EndpointAccessOptions {
 }
 
 /** Whether an endpoint may be called, and whether the token goes along. */
-export interface Access {
+export interface EndpointPermission {
   /** Why it may not be called. */
   readonly refused?: string;
   readonly token: boolean;
@@ -44,7 +44,7 @@ export class EndpointAccess {
   }
 
   /** `url` is complete: `{node}` in it was replaced by this node's name. */
-  of(url: URL, node: string): Access {
+  of(url: URL, node: string): EndpointPermission {
     const { origin, protocol, hostname } = url;
     if (this.#origins.some((one) => isOriginOf(one, origin, node))) {
       const inClear = this.#hasToken && protocol === "http:" && !isLoopbackHost(hostname);

@@ -2,7 +2,7 @@ import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../..
 import type { Clock } from "../../clock/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
 
-export interface RoundsOptions {
+export interface EndpointPollerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   /** Endpoints asked at once. */
@@ -10,13 +10,13 @@ export interface RoundsOptions {
   /** An endpoint that has not answered by then no longer counts among them, though its answer is still awaited. */
   readonly patience: Milliseconds;
   /** Endpoints awaited in all. */
-  readonly mostOpen: number;
+  readonly maxOpen: number;
   /** No endpoint is asked any more when a round has lasted so long. */
   readonly budget: Milliseconds;
 }
 
 /** How a round left an endpoint. */
-export type Outcome = "answered" | "failed" | "waiting" | "deferred";
+export type PollOutcome = "answered" | "failed" | "waiting" | "deferred";
 
 interface Trouble {
   readonly failures: number;
@@ -33,12 +33,12 @@ const SPREAD = 0.3;
  * while, longer each time, and is asked after all others when its time has come. One that is silent gives its place to the
  * next after a moment. A round that runs out of time is continued by the next one, which starts where it ended.
  */
-export class Rounds {
-  readonly #options: RoundsOptions;
+export class EndpointPoller {
+  readonly #options: EndpointPollerOptions;
   readonly #troubles = new Map<string, Trouble>();
   #next: string | undefined;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: EndpointPollerOptions) {
     this.#options = options;
   }
 
@@ -47,10 +47,10 @@ export class Rounds {
     names: readonly string[],
     ask: (name: string) => Promise<boolean>,
     signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, Outcome>> {
+  ): Promise<ReadonlyMap<string, PollOutcome>> {
     signal?.throwIfAborted();
     const started = this.#options.clock.monotonic();
-    const outcomes = new Map<string, Outcome>(names.map((name) => [name, "waiting"]));
+    const outcomes = new Map<string, PollOutcome>(names.map((name) => [name, "waiting"]));
     this.#forgetAllBut(outcomes);
     const queue = this.#inTurn([...outcomes.keys()], started);
     for (const name of queue) outcomes.set(name, "deferred");
@@ -77,7 +77,7 @@ export class Rounds {
     started: MonotonicInstant,
     ask: (name: string) => Promise<void>,
   ): Promise<string | undefined> {
-    const { clock, parallel, patience, mostOpen, budget } = this.#options;
+    const { clock, parallel, patience, maxOpen, budget } = this.#options;
     const open = new Set<Promise<void>>();
     const failures: unknown[] = [];
     let place = 0;
@@ -91,7 +91,7 @@ export class Rounds {
         open.add(asked);
         await this.#within(patience, asked);
         // The oldest is the next to run out of time.
-        while (open.size >= mostOpen) await open.values().next().value;
+        while (open.size >= maxOpen) await open.values().next().value;
       }
     };
     await Promise.all(Array.from({ length: parallel }, worker));

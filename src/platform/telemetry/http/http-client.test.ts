@@ -7,9 +7,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
 import type { EndpointRange } from "../../config/index.ts";
-import { EndpointAccess } from "./endpoint-access.ts";
 import { TelemetryError } from "../errors.ts";
 import { FakeServer, type Handler, until } from "../testing/fake-server.ts";
+import { EndpointAccess } from "./endpoint-access.ts";
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 
 const closers: (() => unknown)[] = [];
@@ -141,7 +141,9 @@ describe("HttpClient", () => {
   });
 
   it("holds no more bytes than told", async () => {
-    const { http, at } = await open(({ path }) => ({ text: "x".repeat(Number(path.slice(1))) }), { longestBody: 1000 });
+    const { http, at } = await open(({ path }) => ({ text: "x".repeat(Number(path.slice(1))) }), {
+      maxBodyBytes: 1000,
+    });
     expect((await http.send({ url: at("/1000") })).text).toHaveLength(1000);
     await expect(http.send({ url: at("/1001") })).rejects.toMatchObject({ kind: "too_large" });
     await expect(http.send({ url: at("/9999999") })).rejects.toMatchObject({ kind: "too_large" });

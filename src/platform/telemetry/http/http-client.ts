@@ -2,8 +2,8 @@ import { formatDuration, type Milliseconds } from "../../../core/units/index.ts"
 import type { Clock } from "../../clock/index.ts";
 import { Agent, buildConnector, send } from "../../http/index.ts";
 import { FileValue } from "../../kube/index.ts";
+import { errorMessage, TelemetryError } from "../errors.ts";
 import type { EndpointAccess } from "./endpoint-access.ts";
-import { said, TelemetryError } from "../errors.ts";
 
 export interface HttpClientOptions {
   readonly clock: Clock;
@@ -12,7 +12,7 @@ export interface HttpClientOptions {
   /** Connections to one host at most. Beyond it calls wait for one another, and their time runs. */
   readonly connections?: number;
   /** Bytes of an answer that are held at most. */
-  readonly longestBody?: number;
+  readonly maxBodyBytes?: number;
   /** Where endpoints come from others than who sets the variables: which may be called, and which get the token. */
   readonly access?: EndpointAccess | undefined;
   /** A file with a bearer token, read again as it is replaced. Without `access` it goes to no endpoint. */
@@ -46,16 +46,16 @@ export interface HttpAnswer {
 export class HttpClient {
   readonly timeout: Milliseconds;
   readonly #clock: Clock;
-  readonly #longestBody: number;
+  readonly #maxBodyBytes: number;
   readonly #access: EndpointAccess | undefined;
   readonly #token: FileValue | undefined;
   readonly #agent: Agent;
 
   constructor(options: HttpClientOptions) {
-    const { clock, timeout, connections = 8, longestBody = 2 ** 20, access, tokenFile, caFile } = options;
+    const { clock, timeout, connections = 8, maxBodyBytes = 2 ** 20, access, tokenFile, caFile } = options;
     this.timeout = timeout;
     this.#clock = clock;
-    this.#longestBody = longestBody;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#access = access;
     this.#token = tokenFile === undefined ? undefined : credential(tokenFile, clock);
     this.#agent = new Agent({
@@ -92,7 +92,7 @@ export class HttpClient {
       if (cause instanceof TelemetryError)
         throw new TelemetryError(cause.kind, `${name}: ${cause.message}`, { cause, ...statusOf(cause) });
       // Without its cause: undici's holds the first bytes of an answer that is no HTTP.
-      throw new TelemetryError("network", `${name}: no answer: ${said(cause)}`);
+      throw new TelemetryError("network", `${name}: no answer: ${errorMessage(cause)}`);
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", stop);
@@ -132,7 +132,7 @@ export class HttpClient {
     });
     const status = answer.statusCode;
     if (status === 401) this.#token?.forget();
-    const text = await boundedText(answer.body, this.#longestBody);
+    const text = await boundedText(answer.body, this.#maxBodyBytes);
     if (status >= 300 && status < 400)
       throw new TelemetryError("redirect", `answered ${status}; redirects are not followed`, { status });
     return { status, text };

@@ -112,7 +112,7 @@ describe("HttpPower", () => {
 
   it("leaves an endpoint that failed alone for ever longer, and asks it after all others", async () => {
     // One at a time: requests over several connections arrive in any order.
-    const { clock, power, asked } = await open(live, { rounds: { parallel: 1 } });
+    const { clock, power, asked } = await open(live, { poller: { parallel: 1 } });
     const nodes = [...names("dead", 10), ...names("live", 10)];
     await finish(clock, power.read(nodes));
     asked();
@@ -148,8 +148,8 @@ describe("HttpPower", () => {
   });
 
   it("continues in the next round where the time of this one was over", async () => {
-    const rounds = { parallel: 4, patience: milliseconds(100), mostOpen: 1000, budget: milliseconds(1000) };
-    const { clock, power, asked } = await open(live, { rounds });
+    const rounds = { parallel: 4, patience: milliseconds(100), maxOpen: 1000, budget: milliseconds(1000) };
+    const { clock, power, asked } = await open(live, { poller: rounds });
     const nodes = [...names("dead", 100), ...names("live", 20)];
     const first = await finish(clock, power.read(nodes));
     expect(first.readings.size).toBe(0);
@@ -170,7 +170,7 @@ describe("HttpPower", () => {
         clock.advance(milliseconds(100));
         return { json: { packagePowerWatts: 1 } };
       },
-      { rounds },
+      { poller: rounds },
     );
     const nodes = names("live", 25);
     const seen: string[] = [];
@@ -185,8 +185,8 @@ describe("HttpPower", () => {
   });
 
   it("holds no more requests open than told", async () => {
-    const rounds = { parallel: 10, patience: milliseconds(10), mostOpen: 25, budget: milliseconds(60_000) };
-    const { clock, power, server } = await open(live, { rounds });
+    const rounds = { parallel: 10, patience: milliseconds(10), maxOpen: 25, budget: milliseconds(60_000) };
+    const { clock, power, server } = await open(live, { poller: rounds });
     const reading = power.read(names("dead", 60));
     for (let step = 0; step < 20; step++) {
       clock.advance(milliseconds(10));

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Instant, instant, isNonNegative, type Watts, watts } from "../../../core/units/index.ts";
-import { type DropReason, faultOf } from "../dropped-samples.ts";
+import { type DropReason, invalidReason } from "../dropped-samples.ts";
 
 /** A liberal reader: what is null or of another kind is missing, and what it does not know it leaves alone. */
 const figure = z
@@ -54,7 +54,7 @@ export function powerInPayload(value: unknown, scope: PowerScope): PayloadReadin
   const hasGpu = read.gpu?.present ?? ((read.gpu?.count ?? 0) > 0 || gpu !== undefined);
   const power = scope === "node" ? nodePower(top, cpu, hasGpu ? { power: gpu } : undefined) : cpuPower(top, cpu, gpu);
   if (typeof power === "string") return power;
-  const fault = faultOf(power, "not negative");
+  const fault = invalidReason(power, "not negative");
   if (fault !== undefined) return fault;
   const at = ts === undefined ? undefined : instantOf(ts);
   return { power: watts(power), ...(at !== undefined && { at }) };

@@ -11,8 +11,8 @@ import {
 import type { Clock } from "../../clock/index.ts";
 import { isApiError, type KubeClient } from "../../kube/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
-import { type DropReason, Drops, faultOf, isStale, STALE_AFTER } from "../dropped-samples.ts";
-import { said } from "../errors.ts";
+import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { errorMessage } from "../errors.ts";
 
 const PATH = "/apis/metrics.k8s.io/v1beta1/nodes";
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
@@ -70,14 +70,14 @@ export class MetricsApi {
       return this.#usageIn(list.items);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      return this.#missed(said(error));
+      return this.#missed(errorMessage(error));
     }
   }
 
   #usageIn(items: readonly unknown[]): UsageReadings {
     const now = this.#options.clock.now();
     const staleAfter = this.#options.staleAfter ?? STALE_AFTER;
-    const drops = new Drops();
+    const drops = new DropCounter();
     const usage = new Map<string, NodeUsage>();
     for (const item of items) {
       const read = nodeMetrics.safeParse(item).data;
@@ -87,7 +87,7 @@ export class MetricsApi {
         continue;
       }
       const at = instant(Date.parse(read.timestamp));
-      const fault = faultOf(cpu.value, "not negative") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
+      const fault = invalidReason(cpu.value, "not negative") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
       if (fault === undefined) usage.set(read.metadata.name, { cpuCores: cpu.value, at });
       else drops.add(fault);
     }

@@ -5,7 +5,7 @@ const NODE_LABELS = ["exported_node", "node", "node_name", "kubernetes_node"] as
 /** Labels that name a host, which may be a pod or an address: the first that some node goes by decides. */
 const HOST_LABELS = ["exported_instance", "nodename", "Hostname", "hostname", "instance"] as const;
 
-export type Match = { readonly node: string } | "unmatched" | "ambiguous";
+export type NodeMatch = { readonly node: string } | "unmatched" | "ambiguous";
 
 /**
  * Finds the node a sample is about. A label may hold the node's name, with a port, or the host's name with more or less of
@@ -28,12 +28,12 @@ export class NodeMatcher {
     }
   }
 
-  match(labels: Readonly<Record<string, string>>): Match {
+  match(labels: Readonly<Record<string, string>>): NodeMatch {
     for (const label of NODE_LABELS) {
       const value = labels[label];
       if (value !== undefined && value !== "") return this.#find(value);
     }
-    let found: Match = "unmatched";
+    let found: NodeMatch = "unmatched";
     for (const label of HOST_LABELS) {
       const match = this.#find(labels[label] ?? "");
       if (typeof match === "object") return match;
@@ -42,7 +42,7 @@ export class NodeMatcher {
     return found;
   }
 
-  #find(value: string): Match {
+  #find(value: string): NodeMatch {
     const name = withoutPort(value.toLowerCase());
     const exact = this.#byName.get(name);
     if (exact !== undefined) return { node: exact };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
-import { FakeServer, type Handler, type Reply, vector } from "../testing/fake-server.ts";
+import { type FakeReply, FakeServer, type Handler, vector } from "../testing/fake-server.ts";
 import { PrometheusClient } from "./prometheus-client.ts";
 
 const closers: (() => unknown)[] = [];
@@ -67,7 +67,7 @@ describe("PrometheusClient", () => {
   });
 
   const good = vector(1, [{ node: "a" }, "1"]).json;
-  it.each<[string, Reply, string, RegExp]>([
+  it.each<[string, FakeReply, string, RegExp]>([
     ["an HTTP status, whatever the body says", { status: 500, json: good }, "status", /: answered 500$/],
     ["a proxy's page", { status: 502, text: "<h1>Bad Gateway</h1>" }, "status", /: answered 502$/],
     [

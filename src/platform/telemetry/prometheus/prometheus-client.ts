@@ -4,7 +4,7 @@ import { TelemetryError } from "../errors.ts";
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from "../http/http-client.ts";
 
 /** One element of an instant vector. */
-export interface Sample {
+export interface PrometheusSample {
   readonly labels: Readonly<Record<string, string>>;
   /** NaN and ±Infinity come as they are, and NaN stands for a histogram, which is no figure. */
   readonly value: number;
@@ -58,12 +58,12 @@ export class PrometheusClient {
   readonly #url: URL;
 
   constructor({ address, ...options }: PrometheusClientOptions) {
-    this.#http = new HttpClient({ longestBody: LONGEST_ANSWER, connections: CONNECTIONS, ...options });
+    this.#http = new HttpClient({ maxBodyBytes: LONGEST_ANSWER, connections: CONNECTIONS, ...options });
     this.#url = new URL("api/v1/query", address.replace(/[?#].*$/s, "").replace(/\/*$/, "/"));
   }
 
   /** Sent as a form: a query for hundreds of racks is longer than servers take in a URL. */
-  async query(expression: string, signal?: AbortSignal, node = ""): Promise<readonly Sample[]> {
+  async query(expression: string, signal?: AbortSignal, node = ""): Promise<readonly PrometheusSample[]> {
     // Told to the server too, or it goes on with what nobody waits for.
     const timeout = String(inSeconds(this.#http.timeout));
     const reply = await this.#http.send({
@@ -105,14 +105,17 @@ function readAnswer({ text }: HttpAnswer): Answer | undefined {
   }
 }
 
-function samplesOf(read: Answer): Sample[] {
+function samplesOf(read: Answer): PrometheusSample[] {
   if (read.status === "error") return [];
   const { data } = read;
   if (data.resultType === "scalar") return [sampleOf({}, data.result)];
   return data.result.map(({ metric, value }) => sampleOf(metric, value));
 }
 
-const sampleOf = (labels: Sample["labels"], [at, text]: readonly [number, string] = [Number.NaN, ""]): Sample => ({
+const sampleOf = (
+  labels: PrometheusSample["labels"],
+  [at, text]: readonly [number, string] = [Number.NaN, ""],
+): PrometheusSample => ({
   labels,
   value: valueOf(text),
   at: instant(at * 1000),

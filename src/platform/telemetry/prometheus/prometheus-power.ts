@@ -1,13 +1,13 @@
 import type { PowerReading } from "../../../core/twin/index.ts";
 import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { Drops, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter, STALE_AFTER } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
-import { NodeMatcher } from "./node-matcher.ts";
-import { addUp } from "./sum-power.ts";
-import { powerQueries, sourceOfQuery } from "./power-queries.ts";
-import type { PrometheusClient, Sample } from "./prometheus-client.ts";
 import type { NodePowerSource, NodeReadings } from "../node-power-source.ts";
+import { NodeMatcher } from "./node-matcher.ts";
+import { powerQueries, sourceOfQuery } from "./power-queries.ts";
+import type { PrometheusClient, PrometheusSample } from "./prometheus-client.ts";
+import { sumPower } from "./sum-power.ts";
 
 export interface PrometheusPowerOptions {
   readonly prometheus: PrometheusClient;
@@ -41,11 +41,11 @@ export class PrometheusPower implements NodePowerSource {
     await this.#options.prometheus.close();
   }
 
-  #assign(nodes: readonly string[], samples: readonly Sample[]): NodeReadings {
+  #assign(nodes: readonly string[], samples: readonly PrometheusSample[]): NodeReadings {
     const { clock, staleAfter = STALE_AFTER } = this.#options;
-    const drops = new Drops();
+    const drops = new DropCounter();
     const matcher = new NodeMatcher(nodes);
-    const byNode = new Map<string, Sample[]>();
+    const byNode = new Map<string, PrometheusSample[]>();
     for (const sample of samples) {
       const match = matcher.match(sample.labels);
       if (typeof match === "string") {
@@ -60,7 +60,7 @@ export class PrometheusPower implements NodePowerSource {
     const source = sourceOfQuery(this.#query);
     const readings = new Map<string, PowerReading>();
     for (const [node, own] of byNode) {
-      const sum = addUp(own, { now, staleAfter, drops });
+      const sum = sumPower(own, { now, staleAfter, drops });
       if (sum !== undefined) readings.set(node, { ...sum, source });
     }
     drops.add("missing", new Set(nodes).size - byNode.size);

@@ -1,6 +1,6 @@
 import { type Instant, instant, type Milliseconds, type Watts, watts } from "../../../core/units/index.ts";
-import { type Drops, faultOf, isStale } from "../dropped-samples.ts";
-import type { Sample } from "./prometheus-client.ts";
+import { type DropCounter, invalidReason, isStale } from "../dropped-samples.ts";
+import type { PrometheusSample } from "./prometheus-client.ts";
 
 /**
  * Labels whose values are parts of a whole: samples that differ in one of them are added. Samples that differ only in other
@@ -14,7 +14,7 @@ const PARTS: readonly string[] = [
   ["rack", "row", "room", "hall", "building", "cooling_zone", "crac", "chiller"],
 ].flat();
 
-function partOf({ labels }: Sample): string {
+function partOf({ labels }: PrometheusSample): string {
   let part = "";
   for (const label of PARTS) {
     const value = labels[label];
@@ -25,9 +25,9 @@ function partOf({ labels }: Sample): string {
 
 /** RAPL's zones contain one another. Packages are what caps limit; without them the platform's zone stands for the node. */
 const WHOLE_ZONES = [/^package(?:-\d+)?$/, /^psys$/] as const;
-const zoneOf = ({ labels }: Sample): string => labels.zone ?? labels.rapl_zone ?? "";
+const zoneOf = ({ labels }: PrometheusSample): string => labels.zone ?? labels.rapl_zone ?? "";
 
-function withoutOverlap(samples: readonly Sample[], drops: Drops): readonly Sample[] {
+function withoutOverlap(samples: readonly PrometheusSample[], drops: DropCounter): readonly PrometheusSample[] {
   const whole = WHOLE_ZONES.find((zone) => samples.some((sample) => zone.test(zoneOf(sample))));
   if (whole === undefined) return samples;
   const kept = samples.filter((sample) => zoneOf(sample) === "" || whole.test(zoneOf(sample)));
@@ -40,9 +40,9 @@ function withoutOverlap(samples: readonly Sample[], drops: Drops): readonly Samp
  * newest counts, and of equally new ones the highest, since too little power reported is the worse mistake. If a part has
  * no good sample there is no sum, for a node without one of its GPUs would look idle.
  */
-export function addUp(
-  samples: readonly Sample[],
-  { now, staleAfter, drops }: { readonly now: Instant; readonly staleAfter: Milliseconds; readonly drops: Drops },
+export function sumPower(
+  samples: readonly PrometheusSample[],
+  { now, staleAfter, drops }: { readonly now: Instant; readonly staleAfter: Milliseconds; readonly drops: DropCounter },
 ): { readonly power: Watts; readonly at: Instant } | undefined {
   const parts = Map.groupBy(withoutOverlap(samples, drops), partOf);
   let power = 0;
@@ -51,7 +51,7 @@ export function addUp(
   for (const part of parts.values()) {
     const good = part.filter((sample) => {
       const fault =
-        faultOf(sample.value, "not negative") ?? (isStale(sample.at, now, staleAfter) ? "stale" : undefined);
+        invalidReason(sample.value, "not negative") ?? (isStale(sample.at, now, staleAfter) ? "stale" : undefined);
       if (fault !== undefined) drops.add(fault);
       return fault === undefined;
     });

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
 
-export interface Received {
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -13,8 +13,8 @@ export interface Received {
 }
 
 /** What to answer: a status with text or JSON, or undefined for silence. */
-export type Handler = (request: Received) => Reply | undefined;
-export interface Reply {
+export type Handler = (request: ReceivedRequest) => FakeReply | undefined;
+export interface FakeReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
@@ -22,7 +22,7 @@ export interface Reply {
 }
 
 export class FakeServer {
-  readonly received: Received[] = [];
+  readonly received: ReceivedRequest[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #server;
   handler: Handler;
@@ -71,7 +71,7 @@ export async function until(holds: () => boolean): Promise<void> {
 type Labels = Readonly<Record<string, string>>;
 
 /** What Prometheus answers: `[labels, value, seconds]`. */
-export const vector = (at: number, ...samples: readonly (readonly [Labels, string, number?])[]): Reply => ({
+export const vector = (at: number, ...samples: readonly (readonly [Labels, string, number?])[]): FakeReply => ({
   json: {
     status: "success",
     data: {
@@ -82,4 +82,4 @@ export const vector = (at: number, ...samples: readonly (readonly [Labels, strin
 });
 
 /** The query in a request. */
-export const queryOf = ({ body }: Received): string => new URLSearchParams(body).get("query") ?? "";
+export const queryOf = ({ body }: ReceivedRequest): string => new URLSearchParams(body).get("query") ?? "";
