@@ -41,26 +41,26 @@ const AVERAGE = "power1_average";
 const INPUT = "power1_input";
 
 const VIRTUAL =
-  "the kernel takes no limit for it: a virtual function (SR-IOV) shows the cap of its board and may not set it; cap it on the host";
+  "the kernel rejects limits for it: an SR-IOV virtual function shows its board's cap but cannot set it; cap it on the host";
 
-/** A board may refuse once for a reason of its own: a virtual function says so again when it is asked after that. */
-const BELIEVED_VIRTUAL_FOR = milliseconds(600_000);
+/** A board may reject one write for another reason. After this time it is tried again; a virtual function rejects it again. */
+const VIRTUAL_TTL = milliseconds(600_000);
 
-/** What a card in reset or asleep answers, by the age of its driver. */
+/** Errors of a card that is in reset or asleep, depending on the driver version. */
 const ASLEEP: ReadonlySet<string> = new Set(["EBUSY", "EPERM"]);
 
-/** AMD's GPUs through the files of the amdgpu driver, by their unique id. */
+/** AMD GPUs through the sysfs files of the amdgpu driver, identified by unique id. */
 export class AmdgpuBackend implements GpuBackend {
   readonly name = "amdgpu";
   readonly kind = "gpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #hwmons: GpuHwmonScanner;
-  /** Boards that refused a limit within their range, and when: believed for a while. */
+  /** Boards that rejected a limit within their range, and when: treated as virtual functions for a while. */
   readonly #virtual = new Map<string, MonotonicInstant>();
-  /** Boards that have taken a limit: no virtual functions, whatever they refuse later. */
+  /** Boards that accepted a limit before: not virtual functions, whatever they reject later. */
   readonly #writable = new Set<string>();
-  /** Hwmons that tell power in the second of the two files. */
+  /** Hwmons that report power in `power1_input` instead of `power1_average`. */
   readonly #usesInput = new Set<string>();
   #seen: readonly GpuCapBoard[] = [];
 
@@ -73,9 +73,9 @@ export class AmdgpuBackend implements GpuBackend {
   async discover(): Promise<GpuBackendView> {
     const boards = this.#cards().map(({ board }) => board);
     if (boards.length === 0) {
-      return { absent: "no amdgpu card tells its power in /sys/class/drm: load the amdgpu driver (modprobe amdgpu)" };
+      return { absent: "no amdgpu card reports power in /sys/class/drm: load the amdgpu driver (modprobe amdgpu)" };
     }
-    const gone = lostBoards(this.#seen, boards, "its files are gone: the driver let go of it or it fell off the bus");
+    const gone = lostBoards(this.#seen, boards, "its files disappeared: the driver released it or it fell off the bus");
     this.#seen = [...boards, ...gone];
     return { boards: this.#seen };
   }
@@ -89,20 +89,21 @@ export class AmdgpuBackend implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refused = whyInvalidLimit(limit);
-    return refused === undefined ? this.#write(id, () => limit, signal) : { result: "error", message: refused };
+    const invalid = whyInvalidLimit(limit);
+    return invalid === undefined ? this.#write(id, () => limit, signal) : { result: "error", message: invalid };
   }
 
   async original(id: string): Promise<OriginalReading> {
     const { limit, unreadable } = await this.limit(id);
     if (limit === undefined) return { unreadable };
-    // A limit of 0 could not be put back: it is no limit, or one the board does not tell.
-    return isPositive(limit) ? { original: originalText(limit) } : { unreadable: "its limit reads 0 W" };
+    // A limit of 0 cannot be restored: the board has no limit or does not report it.
+    return isPositive(limit) ? { original: originalText(limit) } : { unreadable: "its limit is reported as 0 W" };
   }
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const limit = parseOriginal(original);
-    if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
+    if (limit === undefined)
+      return { result: "error", message: `${JSON.stringify(original)} is not a GPU power limit` };
     let possible = limit;
     const outcome = await this.#write(
       id,
@@ -119,7 +120,7 @@ export class AmdgpuBackend implements GpuBackend {
     const seen = new Set(this.#seen.map(({ id }) => id));
     const boards = this.#hwmons
       .cards()
-      // What a look has found to be a board is asked again only whether it is a second die, which may carry its board's id.
+      // For a board from the last discovery, check only whether it is a second die, which may have the same id.
       .filter((card) => !this.#isSecondDie(card) && (seen.has(idOf(card)) || this.#describe(card) !== undefined));
     return boards.map((card) => {
       const id = idOf(card);
@@ -130,7 +131,7 @@ export class AmdgpuBackend implements GpuBackend {
     });
   }
 
-  /** MI300 has the one file, older boards and Navi the other, and kernels differ; a file that is not there costs more than one that is. */
+  /** MI300, older boards and Navi use different files, and kernels differ. Remembers which, because reading a missing file is slow. */
   #powerAt(hwmon: string): Watts | undefined {
     const [first, second] = this.#usesInput.has(hwmon) ? [INPUT, AVERAGE] : [AVERAGE, INPUT];
     const power = microwattsAt(this.#files, `${hwmon}/${first}`);
@@ -150,7 +151,7 @@ export class AmdgpuBackend implements GpuBackend {
       what = `a limit of ${formatWatts(limit)}`;
       const { min, max } = card.board.device;
       if ((isPositive(max) && limit > max) || (isPositive(min) && limit < min)) {
-        return { result: "error", message: `${formatWatts(limit)} is outside its range of ${range(min, max)}` };
+        return { result: "error", message: `${formatWatts(limit)} is outside its range (${range(min, max)})` };
       }
       inRange = isPositive(max);
       this.#files.write(`${card.hwmon}/power1_cap`, asMicrowatts(limit));
@@ -166,7 +167,7 @@ export class AmdgpuBackend implements GpuBackend {
       return readBackOutcome({ asked: watts(wanted), limit: now });
     } catch (error) {
       if (ASLEEP.has(errorCode(error))) return { result: "error", message: failure(error) };
-      // Where the range is known and was kept, the kernel has one other reason to find the value invalid.
+      // For a value within the known range, EINVAL has only one other cause.
       const virtual = errorCode(error) === "EINVAL" && inRange && !this.#writable.has(id);
       if (virtual) this.#virtual.set(id, this.#clock.monotonic());
       return writeErrorOutcome(error, what, virtual ? { EINVAL: VIRTUAL } : {});
@@ -175,7 +176,7 @@ export class AmdgpuBackend implements GpuBackend {
 
   #read({ hwmon }: GpuHwmonCard): Watts {
     const microwatts = wholeNumber(this.#files.read(`${hwmon}/power1_cap`));
-    if (microwatts === undefined) throw new Error("power1_cap holds no number");
+    if (microwatts === undefined) throw new Error("power1_cap does not hold a number");
     return watts(microwatts / 1e6);
   }
 
@@ -199,7 +200,7 @@ export class AmdgpuBackend implements GpuBackend {
     });
   }
 
-  /** The second die of an MI250X says 0 of everything and is no board of its own: its first one has the cap. */
+  /** The second die of an MI250X reports 0 everywhere. It is not a board: the first die has the cap. */
   #isSecondDie({ hwmon }: GpuHwmonCard): boolean {
     return microwattsAt(this.#files, `${hwmon}/power1_cap_max`) === 0;
   }
@@ -213,11 +214,11 @@ export class AmdgpuBackend implements GpuBackend {
     const { capped, lost } = this.#capOf(found);
     if (!capped && !has(AVERAGE) && !has(INPUT)) return undefined;
     const id = idOf(found);
-    // 0 says that it goes as low as it likes: no figure to clamp to.
+    // A minimum of 0 means no minimum.
     const range = { min: positive(at("power1_cap_min")), max: positive(max) };
     const locked = capped
       ? (this.#isVirtual(id) && VIRTUAL) || whyUnwritable(this.#files, `${hwmon}/power1_cap`, "its limit")
-      : "it has no power limit to set: no power1_cap";
+      : "it has no settable power limit: power1_cap is missing";
     const warnings = rangeWarnings(range);
     return {
       id,
@@ -233,10 +234,10 @@ export class AmdgpuBackend implements GpuBackend {
 
   #isVirtual(id: string): boolean {
     const since = this.#virtual.get(id);
-    return since !== undefined && elapsed(since, this.#clock.monotonic()) < BELIEVED_VIRTUAL_FOR;
+    return since !== undefined && elapsed(since, this.#clock.monotonic()) < VIRTUAL_TTL;
   }
 
-  /** Whether there is a limit, and why it cannot be read where it is. */
+  /** Whether the card has a limit, and why that limit cannot be read. */
   #capOf(found: GpuHwmonCard): { readonly capped: boolean; readonly lost?: string } {
     try {
       this.#read(found);
@@ -247,14 +248,14 @@ export class AmdgpuBackend implements GpuBackend {
   }
 }
 
-const unknown = (id: string): Error => new Error(`amdgpu knows no GPU ${JSON.stringify(id)} on this node`);
+const unknown = (id: string): Error => new Error(`amdgpu finds no GPU ${JSON.stringify(id)} on this node`);
 
 const idOf = ({ unique, address }: GpuHwmonCard): string => normalizedAmdId(unique) ?? `pci-${address}`;
 
-const positive = (figure: Watts | undefined): Watts | undefined => (isPositive(figure) ? figure : undefined);
+const positive = (value: Watts | undefined): Watts | undefined => (isPositive(value) ? value : undefined);
 
 const range = (min: Watts | undefined, max: Watts | undefined): string =>
-  [min === undefined ? "" : `${formatWatts(min)} and more`, max === undefined ? "" : `up to ${formatWatts(max)}`]
+  [min === undefined ? "" : `at least ${formatWatts(min)}`, max === undefined ? "" : `at most ${formatWatts(max)}`]
     .filter((part) => part !== "")
     .join(", ");
 

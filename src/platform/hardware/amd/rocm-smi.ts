@@ -16,22 +16,22 @@ import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
 import { parseRocmReport, type RocmCard } from "./rocm-smi-report.ts";
 
-/** rocm-smi is a Python program: one run takes most of a second and tells all, so what follows a look goes by it. */
-const BELIEVED_FOR = milliseconds(2_000);
+/** rocm-smi is a Python program: one run reports all boards and takes most of a second, so its result is reused. */
+const CACHE_TTL = milliseconds(2_000);
 
 const REPORT = ["--showpower", "--showmaxpower", "--showuniqueid", "--showproductname", "--json"];
 
-/** What needs somebody to change something, by what rocm-smi says. */
+/** Error texts of rocm-smi that the user has to fix. */
 const BLOCKED = /permission|denied|\broot\b|sudo|not supported|unsupported/i;
 
-/** AMD's GPUs through rocm-smi, by their unique id, where the files of amdgpu are out of reach. */
+/** AMD GPUs through rocm-smi, identified by unique id. Used if the amdgpu sysfs files are not accessible. */
 export class RocmSmiBackend implements GpuBackend {
   readonly name = "rocm-smi";
   readonly kind = "gpu";
   readonly #clock: Clock;
   readonly #tool: VendorTool;
   #cards = new Map<string, RocmCard>();
-  #lookedAt: MonotonicInstant | undefined;
+  #queriedAt: MonotonicInstant | undefined;
 
   constructor({
     clock,
@@ -41,7 +41,7 @@ export class RocmSmiBackend implements GpuBackend {
     this.#tool = new VendorTool({
       files,
       clock,
-      install: "install rocm-smi-lib, or mount the host's /sys so that amdgpu's files are read",
+      install: "install rocm-smi-lib, or mount the host's /sys to use the amdgpu files",
     });
   }
 
@@ -51,7 +51,7 @@ export class RocmSmiBackend implements GpuBackend {
       const boards = [...this.#cards.values()].map(({ board }) => board);
       return boards.length > 0 ? { boards } : { absent: "rocm-smi finds no GPU with a power limit on this node" };
     } catch (error) {
-      this.#lookedAt = undefined;
+      this.#queriedAt = undefined;
       return { absent: errorText(error) };
     }
   }
@@ -63,19 +63,19 @@ export class RocmSmiBackend implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refusal = whyInvalidLimit(limit);
-    return refusal === undefined ? this.#set(id, limit, signal) : { result: "error", message: refusal };
+    const invalid = whyInvalidLimit(limit);
+    return invalid === undefined ? this.#set(id, limit, signal) : { result: "error", message: invalid };
   }
 
   async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
-    const { limit, unreadable: why } = await this.limit(id, signal);
-    return limit === undefined ? { unreadable: why } : { original: originalText(limit) };
+    const { limit, unreadable: reason } = await this.limit(id, signal);
+    return limit === undefined ? { unreadable: reason } : { original: originalText(limit) };
   }
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const limit = parseOriginal(original);
     return limit === undefined
-      ? { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` }
+      ? { result: "error", message: `${JSON.stringify(original)} is not a GPU power limit` }
       : this.#set(id, limit, signal);
   }
 
@@ -90,7 +90,7 @@ export class RocmSmiBackend implements GpuBackend {
 
   async #set(id: string, limit: Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
     try {
-      // Numbers of cards may have moved since: the one written to is the one that has this id now.
+      // Card numbers may have changed: find the card that has this id now.
       await this.#query(signal);
       const card = this.#cards.get(id);
       if (card?.board.lost !== undefined) return { result: "error", message: card.board.lost };
@@ -102,13 +102,13 @@ export class RocmSmiBackend implements GpuBackend {
       );
       if (answer.absent !== undefined) return { result: "blocked", message: answer.absent };
       if (answer.failed !== undefined) return { result: "error", message: answer.failed };
-      const said = `rocm-smi: ${lastOutputLine(answer)}`;
+      const message = `rocm-smi: ${lastOutputLine(answer)}`;
       if (answer.status !== 0 || BLOCKED.test(`${answer.stdout}\n${answer.stderr}`)) {
-        return { result: BLOCKED.test(`${answer.stdout}\n${answer.stderr}`) ? "blocked" : "error", message: said };
+        return { result: BLOCKED.test(`${answer.stdout}\n${answer.stderr}`) ? "blocked" : "error", message };
       }
       await this.#query(signal);
       const now = this.#cards.get(id)?.limit;
-      if (now === undefined) return { result: "error", message: `${asked} W was written and does not read back` };
+      if (now === undefined) return { result: "error", message: `wrote ${asked} W but could not read the limit back` };
       return readBackOutcome({ asked, limit: now });
     } catch (error) {
       return { result: "error", message: errorText(error) };
@@ -121,7 +121,7 @@ export class RocmSmiBackend implements GpuBackend {
   }
 
   #isRecent(): boolean {
-    return this.#lookedAt !== undefined && elapsed(this.#lookedAt, this.#clock.monotonic()) < BELIEVED_FOR;
+    return this.#queriedAt !== undefined && elapsed(this.#queriedAt, this.#clock.monotonic()) < CACHE_TTL;
   }
 
   async #query(signal: AbortSignal | undefined): Promise<void> {
@@ -133,7 +133,7 @@ export class RocmSmiBackend implements GpuBackend {
     this.#cards = new Map(
       [...cards, ...gone.map((board) => ({ board, index: "" }))].map((card) => [card.board.id, card]),
     );
-    this.#lookedAt = this.#clock.monotonic();
+    this.#queriedAt = this.#clock.monotonic();
   }
 }
 
@@ -145,6 +145,6 @@ function reportOf(answer: { readonly stdout: string; readonly stderr: string; re
   }
 }
 
-const unknown = (id: string): string => `rocm-smi knows no GPU ${JSON.stringify(id)} on this node`;
+const unknown = (id: string): string => `rocm-smi finds no GPU ${JSON.stringify(id)} on this node`;
 
-const unreadable = ({ board }: RocmCard): string => board.lost ?? board.locked ?? "rocm-smi gives no figure";
+const unreadable = ({ board }: RocmCard): string => board.lost ?? board.locked ?? "rocm-smi reports no value";

@@ -32,7 +32,7 @@ export interface CpufreqOptions {
   readonly lowest: Kilohertz;
 }
 
-/** What a policy is at, for metrics. */
+/** The frequencies of one policy, for metrics. */
 export interface PolicyFrequency {
   /** The first CPU of its policy. */
   readonly cpu: number;
@@ -40,19 +40,19 @@ export interface PolicyFrequency {
   readonly max?: Kilohertz | undefined;
 }
 
-/** Throttles CPUs by their policies' `scaling_max_freq`: as many of them as a percentage says, spread over the sockets. */
+/** Throttles CPUs through the `scaling_max_freq` of their policies: a percentage of the policies, spread over the sockets. */
 export class CpufreqBackend implements ThrottleBackend {
   readonly name = "dvfs";
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #lowest: Kilohertz;
-  /** What each policy was before its first throttle. One whose original nobody has asked for is not touched. */
+  /** The values before the first throttle, by policy. A policy without a recorded original is never written. */
   readonly #originals = new Map<number, PolicyOriginal>();
-  /** Those that are throttled, or may be since an earlier run: what they read now is not what they were. */
+  /** Policies that are throttled, or may be since an earlier run: their current values are not their originals. */
   readonly #throttled = new Set<number>();
-  /** What those that this run has slowed down, and holds so, read at most. */
-  readonly #slowed = new Map<number, Kilohertz>();
-  readonly #makeUps = new Map<number, CpufreqPolicy["traits"]>();
+  /** The maximum that this run set, for each policy that it keeps throttled. */
+  readonly #appliedMax = new Map<number, Kilohertz>();
+  readonly #traitsById = new Map<number, CpufreqPolicy["traits"]>();
 
   constructor({ files, clock, lowest }: CpufreqOptions) {
     this.#files = files;
@@ -63,16 +63,16 @@ export class CpufreqBackend implements ThrottleBackend {
   async discover(): Promise<{ readonly absent?: string }> {
     const policies = CpufreqPolicy.all(this.#files);
     if (policies.length === 0) {
-      return { absent: "cpufreq has no policies: a virtual machine has none; on hardware load its cpufreq driver" };
+      return { absent: "cpufreq has no policies: virtual machines have none; on bare metal load the cpufreq driver" };
     }
-    const awake = policies.find(({ isOffline }) => !isOffline);
-    if (awake === undefined) return { absent: "the CPUs of every cpufreq policy are offline" };
+    const online = policies.find(({ isOffline }) => !isOffline);
+    if (online === undefined) return { absent: "the CPUs of every cpufreq policy are offline" };
     try {
-      // Not by writing back what it reads: that may be somebody else's lower request, which would become ours and outlive theirs.
-      awake.checkWritable();
+      // Do not test by writing the value back: it may be another program's lower request, which would then outlive that program.
+      online.checkWritable();
       return {};
     } catch (error) {
-      return { absent: writeErrorOutcome(error, nameOf(awake)).message };
+      return { absent: writeErrorOutcome(error, nameOf(online)).message };
     }
   }
 
@@ -80,20 +80,20 @@ export class CpufreqBackend implements ThrottleBackend {
     this.#adopt(parseCpufreqOriginals(original) ?? []);
   }
 
-  /** Policies that came since the last call are in it too: until then they are left alone. */
+  /** Includes policies that appeared since the last call. A new policy is not throttled before it is recorded here. */
   async original(): Promise<OriginalReading> {
-    let why = "there are no policies";
+    let reason = "there are no policies";
     const untouched = CpufreqPolicy.all(this.#files).filter(({ id }) => !this.#throttled.has(id));
     if (untouched.length > 0 && isThermallyLimited(this.#files)) return { unreadable: COOLING_DOWN };
     for (const policy of untouched) {
       try {
         this.#originals.set(policy.id, policy.setting);
       } catch (error) {
-        why = `${nameOf(policy)}: ${errorText(error)}`;
+        reason = `${nameOf(policy)}: ${errorText(error)}`;
       }
     }
     return this.#originals.size === 0
-      ? { unreadable: `cpufreq has no policy that can be read: ${why}` }
+      ? { unreadable: `no cpufreq policy can be read: ${reason}` }
       : { original: JSON.stringify(Object.fromEntries(this.#originals)) };
   }
 
@@ -108,12 +108,12 @@ export class CpufreqBackend implements ThrottleBackend {
   raisedByOthers(): string | undefined {
     const raised: string[] = [];
     for (const policy of CpufreqPolicy.all(this.#files)) {
-      const ours = this.#slowed.get(policy.id);
-      if (ours === undefined) continue;
-      // One that was offline comes back without its limit: nobody's doing.
-      if (policy.isOffline) this.#slowed.delete(policy.id);
+      const applied = this.#appliedMax.get(policy.id);
+      if (applied === undefined) continue;
+      // A policy that was offline comes back without its limit: no other program raised it.
+      if (policy.isOffline) this.#appliedMax.delete(policy.id);
       const now = policy.isOffline ? undefined : readableMax(policy);
-      if (now !== undefined && now > ours) raised.push(`${nameOf(policy)} to ${now} kHz`);
+      if (now !== undefined && now > applied) raised.push(`${nameOf(policy)} to ${now} kHz`);
     }
     const [first, ...others] = raised;
     return others.length === 0 ? first : `${first} and ${others.length} more`;
@@ -121,8 +121,9 @@ export class CpufreqBackend implements ThrottleBackend {
 
   async restore(text: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const originals = parseCpufreqOriginals(text);
-    if (originals === undefined) return { result: "error", message: `no frequencies are in ${text.slice(0, 80)}` };
-    // An original that this run has not read is an earlier run's: its policy may be throttled, which shows only once it is awake.
+    if (originals === undefined)
+      return { result: "error", message: `the recorded original holds no frequencies: ${text.slice(0, 80)}` };
+    // An original that this run did not read is from an earlier run: its policy may be throttled, which shows only once it is online.
     this.#adopt([...originals].filter(([id]) => !this.#originals.has(id)));
     const policies = CpufreqPolicy.all(this.#files);
     const changes = policies
@@ -131,23 +132,24 @@ export class CpufreqBackend implements ThrottleBackend {
         const original = originals.get(policy.id);
         return original && restoreChange(policy, original);
       });
-    const outcome = await this.#carryOut(changes, signal);
-    // After the writes: a policy may have gone offline since, with its throttle.
-    const asleep = policies.find(({ id, isOffline }) => isOffline && this.#throttled.has(id) && originals.has(id));
+    const outcome = await this.#apply(changes, signal);
+    // Checked after the writes: a throttled policy may have gone offline meanwhile.
+    const offline = policies.find(({ id, isOffline }) => isOffline && this.#throttled.has(id) && originals.has(id));
     const minima = this.#restoreMinima(policies, originals);
     const failed = [outcome, minima].find(({ result }) => result !== "applied");
     if (failed !== undefined) return failed;
-    if (asleep !== undefined) return { result: "blocked", message: `${nameOf(asleep)} is offline: it stays throttled` };
+    if (offline !== undefined)
+      return { result: "blocked", message: `${nameOf(offline)} is offline: it stays throttled` };
     this.#originals.clear();
     this.#throttled.clear();
-    this.#slowed.clear();
-    this.#makeUps.clear();
+    this.#appliedMax.clear();
+    this.#traitsById.clear();
     return { result: "applied" };
   }
 
   /**
-   * What each policy is at, for metrics. The current frequency is read only where asked for, one after the other and off the
-   * event loop, as each may take 20 ms.
+   * The frequencies of each policy, for metrics. Current frequencies are optional and read one after the other off the event loop,
+   * because each read may take 20 ms.
    */
   async frequencies(withCurrent: boolean, signal?: AbortSignal): Promise<readonly PolicyFrequency[]> {
     const found: PolicyFrequency[] = [];
@@ -160,28 +162,28 @@ export class CpufreqBackend implements ThrottleBackend {
     return found;
   }
 
-  /** `slow` makes the change of each policy that is to be slow: none, where only others are let go of. */
+  /** `slow` makes the change for each policy that should be throttled. `relax` passes a function that makes none. */
   async #throttleBy(throttlePct: Percent, slow: typeof throttleChange, signal?: AbortSignal): Promise<WriteOutcome> {
     if (this.#originals.size === 0) await this.original();
     const known = CpufreqPolicy.all(this.#files).filter(({ id, isOffline }) => this.#originals.has(id) && !isOffline);
-    if (known.length === 0) return { result: "blocked", message: "cpufreq has no policy that can be throttled" };
-    const spread = known.map((policy) => ({ ...this.#makeUp(policy), originalMax: this.#originalMax(policy.id) }));
+    if (known.length === 0) return { result: "blocked", message: "no cpufreq policy can be throttled" };
+    const spread = known.map((policy) => ({ ...this.#traits(policy), originalMax: this.#originalMax(policy.id) }));
     const limits = spreadThrottle(spread, throttlePct, this.#lowest);
     const limitOf = new Map(limits.map((limit) => [limit.id, limit]));
     const floors = new Map(spreadThrottle(spread, percent(100), this.#lowest).map(({ id, max }) => [id, max]));
-    const hit = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
-    // Whoever makes faster what is let go of now undoes nothing, and it may need no write.
-    for (const id of this.#slowed.keys()) if (!hit.has(id)) this.#slowed.delete(id);
+    const throttled = new Set(limits.filter(({ id, max }) => max < this.#originalMax(id)).map(({ id }) => id));
+    // Policies that are released now no longer count as raised by another program.
+    for (const id of this.#appliedMax.keys()) if (!throttled.has(id)) this.#appliedMax.delete(id);
     const changes = known.map((policy) => {
       const limit = limitOf.get(policy.id);
       const original = this.#originals.get(policy.id);
       if (limit === undefined || original === undefined) return undefined;
-      if (hit.has(policy.id)) return slow(policy, limit);
-      // Neither slowed by us nor at our floor: somebody else holds it, and it is theirs to let go.
+      if (throttled.has(policy.id)) return slow(policy, limit);
+      // Neither throttled by Joulie nor at Joulie's floor: another program set this limit, so leave it.
       const isOurs = this.#throttled.has(policy.id) || readableMax(policy) === floors.get(policy.id);
       return isOurs ? restoreChange(policy, original) : undefined;
     });
-    const outcome = await this.#carryOut(changes, signal);
+    const outcome = await this.#apply(changes, signal);
     return outcome.result === "applied" ? withSaturation(limits, throttledCount(limits.length, throttlePct)) : outcome;
   }
 
@@ -192,10 +194,10 @@ export class CpufreqBackend implements ThrottleBackend {
     }
   }
 
-  /** Four files for each of hundreds of policies, one of which is often missing: read once. */
-  #makeUp(policy: CpufreqPolicy): CpufreqPolicy["traits"] {
-    const known = this.#makeUps.get(policy.id) ?? policy.traits;
-    this.#makeUps.set(policy.id, known);
+  /** Read once: four files for each of hundreds of policies, one of which is often missing. */
+  #traits(policy: CpufreqPolicy): CpufreqPolicy["traits"] {
+    const known = this.#traitsById.get(policy.id) ?? policy.traits;
+    this.#traitsById.set(policy.id, known);
     return known;
   }
 
@@ -203,8 +205,8 @@ export class CpufreqBackend implements ThrottleBackend {
     return kilohertz(this.#originals.get(id)?.max ?? 0);
   }
 
-  /** All writes first, then one wait for all of them to be read back. A policy that fails stops no other. */
-  async #carryOut(
+  /** Makes all writes, then waits once for all of them to read back. A failing policy does not stop the others. */
+  async #apply(
     changes: readonly (FrequencyChange | undefined)[],
     signal: AbortSignal | undefined,
   ): Promise<WriteOutcome> {
@@ -220,37 +222,37 @@ export class CpufreqBackend implements ThrottleBackend {
         if (!isOfflineError(error)) failures.push(writeErrorOutcome(error, nameOf(policy)));
       }
     }
-    const isAstray = ({ policy, isReached }: FrequencyChange): boolean => {
+    const isMismatched = ({ policy, isReached }: FrequencyChange): boolean => {
       const read = readableMax(policy);
       return read !== undefined && !isReached(read);
     };
     try {
-      const astray = await readBack(
+      const mismatched = await readBack(
         this.#clock,
-        () => written.filter(isAstray),
+        () => written.filter(isMismatched),
         ({ length }) => length === 0,
         signal,
       );
-      for (const { policy, max } of astray) {
-        const message = `${nameOf(policy)}: ${max} kHz was written and ${readableMax(policy)} kHz reads back`;
-        failures.push({ result: "error", message: `${message}: something else sets it` });
+      for (const { policy, max } of mismatched) {
+        const message = `${nameOf(policy)}: wrote ${max} kHz but read back ${readableMax(policy)} kHz`;
+        failures.push({ result: "error", message: `${message}: another program sets it` });
       }
-      for (const change of written) this.#remember(change, !astray.includes(change));
+      for (const change of written) this.#remember(change, !mismatched.includes(change));
     } catch (error) {
       failures.push({ result: "error", message: `cpufreq: ${errorText(error)}` });
     }
-    // Blocked means that nothing was changed; where something was, it has to be put back some day.
+    // `blocked` means that nothing was changed. After a partial write, something has to be restored later.
     const { result, message } = combineFailures(failures);
     return result === "blocked" && written.length > 0
-      ? { result: "error", message: `in part only: ${message}` }
+      ? { result: "error", message: `partly applied: ${message}` }
       : combineFailures(failures);
   }
 
   #remember({ policy: { id }, max }: FrequencyChange, isReached: boolean): void {
     const isSlowed = max < this.#originalMax(id);
     if (!isSlowed) this.#throttled.delete(id);
-    if (isSlowed && isReached) this.#slowed.set(id, max);
-    else this.#slowed.delete(id);
+    if (isSlowed && isReached) this.#appliedMax.set(id, max);
+    else this.#appliedMax.delete(id);
   }
 
   #restoreMinima(policies: readonly CpufreqPolicy[], originals: ReadonlyMap<number, PolicyOriginal>): WriteOutcome {
@@ -258,7 +260,7 @@ export class CpufreqBackend implements ThrottleBackend {
     for (const policy of policies) {
       const original = originals.get(policy.id);
       try {
-        // Newer kernels let it rise again with the maximum; older ones leave it where it was put.
+        // Newer kernels raise the minimum again with the maximum; older ones keep the lowered value.
         if (original !== undefined && policy.min !== original.min) policy.writeMin(original.min);
       } catch (error) {
         if (!isOfflineError(error)) failures.push(writeErrorOutcome(error, nameOf(policy)));
@@ -269,12 +271,12 @@ export class CpufreqBackend implements ThrottleBackend {
 }
 
 const COOLING_DOWN =
-  "the kernel slows CPUs down for their temperature: what their maxima are otherwise cannot be told until that ends";
+  "the kernel is throttling CPUs because of temperature: their original maximum is unknown until that ends";
 
-/** A throttle that has nowhere to go is told: where that is so everywhere, nothing is throttled, whatever was asked for. */
-function withSaturation(limits: readonly FrequencyLimit[], asked: number): WriteOutcome {
-  const idle = limits.filter(({ saturated }) => saturated).length;
-  if (idle === 0) return { result: "applied" };
-  const message = `${idle} of ${asked} throttled cpufreq policies have nothing between their floor and their maximum`;
-  return { result: idle === asked ? "blocked" : "applied", message };
+/** Reports policies without room between floor and maximum. If that is all of them, the throttle has no effect: `blocked`. */
+function withSaturation(limits: readonly FrequencyLimit[], requested: number): WriteOutcome {
+  const saturated = limits.filter((limit) => limit.saturated).length;
+  if (saturated === 0) return { result: "applied" };
+  const message = `${saturated} of ${requested} throttled cpufreq policies have no room between their floor and their maximum`;
+  return { result: saturated === requested ? "blocked" : "applied", message };
 }

@@ -4,15 +4,15 @@ const policy = z.strictObject({
   /** scaling_max_freq and scaling_min_freq, in kHz. */
   max: z.int().positive(),
   min: z.int().nonnegative(),
-  /** Nothing held it below what its hardware could do. */
+  /** Nothing limited the policy below its hardware maximum. */
   free: z.literal(true).optional(),
 });
 const schema = z.record(z.string().regex(/^\d{1,6}$/), policy);
 
-/** What a throttle changes of one policy. */
+/** The original frequencies of one policy. */
 export type PolicyOriginal = z.infer<typeof policy>;
 
-/** By policy; undefined where the text says nothing that could be written back. */
+/** The originals by policy id; undefined if the text is not valid. */
 export function parseCpufreqOriginals(text: string): ReadonlyMap<number, PolicyOriginal> | undefined {
   try {
     const { data } = schema.safeParse(JSON.parse(text));

@@ -8,7 +8,7 @@ import type { PolicyOriginal } from "./cpufreq-original.ts";
 const CPU = "devices/system/cpu";
 const CPUFREQ = `${CPU}/cpufreq`;
 
-/** A cpufreq policy: the CPUs that change frequency together. Reading and writing throw what the kernel answers. */
+/** A cpufreq policy: CPUs that change frequency together. Reads and writes throw the kernel's error. */
 export class CpufreqPolicy {
   readonly id: number;
   readonly path: string;
@@ -20,7 +20,7 @@ export class CpufreqPolicy {
     this.path = `${CPUFREQ}/policy${id}`;
   }
 
-  /** Ids have gaps where CPUs share a policy. */
+  /** Ids have gaps if CPUs share a policy. */
   static all(files: HostFiles): readonly CpufreqPolicy[] {
     return namesIn(files, CPUFREQ)
       .map((name) => /^policy(\d{1,6})$/.exec(name)?.[1])
@@ -29,7 +29,7 @@ export class CpufreqPolicy {
       .toSorted((a, b) => a.id - b.id);
   }
 
-  /** All its CPUs are offline: the kernel answers EBUSY, and there is nothing to throttle. */
+  /** All CPUs of the policy are offline: reads fail with EBUSY. */
   get isOffline(): boolean {
     try {
       this.#files.read(`${this.path}/scaling_max_freq`);
@@ -40,24 +40,24 @@ export class CpufreqPolicy {
   }
 
   get max(): Kilohertz {
-    return this.#figure("scaling_max_freq");
+    return this.#frequency("scaling_max_freq");
   }
 
   get min(): Kilohertz {
-    return this.#figure("scaling_min_freq");
+    return this.#frequency("scaling_min_freq");
   }
 
   get hardwareMax(): Kilohertz | undefined {
     return this.#optional("cpuinfo_max_freq");
   }
 
-  /** Takes milliseconds on many machines, and wakes the CPU on some: never on the event loop. */
+  /** Takes milliseconds on many machines and wakes the CPU on some, so it runs off the event loop. */
   async current(): Promise<Kilohertz | undefined> {
     const value = wholeNumber(await this.#files.readLater(`${this.path}/scaling_cur_freq`));
     return value === undefined ? undefined : kilohertz(value);
   }
 
-  /** What the throttle's arithmetic needs besides the original, and what never changes while the driver stays. */
+  /** The inputs of the throttle calculation that never change while the driver is loaded. */
   get traits(): Omit<FrequencyPolicy, "originalMax"> {
     const min = this.#optional("cpuinfo_min_freq");
     const available = textAt(this.#files, `${this.path}/scaling_available_frequencies`)
@@ -74,13 +74,13 @@ export class CpufreqPolicy {
   }
 
   /**
-   * As it is now. `free` = nothing held it below what its hardware could do at the time: it then goes back to whatever the
-   * hardware can do by then, for turbo may have been off when it was looked at and be on when it is put back.
+   * The current values. `free` = nothing limits the policy below its hardware maximum. A free policy is restored to the hardware
+   * maximum at that time, because turbo may have been off when the original was read.
    */
   get setting(): PolicyOriginal {
     const { max, min, hardwareMax } = this;
     const base = this.#optional("base_frequency");
-    // Ceilings of others that show in the same file: turbo that is off, and what the firmware allows at the moment.
+    // Other ceilings that show in scaling_max_freq: turbo off, and the firmware's current limit.
     const ceilings = [hardwareMax, this.#isTurboOff() ? base : undefined, this.#optional("bios_limit")];
     const isFree = ceilings.some((ceiling) => ceiling !== undefined && max >= ceiling);
     return isFree ? { max, min, free: true } : { max, min };
@@ -90,7 +90,7 @@ export class CpufreqPolicy {
     try {
       this.#files.write(`${this.path}/scaling_max_freq`, String(max));
     } catch (error) {
-      // Old kernels refuse a maximum below the minimum; newer ones pull the minimum down themselves.
+      // Old kernels reject a maximum below the minimum; newer ones lower the minimum themselves.
       if (errorCode(error) !== "EINVAL" || max >= this.min) throw error;
       this.writeMin(max);
       this.#files.write(`${this.path}/scaling_max_freq`, String(max));
@@ -114,10 +114,10 @@ export class CpufreqPolicy {
     return numberAt(this.#files, `${CPU}/intel_pstate/no_turbo`) === 1;
   }
 
-  #figure(name: string): Kilohertz {
+  #frequency(name: string): Kilohertz {
     const path = `${this.path}/${name}`;
     const value = wholeNumber(this.#files.read(path));
-    if (value === undefined) throw new HostFileError("EINVAL", path, "no frequency is in");
+    if (value === undefined) throw new HostFileError("EINVAL", path, "not a frequency in");
     return kilohertz(value);
   }
 

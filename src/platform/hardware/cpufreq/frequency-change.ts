@@ -3,29 +3,29 @@ import { errorCode } from "../host/host-error.ts";
 import type { PolicyOriginal } from "./cpufreq-original.ts";
 import type { CpufreqPolicy } from "./cpufreq-policy.ts";
 
-/** One write to a policy's maximum, and what may be read once it is done. */
+/** One write to a policy's maximum, and the test for its result. */
 export interface FrequencyChange {
   readonly policy: CpufreqPolicy;
   readonly max: Kilohertz;
   readonly isReached: (read: Kilohertz) => boolean;
 }
 
-/** Down to its limit, unless it is there or lower already: what somebody else holds lower is never raised. */
+/** Lowers the maximum to the limit. Undefined if it is already that low: a lower limit of another program is never raised. */
 export function throttleChange(policy: CpufreqPolicy, { max }: FrequencyLimit): FrequencyChange | undefined {
   const now = readableMax(policy);
   return now === undefined || now <= max ? undefined : { policy, max, isReached: (read) => read <= max };
 }
 
-/** Back to what it was: where nothing held it then, to what the hardware can do now. */
+/** Restores the original maximum, or the hardware maximum if nothing limited the policy originally. */
 export function restoreChange(policy: CpufreqPolicy, { max, free }: PolicyOriginal): FrequencyChange | undefined {
   const target = kilohertz(free ? Math.max(max, policy.hardwareMax ?? max) : max);
-  // With turbo off the hardware's maximum reads as less than what was written.
+  // With turbo off, the kernel reports less than the written hardware maximum.
   const isReached = (read: Kilohertz): boolean => read === target || (free === true && read >= max);
   const now = readableMax(policy);
   return now === undefined || isReached(now) ? undefined : { policy, max: target, isReached };
 }
 
-/** Undefined where it cannot be read, as while all its CPUs are offline. */
+/** The current maximum; undefined if it cannot be read, for example while all CPUs of the policy are offline. */
 export function readableMax(policy: CpufreqPolicy): Kilohertz | undefined {
   try {
     return policy.max;
@@ -34,12 +34,12 @@ export function readableMax(policy: CpufreqPolicy): Kilohertz | undefined {
   }
 }
 
-/** Its last CPU has gone offline: nothing runs there that could be too fast. */
+/** All CPUs of the policy are offline: there is nothing to throttle. */
 export const isOfflineError = (error: unknown): boolean => errorCode(error) === "EBUSY";
 
 export const nameOf = ({ id }: Pick<CpufreqPolicy, "id">): string => `cpufreq policy${id}`;
 
-/** The worst of all, in a few words however many policies there are. */
+/** Combines the failures of many policies into one outcome: the worst result and the number of others. */
 export function combineFailures(failures: readonly WriteOutcome[]): WriteOutcome {
   const worst = failures.find(({ result }) => result === "error") ?? failures[0];
   if (worst === undefined) return { result: "applied" };

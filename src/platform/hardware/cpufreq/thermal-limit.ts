@@ -4,8 +4,8 @@ import type { HostFiles } from "../port.ts";
 const THERMAL = "class/thermal";
 
 /**
- * Whether the kernel holds CPUs at a lower frequency because they are hot. Such a limit shows in the same file as anybody's: what
- * is read then would be kept for the original and put back for ever.
+ * Whether the kernel limits CPU frequency because of temperature. The limit shows in scaling_max_freq, so a value read now would be
+ * recorded as the original and restored permanently.
  */
 export const isThermallyLimited = (files: HostFiles): boolean =>
   namesIn(files, THERMAL)

@@ -26,108 +26,108 @@ export interface GpuHost {
   readonly clock: Clock;
   /** NVML_LIBRARY. */
   readonly nvmlLibrary: string;
-  /** STATE_DIR: where it is remembered that NVML ended the program. */
+  /** STATE_DIR: holds the record of NVML crashes. */
   readonly stateDir: string;
-  /** Whether that may be written down. */
+  /** Whether that record may be written. */
   readonly mayWrite: boolean;
 }
 
-/** One vendor's ways to its boards, the best first. */
+/** The backends for one vendor's boards, best first. */
 interface VendorRoute {
   readonly vendor: GpuBackendVendor;
-  /** Whether its boards are there for sure, so that it is worth a word when nothing drives them. */
+  /** Whether the vendor's boards are present: if so, a missing backend is worth a warning. */
   readonly expected?: () => boolean;
-  readonly ways: readonly BackendCandidate[];
+  readonly candidates: readonly BackendCandidate[];
 }
 
 interface BackendCandidate {
   readonly backend: GpuBackend;
-  /** Why it is not even tried, for a try costs memory or a process. */
-  readonly notTried?: () => string | undefined;
+  /** Why this backend is skipped: trying it costs memory or a process. */
+  readonly whySkipped?: () => string | undefined;
 }
 
 /**
- * Every GPU of this node: NVML or else nvidia-smi, amdgpu or else rocm-smi, and Intel's files. What is there is found anew at
- * each look, as drivers load late; boards of several vendors live side by side, each routed to what drives it.
+ * All GPUs of this node as one backend: NVML or else nvidia-smi, amdgpu or else rocm-smi, and Intel's sysfs files. Each discovery
+ * selects the backends again, because drivers load late. Calls for a board go to the backend that discovered it.
  */
 export function findGpuBackend(host: GpuHost): GpuBackend {
   const { sys, clock } = host;
   const vendors = new PciGpuVendors(sys);
   const noNvidia = (): string | undefined =>
-    hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and its driver is not loaded";
+    hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and the NVIDIA driver is not loaded";
   const noAmd = (): string | undefined =>
     vendors.present().has("amd") || sys.exists("module/amdgpu") ? undefined : "no AMD GPU is on the PCI bus";
-  const nvml = nvmlOf(host);
+  const nvml = createNvmlBackend(host);
   const hung = (): string | undefined =>
-    nvml.hangs ? "nvidia-smi is not run: it would wait for the same driver" : undefined;
+    nvml.hangs ? "nvidia-smi is skipped: it would wait for the same hung driver" : undefined;
   return new CombinedGpuBackend([
     {
       vendor: "nvidia",
       expected: () => vendors.present().has("nvidia"),
-      ways: [
-        { backend: nvml, notTried: noNvidia },
-        { backend: new NvidiaSmiBackend({ clock }), notTried: () => noNvidia() ?? hung() },
+      candidates: [
+        { backend: nvml, whySkipped: noNvidia },
+        { backend: new NvidiaSmiBackend({ clock }), whySkipped: () => noNvidia() ?? hung() },
       ],
     },
     {
       vendor: "amd",
       expected: () => vendors.present().has("amd"),
-      ways: [
+      candidates: [
         { backend: new AmdgpuBackend({ files: sys, clock }) },
-        { backend: new RocmSmiBackend({ clock }), notTried: noAmd },
+        { backend: new RocmSmiBackend({ clock }), whySkipped: noAmd },
       ],
     },
-    { vendor: "intel", ways: [{ backend: new IntelGpuBackend({ files: sys, clock }) }] },
+    { vendor: "intel", candidates: [{ backend: new IntelGpuBackend({ files: sys, clock }) }] },
   ]);
 }
 
-/** Whether NVML is worth the memory it costs: a board on the bus, a loaded driver, or a person who names the library's path. */
+/** Whether to load NVML, which costs memory: a board on the bus, a loaded driver, or a configured library path. */
 const hasNvidia = ({ sys, proc, nvmlLibrary }: GpuHost, vendors: PciGpuVendors): boolean =>
   nvmlLibrary.includes("/") ||
   proc.exists("driver/nvidia") ||
   sys.exists("module/nvidia") ||
   vendors.present().has("nvidia");
 
-function nvmlOf({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): NvmlBackend {
+function createNvmlBackend({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): NvmlBackend {
   const key = ["driver/nvidia/version", "sys/kernel/random/boot_id"].map((file) => textAt(proc, file) ?? "").join(" ");
-  const trial = new NvmlCrashGuard({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
-  return new NvmlBackend({ library, clock, trial });
+  const crashGuard = new NvmlCrashGuard({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
+  return new NvmlBackend({ library, clock, crashGuard });
 }
 
-/** Boards of several backends as those of one. */
+/** Presents the boards of several backends as one backend. */
 class CombinedGpuBackend implements GpuBackend {
   readonly kind = "gpu";
   readonly #routes: readonly VendorRoute[];
-  #inUse = new Map<GpuBackendVendor, GpuBackend>();
-  #drivenBy = new Map<string, GpuBackend>();
+  #activeBackends = new Map<GpuBackendVendor, GpuBackend>();
+  #backendOf = new Map<string, GpuBackend>();
   #seen: readonly GpuCapBoard[] = [];
-  #looked: Promise<GpuBackendView> | undefined;
+  #lastDiscovery: Promise<GpuBackendView> | undefined;
 
   constructor(routes: readonly VendorRoute[]) {
     this.#routes = routes;
   }
 
-  /** What drives the boards now. It changes with that while ids and originals stay: a journal must not go by it. */
+  /** The active backends. The name may change while ids and originals stay, so the journal must not use it as a key. */
   get name(): string {
-    return [...this.#inUse.values()].map(({ name }) => name).join("+") || "none";
+    return [...this.#activeBackends.values()].map(({ name }) => name).join("+") || "none";
   }
 
   async discover(signal?: AbortSignal): Promise<GpuBackendView> {
-    this.#looked = this.#look(signal);
-    return this.#looked;
+    this.#lastDiscovery = this.#discoverAll(signal);
+    return this.#lastDiscovery;
   }
 
-  async #look(signal: AbortSignal | undefined): Promise<GpuBackendView> {
-    const found = await Promise.all(this.#routes.map(async (route) => this.#lookAt(route, signal)));
+  async #discoverAll(signal: AbortSignal | undefined): Promise<GpuBackendView> {
+    const found = await Promise.all(this.#routes.map(async (route) => this.#discoverVendor(route, signal)));
     const boards = found.flatMap((one) => one.boards ?? []);
-    this.#inUse = new Map(found.flatMap((one) => (one.backend ? [[one.vendor, one.backend] as const] : [])));
+    this.#activeBackends = new Map(found.flatMap((one) => (one.backend ? [[one.vendor, one.backend] as const] : [])));
     if (boards.length === 0) {
       return { absent: `no GPU backend works on this node: ${found.map(({ tried }) => tried).join("; ")}` };
     }
-    for (const { backend, boards: own = [] } of found) {
-      if (backend !== undefined) for (const { id } of own) this.#drivenBy.set(id, backend);
+    for (const { backend, boards: driven = [] } of found) {
+      if (backend !== undefined) for (const { id } of driven) this.#backendOf.set(id, backend);
     }
-    // A vendor whose driver or tool went away takes nobody else's boards with it.
+    // If the driver or tool of one vendor disappears, only that vendor's boards are lost.
     const gone = found
       .filter(({ backend }) => backend === undefined)
       .flatMap(({ vendor, tried }) =>
@@ -145,47 +145,57 @@ class CombinedGpuBackend implements GpuBackend {
     return {
       boards: withWarnings(
         this.#seen,
-        undriven.map(({ vendor, tried }) => `GPUs of ${vendor} are left out: ${tried}`),
+        undriven.map(({ vendor, tried }) => `${vendor} GPUs are not managed: ${tried}`),
       ),
     };
   }
 
   async limit(id: string, signal?: AbortSignal): Promise<LimitReading> {
-    return (await this.#of(id, signal))?.limit(id, signal) ?? { unreadable: unknown(id) };
+    return (await this.#backendFor(id, signal))?.limit(id, signal) ?? { unreadable: unknown(id) };
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    return (await this.#of(id, signal))?.cap(id, limit, signal) ?? { result: "error", message: unknown(id) };
+    return (await this.#backendFor(id, signal))?.cap(id, limit, signal) ?? { result: "error", message: unknown(id) };
   }
 
   async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
-    return (await this.#of(id, signal))?.original(id, signal) ?? { unreadable: unknown(id) };
+    return (await this.#backendFor(id, signal))?.original(id, signal) ?? { unreadable: unknown(id) };
   }
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
-    return (await this.#of(id, signal))?.restore(id, original, signal) ?? { result: "error", message: unknown(id) };
+    return (
+      (await this.#backendFor(id, signal))?.restore(id, original, signal) ?? { result: "error", message: unknown(id) }
+    );
   }
 
   async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
-    this.#looked ??= this.discover(signal);
-    await this.#looked;
-    return (await Promise.all([...this.#inUse.values()].map(async (backend) => backend.power?.(signal) ?? []))).flat();
+    this.#lastDiscovery ??= this.discover(signal);
+    await this.#lastDiscovery;
+    return (
+      await Promise.all([...this.#activeBackends.values()].map(async (backend) => backend.power?.(signal) ?? []))
+    ).flat();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#routes.flatMap(({ ways }) => ways.map(async ({ backend }) => backend.close?.())));
+    await Promise.all(
+      this.#routes.flatMap(({ candidates }) => candidates.map(async ({ backend }) => backend.close?.())),
+    );
   }
 
-  async #of(id: string, signal: AbortSignal | undefined): Promise<GpuBackend | undefined> {
-    if (!this.#drivenBy.has(id)) await this.discover(signal);
-    return this.#drivenBy.get(id);
+  async #backendFor(id: string, signal: AbortSignal | undefined): Promise<GpuBackend | undefined> {
+    if (!this.#backendOf.has(id)) await this.discover(signal);
+    return this.#backendOf.get(id);
   }
 
-  async #lookAt({ vendor, ways, expected }: VendorRoute, signal: AbortSignal | undefined): Promise<VendorResult> {
+  async #discoverVendor(
+    { vendor, candidates, expected }: VendorRoute,
+    signal: AbortSignal | undefined,
+  ): Promise<VendorResult> {
     const tried = new Set<string>();
-    for (const { backend, notTried } of ways) {
-      const why = notTried?.();
-      const { boards, absent }: GpuBackendView = why === undefined ? await backend.discover(signal) : { absent: why };
+    for (const { backend, whySkipped } of candidates) {
+      const skipped = whySkipped?.();
+      const { boards, absent }: GpuBackendView =
+        skipped === undefined ? await backend.discover(signal) : { absent: skipped };
       if (boards !== undefined) return { vendor, backend, boards, tried: "", expected: true };
       tried.add(absent);
     }
@@ -197,12 +207,12 @@ interface VendorResult {
   readonly vendor: GpuBackendVendor;
   readonly backend?: GpuBackend;
   readonly boards?: readonly GpuCapBoard[];
-  /** Why none of the vendor's ways works. */
+  /** Why none of the vendor's backends works. */
   readonly tried: string;
   readonly expected: boolean;
 }
 
-/** A view has words only about boards: those about boards that are not in it go with the first one that is. */
+/** Warnings belong to boards, so warnings about boards that are not in the view are added to its first board. */
 const withWarnings = (boards: readonly GpuCapBoard[], warnings: readonly string[]): readonly GpuCapBoard[] =>
   warnings.length === 0
     ? boards
@@ -210,4 +220,4 @@ const withWarnings = (boards: readonly GpuCapBoard[], warnings: readonly string[
         place === 0 ? { ...board, warnings: [...(board.warnings ?? []), ...warnings] } : board,
       );
 
-const unknown = (id: string): string => `no GPU ${JSON.stringify(id)} is known on this node`;
+const unknown = (id: string): string => `no GPU ${JSON.stringify(id)} on this node`;

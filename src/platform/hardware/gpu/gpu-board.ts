@@ -4,12 +4,12 @@ import { formatWatts } from "../host/format-watts.ts";
 import { errorText } from "../host/host-error.ts";
 import type { CapBoard, PowerCapBackend } from "../port.ts";
 
-/** A GPU, with what discovery publishes besides what capping needs. */
+/** A GPU, with the fields that discovery publishes in addition to the cap range. */
 export interface GpuCapBoard extends CapBoard {
   readonly vendor: GpuBackendVendor;
-  /** What the vendor ships it with. */
+  /** The vendor's default limit. */
   readonly defaultLimit?: Watts | undefined;
-  /** Ways in which it can be cut into slices, where that is known; power stays the whole board's. */
+  /** Supported partitioning modes (`mig`), if known. Power always belongs to the whole board. */
   readonly slicing?: readonly string[] | undefined;
 }
 
@@ -24,18 +24,18 @@ export interface GpuBackend extends PowerCapBackend {
   discover(signal?: AbortSignal): Promise<GpuBackendView>;
 }
 
-/** No GPU draws more; a figure beyond it is a slip of units, and so is one below. */
+/** No GPU has a limit outside this range: such a value is a unit error. */
 const MAX_LIMIT = watts(10_000);
 const MIN_LIMIT = watts(1);
 
-/** Why a limit must not be written at all, whatever the board would say: 0 switches some boards' limit off. */
+/** Why a limit must not be written to any board: 0, for example, disables the limit of some boards. */
 export function whyInvalidLimit(limit: Watts): string | undefined {
   return isPositive(limit) && limit >= MIN_LIMIT && limit <= MAX_LIMIT
     ? undefined
-    : `refused: ${limit} W is not between ${MIN_LIMIT} W and ${MAX_LIMIT} W`;
+    : `rejected: ${limit} W is not between ${MIN_LIMIT} W and ${MAX_LIMIT} W`;
 }
 
-/** The journal's text of an original limit. One form for every backend: a board may be restored by another than capped it. */
+/** The journal's text of an original limit. All backends share one format, because another backend may restore the board. */
 export const originalText = (limit: Watts): string => String(limit);
 
 export function parseOriginal(text: string): Watts | undefined {
@@ -43,76 +43,76 @@ export function parseOriginal(text: string): Watts | undefined {
   return whyInvalidLimit(limit) === undefined ? limit : undefined;
 }
 
-/** Figures that differ by less are one figure, rounded on the way. */
-const SAME_WITHIN = watts(0.5);
+/** Limits that differ by no more than this are equal: boards round them. */
+const TOLERANCE = watts(0.5);
 
-const same = (a: Watts, b: Watts): boolean => Math.abs(a - b) <= SAME_WITHIN;
+const isSameLimit = (a: Watts, b: Watts): boolean => Math.abs(a - b) <= TOLERANCE;
 
 export interface GpuReadBack {
   readonly asked: Watts;
-  /** What the board says its limit is. */
+  /** The limit that the board reports. */
   readonly limit: Watts;
-  /** What it goes by in fact, where it tells: the lowest of several limits. */
+  /** The limit that the board enforces, if it reports one: the lowest of several limits. */
   readonly enforced?: Watts | undefined;
 }
 
-/** Whether the board now holds what it was asked to. */
+/** Compares the requested limit with the reported and the enforced one. */
 export function readBackOutcome({ asked, limit, enforced }: GpuReadBack): WriteOutcome {
-  if (!same(asked, limit))
+  if (!isSameLimit(asked, limit))
     return {
       result: "error",
-      message: `${formatWatts(asked)} was written and ${formatWatts(limit)} reads back: another program or the firmware sets it`,
+      message: `wrote ${formatWatts(asked)} but read back ${formatWatts(limit)}: another program or the firmware sets it`,
     };
-  if (enforced === undefined || same(asked, enforced)) return { result: "applied" };
+  if (enforced === undefined || isSameLimit(asked, enforced)) return { result: "applied" };
   return enforced < asked
     ? {
         result: "blocked",
-        message: `enforced ${formatWatts(enforced)}, not ${formatWatts(asked)}: a lower limit is set out of band (BMC) or by the VBIOS`,
+        message: `the board enforces ${formatWatts(enforced)}, not ${formatWatts(asked)}: the BMC (out of band) or the VBIOS sets a lower limit`,
       }
-    : { result: "error", message: `${formatWatts(asked)} reads back, yet the board enforces ${formatWatts(enforced)}` };
+    : { result: "error", message: `read back ${formatWatts(asked)}, but the board enforces ${formatWatts(enforced)}` };
 }
 
-/** Where a restored limit lies outside what the board accepts by now, the nearest it does accept. */
+/** The nearest limit that the board accepts now: its range may have changed since the original was recorded. */
 export function clampToRange(limit: Watts, { min, max }: { min?: Watts | undefined; max?: Watts | undefined }): Watts {
   const raised = isPositive(min) && limit < min ? min : limit;
   return isPositive(max) && raised > max ? max : raised;
 }
 
-/** The outcome of putting back a limit, which says where it is not the one that was. */
+/** The outcome of a restore, with a message if the original had to be clamped. */
 export const restoreOutcome = (original: Watts, written: Watts, outcome: WriteOutcome): WriteOutcome =>
   outcome.result === "applied" && written !== original
     ? {
         ...outcome,
-        message: `${formatWatts(original)} is out of range by now: restored to ${formatWatts(written)}`,
+        message: `${formatWatts(original)} is out of range now: restored to ${formatWatts(written)}`,
       }
     : outcome;
 
-/** The outcome of a cap that did not work, once the limit before it was put back; an error where that did not work either. */
+/** Rolls back a cap that was not applied. Returns its outcome, or an error if the rollback fails, too. */
 export async function outcomeAfterRollback(
   outcome: WriteOutcome,
-  putBack: () => Promise<unknown>,
+  rollBack: () => Promise<unknown>,
 ): Promise<WriteOutcome> {
   try {
-    await putBack();
+    await rollBack();
     return outcome;
   } catch (error) {
-    return { result: "error", message: `${outcome.message}; nor could it be taken back: ${errorText(error)}` };
+    return { result: "error", message: `${outcome.message}; restoring the previous limit failed: ${errorText(error)}` };
   }
 }
 
-/** What makes no sense about a range, in words. */
+/** Describes an invalid range. */
 export function rangeWarnings({ min, max }: { min?: Watts | undefined; max?: Watts | undefined }): readonly string[] {
   return isPositive(min) && isPositive(max) && min > max
-    ? [`its range makes no sense: at least ${formatWatts(min)}, at most ${formatWatts(max)}`]
+    ? [`invalid range: minimum ${formatWatts(min)}, maximum ${formatWatts(max)}`]
     : [];
 }
 
-/** Those seen before that are not there now: they are lost, not forgotten, and keep their ids. */
+/** Boards that were seen before and are missing now. They stay in the list as lost, with their ids. */
 export const lostBoards = (
   before: Iterable<GpuCapBoard>,
   now: readonly GpuCapBoard[],
   lost: string,
 ): readonly GpuCapBoard[] => {
-  const there = new Set(now.map(({ id }) => id));
-  return [...before].filter(({ id }) => !there.has(id)).map((board) => ({ ...board, lost }));
+  const present = new Set(now.map(({ id }) => id));
+  return [...before].filter(({ id }) => !present.has(id)).map((board) => ({ ...board, lost }));
 };

@@ -3,32 +3,32 @@ import { errorCode } from "../host/host-error.ts";
 import { namesIn, numberAt, realPath, textAt } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 
-/** A graphics card whose driver tells power through hwmon. Its number and that of its hwmon change from boot to boot. */
+/** A graphics card whose driver reports power through hwmon. The card and hwmon numbers change from boot to boot. */
 export interface GpuHwmonCard {
-  /** Its device's folder, and that of its hwmon, below the root. */
+  /** The device folder and the hwmon folder, relative to the root. */
   readonly device: string;
   readonly hwmon: string;
   readonly driver: string;
-  /** `0000:17:00.0`: where it sits, which stays until somebody moves it. */
+  /** The PCI address (`0000:17:00.0`), which changes only if the card is moved. */
   readonly address: string;
-  /** What the board calls itself, where it does: the text of `unique_id`. */
+  /** The text of `unique_id`, if the board has one. */
   readonly unique: string | undefined;
-  /** By the name the board carries, else by its PCI numbers. */
+  /** The product name, else the PCI device id. */
   readonly model: string | undefined;
 }
 
-/** After so many looks a card of another driver is searched again: a driver may give it one more hwmon. */
-const LOOKS_BELIEVED = 64;
+/** A card of another driver is searched again after this many scans: a driver may add another hwmon. */
+const SCANS_CACHED = 64;
 
-/** The cards of some drivers. Connectors (`card0-DP-1`) and partitions without a hwmon are no cards. */
+/** Finds the cards of the given drivers. Skips connectors (`card0-DP-1`) and partitions without a hwmon. */
 export class GpuHwmonScanner {
   readonly #files: HostFiles;
   readonly #vendor: string;
   readonly #drivers: readonly string[];
   readonly #known = new Map<string, GpuHwmonCard>();
-  /** Cards of other drivers: the files in which their hwmons name these, and what they say. */
+  /** Cards of other drivers: the hwmon name files and their texts. */
   readonly #others = new Map<string, ReadonlyMap<string, string>>();
-  #looks = 0;
+  #scans = 0;
 
   constructor(files: HostFiles, vendor: string, drivers: readonly string[]) {
     this.#files = files;
@@ -36,11 +36,11 @@ export class GpuHwmonScanner {
     this.#drivers = drivers;
   }
 
-  /** Those that are there now. Where a card's files still say the same of themselves, its folders are not searched again. */
+  /** The cards present now. A card whose identifying files are unchanged is not searched again. */
   cards(): readonly GpuHwmonCard[] {
-    if (++this.#looks % LOOKS_BELIEVED === 0) this.#others.clear();
+    if (++this.#scans % SCANS_CACHED === 0) this.#others.clear();
     const names = namesIn(this.#files, "class/drm").filter((name) => /^card\d+$/.test(name));
-    // One that comes back may be another's by then.
+    // A card that comes back under the same name may belong to another driver.
     for (const name of this.#others.keys()) if (!names.includes(name)) this.#others.delete(name);
     const found = names.flatMap((name) => {
       const known = this.#known.get(name);
@@ -52,10 +52,10 @@ export class GpuHwmonScanner {
     return [...new Map(found.map((card) => [card.address, card])).values()];
   }
 
-  /** One of them, by what makes it that one: as long as it stays where it was, no other is looked at. */
-  card(isIt: (card: GpuHwmonCard) => boolean): GpuHwmonCard | undefined {
-    const known = [...this.#known.values()].find(isIt);
-    return known !== undefined && this.#isSame(known) ? known : this.cards().find(isIt);
+  /** Finds one card. Scans the other cards only if it moved. */
+  card(matches: (card: GpuHwmonCard) => boolean): GpuHwmonCard | undefined {
+    const known = [...this.#known.values()].find(matches);
+    return known !== undefined && this.#isSame(known) ? known : this.cards().find(matches);
   }
 
   #isSame({ device, hwmon, driver, address, unique }: GpuHwmonCard): boolean {
@@ -74,7 +74,7 @@ export class GpuHwmonScanner {
       if (this.#drivers.includes(driver)) return this.#cardAt(device, hwmon, driver);
       drivers.set(`${hwmon}/name`, driver);
     }
-    // One without a hwmon may still get it.
+    // A card without a hwmon may get one later.
     if (drivers.size > 0) this.#others.set(card, drivers);
     else this.#others.delete(card);
     return undefined;
@@ -112,16 +112,16 @@ export class GpuHwmonScanner {
   }
 }
 
-/** A figure of a hwmon in µW; undefined where there is none to be read. */
+/** Reads a hwmon value in µW; undefined if it cannot be read. */
 export function microwattsAt(files: HostFiles, path: string): Watts | undefined {
   const microwatts = numberAt(files, path);
   return microwatts === undefined ? undefined : wattsFromMicrowatts(microwatts);
 }
 
-/** What sysfs wants: whole microwatts. */
+/** Formats a limit for sysfs: whole microwatts. */
 export const asMicrowatts = (limit: Watts): string => String(Math.round(limit * 1e6));
 
-/** Whether a file is there, be it that it cannot be read just now. A read by a kept descriptor is cheaper than a look. */
+/** Whether a file exists, even if it cannot be read now. Reading through an open descriptor is cheaper than a stat call. */
 export function fileExists(files: HostFiles, path: string): boolean {
   try {
     files.read(path);

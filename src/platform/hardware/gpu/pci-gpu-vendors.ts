@@ -6,10 +6,10 @@ const DEVICES = "bus/pci/devices";
 
 const vendors: Readonly<Record<string, GpuBackendVendor>> = { "0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel" };
 
-/** Displays and accelerators: a vendor's switches and sound functions are no GPUs. */
+/** PCI classes of displays and accelerators: a vendor's switches and sound functions are not GPUs. */
 const CLASSES = /^0x(03|12)/;
 
-/** Whose GPUs sit on the bus, with or without a driver. */
+/** The vendors of the GPUs on the PCI bus, with or without a driver. */
 export class PciGpuVendors {
   readonly #files: HostFiles;
   #names = "";
@@ -19,7 +19,7 @@ export class PciGpuVendors {
     this.#files = files;
   }
 
-  /** A large machine has hundreds of devices: they are read again only when others are listed. */
+  /** Cached until the device list changes: a large machine has hundreds of devices. */
   present(): ReadonlySet<GpuBackendVendor> {
     const devices = namesIn(this.#files, DEVICES);
     const names = devices.join();

@@ -4,14 +4,14 @@ import type { Clock } from "../../clock/index.ts";
 import { errorCode } from "../host/host-error.ts";
 
 export interface VendorToolOptions {
-  /** Names on the PATH or full paths, of which the first that is there is run. */
+  /** Names on the PATH or full paths. The first that exists is run. */
   readonly files: readonly string[];
-  /** What to install where none of them is there. */
+  /** What to install if none of them exists. */
   readonly install: string;
   readonly clock: Clock;
-  /** Wakes boards, where their driver lets them sleep: seconds each. */
+  /** Generous, because a tool may wake sleeping boards, which takes seconds each. */
   readonly timeLimit?: Milliseconds;
-  /** For a program of ours; a vendor's gets no more than it needs. */
+  /** For Joulie's own subprocess. A vendor's tool gets a minimal environment. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
@@ -23,23 +23,23 @@ export type VendorToolResult =
       readonly failed?: never;
       readonly absent?: never;
     }
-  /** It ran and gave no answer, or could not be run: why. */
+  /** The tool could not be run, or ended without a result. */
   | { readonly failed: string; readonly absent?: never }
   | { readonly absent: string; readonly failed?: never };
 
-/** More than any tool says about sixteen boards. */
-const MOST_BYTES = 1024 * 1024;
+/** More than any tool prints about sixteen boards. */
+const MAX_BYTES = 1024 * 1024;
 const TIME_LIMIT = milliseconds(30_000);
-/** What `env` and shells answer where a script's interpreter is missing. */
+/** The exit status of `env` and shells if a script's interpreter is missing. */
 const NO_INTERPRETER = 127;
 
 /**
- * A vendor's program, run without a shell: arguments go to it as they are. One run at a time; a run that does not end in its
- * time is killed, and where even that does not end it no other is started.
+ * Runs a vendor's command-line tool without a shell. Runs are serialized. A run that exceeds its time limit is killed; while the
+ * killed process has not ended, no other run is started.
  */
 export class VendorTool {
   readonly #options: VendorToolOptions;
-  #turn: Promise<unknown> = Promise.resolve();
+  #previousRun: Promise<unknown> = Promise.resolve();
   #running: { readonly pid: number | undefined } | undefined;
 
   constructor(options: VendorToolOptions) {
@@ -47,24 +47,24 @@ export class VendorTool {
   }
 
   async run(args: readonly string[], signal?: AbortSignal): Promise<VendorToolResult> {
-    const answer = this.#turn.then(async () => this.#firstThere(args, signal));
-    this.#turn = answer;
+    const answer = this.#previousRun.then(async () => this.#runFirstInstalled(args, signal));
+    this.#previousRun = answer;
     return answer;
   }
 
-  async #firstThere(args: readonly string[], signal: AbortSignal | undefined): Promise<VendorToolResult> {
+  async #runFirstInstalled(args: readonly string[], signal: AbortSignal | undefined): Promise<VendorToolResult> {
     const { files, install } = this.#options;
     for (const file of files) {
-      const answer = await this.#once(file, args, signal);
+      const answer = await this.#runFile(file, args, signal);
       if (answer.absent === undefined) return answer;
     }
     return { absent: `${files[0]} is not installed: ${install}` };
   }
 
-  async #once(file: string, args: readonly string[], signal: AbortSignal | undefined): Promise<VendorToolResult> {
-    if (signal?.aborted === true) return { failed: `${file} was not run: it is no longer waited for` };
+  async #runFile(file: string, args: readonly string[], signal: AbortSignal | undefined): Promise<VendorToolResult> {
+    if (signal?.aborted === true) return { failed: `${file} was not run: the caller cancelled it` };
     if (this.#running !== undefined) {
-      return { failed: `${file} was not run: process ${this.#running.pid} of it was killed and has not ended` };
+      return { failed: `${file} was not run: its process ${this.#running.pid} was killed but has not ended` };
     }
     const { clock, timeLimit = TIME_LIMIT, environment = toolEnvironment() } = this.#options;
     const child = spawn(file, args, { cwd: "/", env: environment, stdio: ["ignore", "pipe", "pipe"] });
@@ -75,7 +75,7 @@ export class VendorTool {
     let bytes = 0;
     const giveUp = (why: string): void => {
       child.kill("SIGKILL");
-      // A process that waits for a hung driver cannot be killed: it must not keep this one from ending.
+      // A process that waits for a hung driver cannot be killed. It must not keep the agent from exiting.
       child.unref();
       child.stdout.destroy();
       child.stderr.destroy();
@@ -85,7 +85,7 @@ export class VendorTool {
       child[stream].setEncoding("utf8");
       child[stream].on("data", (chunk: string) => {
         bytes += chunk.length;
-        if (bytes > MOST_BYTES) giveUp(`said more than ${MOST_BYTES} bytes`);
+        if (bytes > MAX_BYTES) giveUp(`printed more than ${MAX_BYTES} bytes`);
         else out[stream] += chunk;
       });
     }
@@ -99,11 +99,11 @@ export class VendorTool {
     });
     child.once("close", (status, killedBy) => {
       if (status === NO_INTERPRETER) ended.resolve({ absent: file });
-      else if (status === null) ended.resolve({ failed: `${file} was ended by ${killedBy}` });
+      else if (status === null) ended.resolve({ failed: `${file} was killed by ${killedBy}` });
       else ended.resolve({ status, ...out });
     });
-    const timer = clock.after(timeLimit, () => giveUp(`gave no answer within ${timeLimit} ms`));
-    const abort = (): void => giveUp("is no longer waited for");
+    const timer = clock.after(timeLimit, () => giveUp(`did not finish within ${timeLimit} ms`));
+    const abort = (): void => giveUp("was cancelled by the caller");
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return await ended.promise;
@@ -114,14 +114,17 @@ export class VendorTool {
   }
 }
 
-/** Enough to find the program and its libraries, in the language its answers are read in; nothing of ours that is secret. */
+/** Only what the tool needs to find its libraries and to print English: no secrets of the agent. */
 function toolEnvironment(): NodeJS.ProcessEnv {
   const { PATH, LD_LIBRARY_PATH } = process.env;
   return { PATH, LC_ALL: "C", ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }) };
 }
 
-/** What a tool says for a message: its last line that is no ornament. */
+/** The last line of a tool's output that has text, for a message. */
 export function lastOutputLine({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
   const lines = `${stdout}\n${stderr}`.split("\n").map((line) => line.trim());
-  return (lines.findLast((line) => /[a-z]/i.test(line) && !/^all done/i.test(line)) ?? "it says nothing").slice(0, 300);
+  return (lines.findLast((line) => /[a-z]/i.test(line) && !/^all done/i.test(line)) ?? "it printed nothing").slice(
+    0,
+    300,
+  );
 }

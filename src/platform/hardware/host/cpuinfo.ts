@@ -1,11 +1,11 @@
-/** What /proc/cpuinfo says of the CPUs that are online. Every field may be missing: ARM has no model name, for one. */
+/** The fields of /proc/cpuinfo for the online CPUs. Every field may be missing; ARM has no model name, for example. */
 export interface CpuInfo {
   readonly model?: string;
-  /** In lower case, as people say it. */
+  /** Lower case: `intel`, `amd`, `arm`. */
   readonly vendor?: string;
   readonly isVirtual: boolean;
   readonly logicalCpus: number;
-  /** By its own numbers, for machines whose sysfs has no topology. */
+  /** Counted from /proc/cpuinfo, for machines whose sysfs has no topology. */
   readonly sockets?: number;
   readonly cores?: number;
 }
@@ -16,7 +16,7 @@ const VENDORS: Readonly<Record<string, string>> = {
   HygonGenuine: "hygon",
 };
 
-/** Who designed an ARM core, and which one it is. A maker of servers licenses it, so the part says less than a model name. */
+/** The designer and the name of an ARM core. Server vendors license cores, so this says less than a model name. */
 const ARM_IMPLEMENTERS: Readonly<Record<string, string>> = { "0x41": "arm", "0x4e": "nvidia", "0xc0": "ampere" };
 const ARM_PARTS: Readonly<Record<string, string>> = {
   "0x41 0xd0c": "Neoverse N1",
@@ -27,12 +27,12 @@ const ARM_PARTS: Readonly<Record<string, string>> = {
   "0xc0 0xac4": "AmpereOne A",
 };
 
-/** Processors listed beyond this many are not looked at one by one. */
-const MOST_PROCESSORS = 65_536;
+/** Further processors in the file are ignored. */
+const MAX_PROCESSORS = 65_536;
 
 export function parseCpuinfo(text: string): CpuInfo {
   const processors = text
-    .split(/\n\s*\n/, MOST_PROCESSORS)
+    .split(/\n\s*\n/, MAX_PROCESSORS)
     .map(fieldsOf)
     .filter((fields) => fields.has("processor"));
   const [first = new Map<string, string>()] = processors;

@@ -1,11 +1,11 @@
-/** What the host's files answer instead of a text: the kernel's own word for it, and where. */
+/** A failed access to a host file, with the kernel's error code and the path. */
 export class HostFileError extends Error {
   override readonly name = "HostFileError";
-  /** The errno's name (`ENODATA`), or one of ours: `ESCAPE` leaves the root, `EUNLISTED` is no file Joulie writes. */
+  /** The errno name (`ENODATA`), or a code of Joulie: `ESCAPE` = the path leaves the root, `EUNLISTED` = not on the write list. */
   readonly code: string;
   /** The path below the host's root. */
   readonly path: string;
-  /** Where the file system is mounted that refused it (EROFS), as far as /proc says. */
+  /** The mount point of the read-only file system (EROFS), if /proc shows it. */
   readonly mount: string | undefined;
 
   constructor(code: string, path: string, doing: string, mount?: string) {
@@ -16,12 +16,12 @@ export class HostFileError extends Error {
   }
 }
 
-/** The errno of whatever was thrown; empty where it has none. */
+/** The errno name of a thrown value; empty if it has none. */
 export function errorCode(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "";
 }
 
-/** What was thrown, in a few words for a message. */
+/** A short description of a thrown value: its errno name, else its message. */
 export const errorText = (error: unknown): string =>
   errorCode(error) || (error instanceof Error ? error.message : String(error));

@@ -5,7 +5,7 @@ import { namesIn, textAt } from "./host-values.ts";
 import { readMemoryBytes } from "./memory.ts";
 import { readTopology } from "./topology.ts";
 
-/** What the host's own files say it is made of. What they do not say is missing, and `warnings` has words where that matters. */
+/** The host's hardware, read from its files. Unknown values are missing, and `warnings` names the important ones. */
 export interface HostFacts {
   readonly cpu: CpuFacts;
   readonly memoryBytes?: number;
@@ -13,7 +13,7 @@ export interface HostFacts {
 }
 
 export interface CpuFacts {
-  /** As the system spells it; on ARM the core's name, for there is no other. */
+  /** The model name from /proc/cpuinfo; on ARM the name of the core. */
   readonly model?: string;
   readonly vendor?: string;
   readonly sockets?: number;
@@ -32,10 +32,10 @@ export interface HostRoots {
   readonly proc: HostFiles;
 }
 
-/** Reads the facts, and again only when CPUs or policies came or went: there may be hundreds of files. */
+/** Caches the facts until the set of online CPUs or cpufreq policies changes: reading them takes hundreds of files. */
 export class HostFactsReader {
   readonly #roots: HostRoots;
-  #seen: string | undefined;
+  #cacheKey: string | undefined;
   #facts: HostFacts | undefined;
 
   constructor(roots: HostRoots) {
@@ -45,10 +45,10 @@ export class HostFactsReader {
   read(): HostFacts {
     const { sys } = this.#roots;
     const online = textAt(sys, "devices/system/cpu/online") ?? "";
-    const seen = `${online} ${namesIn(sys, "devices/system/cpu/cpufreq").join(" ")}`;
-    if (this.#facts === undefined || seen !== this.#seen) {
+    const cacheKey = `${online} ${namesIn(sys, "devices/system/cpu/cpufreq").join(" ")}`;
+    if (this.#facts === undefined || cacheKey !== this.#cacheKey) {
       this.#facts = hostFacts(this.#roots);
-      this.#seen = seen;
+      this.#cacheKey = cacheKey;
     }
     return this.#facts;
   }
@@ -59,7 +59,7 @@ export function hostFacts({ sys, proc }: HostRoots): HostFacts {
   const info = parseCpuinfo(cpuinfo ?? "");
   const topology = readTopology(sys);
   const { driver, landmarks } = readFrequencyFacts(sys);
-  const isVirtual = info.isVirtual || saysVirtual(sys);
+  const isVirtual = info.isVirtual || looksVirtual(sys);
   const sockets = topology.sockets ?? info.sockets;
   const totalCores = topology.cores ?? info.cores;
   const logicalCpus = topology.online ?? (info.logicalCpus > 0 ? info.logicalCpus : undefined);
@@ -67,11 +67,11 @@ export function hostFacts({ sys, proc }: HostRoots): HostFacts {
   const model = info.model;
   const cpuWarnings = [
     model === undefined
-      ? `no CPU model: ${proc.root}/cpuinfo ${cpuinfo === undefined ? "cannot be read" : "names none"}`
+      ? `unknown CPU model: ${proc.root}/cpuinfo ${cpuinfo === undefined ? "cannot be read" : "has no model name"}`
       : "",
-    isVirtual ? "this is a virtual machine: its sockets and cores are those the hypervisor shows" : "",
-    topology.isHybrid ? "cores of several kinds: frequencies are those of the fastest" : "",
-    topology.offline > 0 ? `${topology.offline} CPUs are offline: sockets and cores are of those online` : "",
+    isVirtual ? "virtual machine: the hypervisor decides which sockets and cores are visible" : "",
+    topology.isHybrid ? "hybrid CPU: frequencies are those of the fastest core type" : "",
+    topology.offline > 0 ? `${topology.offline} CPUs are offline: sockets and cores count online CPUs only` : "",
     sockets === undefined ? "the number of sockets is unknown" : "",
   ];
   return {
@@ -87,14 +87,14 @@ export function hostFacts({ sys, proc }: HostRoots): HostFacts {
       warnings: cpuWarnings.filter((warning) => warning !== ""),
     },
     ...(memory === undefined ? {} : { memoryBytes: memory }),
-    warnings: memory === undefined ? [`the memory's size is unknown: ${proc.root}/meminfo cannot be read`] : [],
+    warnings: memory === undefined ? [`unknown memory size: ${proc.root}/meminfo cannot be read`] : [],
   };
 }
 
-/** What hypervisors call the machines they show: ARM has no flag for it. */
+/** DMI product names of virtual machines: ARM has no CPU flag for it. */
 const VIRTUAL_PRODUCTS = /virtual|kvm|qemu|bochs|vmware|hvm domu|openstack|google compute engine/i;
 
-function saysVirtual(sys: HostFiles): boolean {
+function looksVirtual(sys: HostFiles): boolean {
   const type = textAt(sys, "hypervisor/type")?.trim() ?? "";
   return type !== "" || VIRTUAL_PRODUCTS.test(textAt(sys, "class/dmi/id/product_name") ?? "");
 }

@@ -23,34 +23,34 @@ import { nameReadOnlyMount } from "./mounts.ts";
 import { isWrittenFile } from "./written-files.ts";
 
 export interface HostFilesOptions {
-  /** What the root is called on the host itself (`/sys`): absolute links below it start with that. */
+  /** The root's path on the host itself (`/sys`): absolute links below the root start with it. */
   readonly knownAs?: string;
-  /** The text of /proc/self/mountinfo, to name the mount that refuses a write. */
+  /** The text of /proc/self/mountinfo, used to name a read-only mount. */
   readonly mountTable?: () => string | undefined;
 }
 
-/** A file of sysfs is at most a page; /proc/cpuinfo of the largest machines is under 2 MiB. */
-const MOST_BYTES = 4 * 1024 * 1024;
+/** A sysfs file is at most one page; /proc/cpuinfo of the largest machines is under 2 MiB. */
+const MAX_BYTES = 4 * 1024 * 1024;
 const PAGE = 4096;
-/** A read by a kept descriptor takes 1 µs, one that opens and closes 10. Descriptors are few, so the oldest goes. */
-const MOST_KEPT = 512;
+/** A read through an open descriptor takes 1 µs, one that opens and closes the file 10 µs. Beyond this many, the oldest is closed. */
+const MAX_OPEN_FILES = 512;
 const SYSFS_MAGIC = 0x62656572;
-/** What the kernel says when the file behind a descriptor is gone: the path may lead to another one by now. */
+/** Errors for a descriptor whose file is gone. The path may lead to a new file by now. */
 const GONE: ReadonlySet<string> = new Set(["ENODEV", "ENOENT", "ESTALE"]);
 
 const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK, W_OK } = constants;
 
-interface Kept {
+interface OpenFile {
   readonly descriptor: number;
-  /** procfs says 0 for files that have text, and hands them out in pieces; sysfs gives all at once. */
+  /** procfs reports size 0 for files that have text and returns them in pieces; sysfs returns the whole file at once. */
   readonly inPieces: boolean;
 }
 
-/** The files of a real host, or of a copy of its tree. */
+/** The files of a real host, or of a copy of its file tree. Keeps descriptors open between reads. */
 export class HostDirectory implements HostFiles {
   readonly root: string;
   readonly #ownNames: readonly string[];
-  readonly #kept = new Map<string, Kept>();
+  readonly #openFiles = new Map<string, OpenFile>();
   readonly #page = Buffer.allocUnsafe(PAGE);
   readonly #isSysfs: boolean;
   readonly #mountTable: () => string | undefined;
@@ -63,19 +63,19 @@ export class HostDirectory implements HostFiles {
   }
 
   read(path: string): string {
-    const kept = this.#kept.get(path);
-    if (kept === undefined) return this.#readNew(path);
+    const file = this.#openFiles.get(path);
+    if (file === undefined) return this.#openAndRead(path);
     try {
-      // A plain file that was deleted reads on as if nothing had happened; those of sysfs do not.
-      if (!this.#isSysfs && fstatSync(kept.descriptor).nlink === 0) throw new HostFileError("ENOENT", path, "read");
-      const text = this.#textOf(kept, path);
-      this.#kept.delete(path);
-      this.#kept.set(path, kept);
+      // A deleted ordinary file stays readable through its descriptor; a sysfs file does not.
+      if (!this.#isSysfs && fstatSync(file.descriptor).nlink === 0) throw new HostFileError("ENOENT", path, "read");
+      const text = this.#textOf(file, path);
+      this.#openFiles.delete(path);
+      this.#openFiles.set(path, file);
       return text;
     } catch (error) {
       if (!GONE.has(errorCode(error))) throw error;
-      this.#forget(path);
-      return this.#readNew(path);
+      this.#close(path);
+      return this.#openAndRead(path);
     }
   }
 
@@ -89,25 +89,26 @@ export class HostDirectory implements HostFiles {
         chunks.push(buffer.subarray(0, bytesRead));
         total += bytesRead;
         if (bytesRead === 0 || (size > 0 && bytesRead < PAGE)) break;
-        if (total > MOST_BYTES) throw new HostFileError("EFBIG", path, "read");
+        if (total > MAX_BYTES) throw new HostFileError("EFBIG", path, "read");
       }
-      return withoutLineEnd(Buffer.concat(chunks).toString());
+      return withoutNewline(Buffer.concat(chunks).toString());
     } finally {
       await file.close();
     }
   }
 
-  /** No file is made and none is emptied before: a value goes out in one piece, as sysfs wants it. */
+  /** Neither creates nor truncates the file first: sysfs needs the value in one write. */
   write(path: string, text: string): void {
     const real = this.real(path);
-    if (!isWrittenFile(real)) throw new HostFileError("EUNLISTED", path, "not a file that Joulie writes:");
+    if (!isWrittenFile(real))
+      throw new HostFileError("EUNLISTED", path, "not on the list of files that Joulie writes:");
     const descriptor = this.#orNameMount(real, () =>
       openSync(join(this.root, real), O_WRONLY | O_NOFOLLOW | O_NONBLOCK),
     );
     try {
       const bytes = Buffer.from(text);
       if (writeSync(descriptor, bytes, 0, bytes.length, 0) !== bytes.length) {
-        throw new HostFileError("EIO", path, "only a part was written to");
+        throw new HostFileError("EIO", path, "incomplete write to");
       }
       // In a copy of the tree the end of a longer text would stay behind; sysfs has no length.
       if (!this.#isSysfs) ftruncateSync(descriptor, bytes.length);
@@ -143,7 +144,7 @@ export class HostDirectory implements HostFiles {
   }
 
   close(): void {
-    for (const path of this.#kept.keys()) this.#forget(path);
+    for (const path of this.#openFiles.keys()) this.#close(path);
   }
 
   #orNameMount<Result>(path: string, work: () => Result): Result {
@@ -163,14 +164,14 @@ export class HostDirectory implements HostFiles {
     return lstatSync(full, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(full) : undefined;
   }
 
-  #readNew(path: string): string {
+  #openAndRead(path: string): string {
     const descriptor = openSync(this.#at(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       const stats = fstatSync(descriptor);
       if (!stats.isFile()) throw new HostFileError("EISDIR", path, "read");
-      const kept = { descriptor, inPieces: stats.size === 0 };
-      const text = this.#textOf(kept, path);
-      this.#keep(path, kept);
+      const file = { descriptor, inPieces: stats.size === 0 };
+      const text = this.#textOf(file, path);
+      this.#keepOpen(path, file);
       return text;
     } catch (error) {
       closeSync(descriptor);
@@ -178,32 +179,32 @@ export class HostDirectory implements HostFiles {
     }
   }
 
-  #textOf({ descriptor, inPieces }: Kept, path: string): string {
+  #textOf({ descriptor, inPieces }: OpenFile, path: string): string {
     const first = readSync(descriptor, this.#page, 0, PAGE, 0);
-    if (first === 0 || (!inPieces && first < PAGE)) return withoutLineEnd(this.#page.toString("utf8", 0, first));
+    if (first === 0 || (!inPieces && first < PAGE)) return withoutNewline(this.#page.toString("utf8", 0, first));
     const chunks = [Buffer.from(this.#page.subarray(0, first))];
     for (let total = first, count = first; count > 0; total += count) {
-      if (total > MOST_BYTES) throw new HostFileError("EFBIG", path, "read");
+      if (total > MAX_BYTES) throw new HostFileError("EFBIG", path, "read");
       count = readSync(descriptor, this.#page, 0, PAGE, total);
       chunks.push(Buffer.from(this.#page.subarray(0, count)));
     }
-    return withoutLineEnd(Buffer.concat(chunks).toString());
+    return withoutNewline(Buffer.concat(chunks).toString());
   }
 
-  #keep(path: string, kept: Kept): void {
-    const oldest = this.#kept.size >= MOST_KEPT ? this.#kept.keys().next().value : undefined;
-    if (oldest !== undefined) this.#forget(oldest);
-    this.#kept.set(path, kept);
+  #keepOpen(path: string, file: OpenFile): void {
+    const oldest = this.#openFiles.size >= MAX_OPEN_FILES ? this.#openFiles.keys().next().value : undefined;
+    if (oldest !== undefined) this.#close(oldest);
+    this.#openFiles.set(path, file);
   }
 
-  #forget(path: string): void {
-    const kept = this.#kept.get(path);
-    this.#kept.delete(path);
-    if (kept !== undefined) closeSync(kept.descriptor);
+  #close(path: string): void {
+    const file = this.#openFiles.get(path);
+    this.#openFiles.delete(path);
+    if (file !== undefined) closeSync(file.descriptor);
   }
 }
 
-const withoutLineEnd = (text: string): string => (text.endsWith("\n") ? text.slice(0, -1) : text);
+const withoutNewline = (text: string): string => (text.endsWith("\n") ? text.slice(0, -1) : text);
 
 function realRoot(root: string): string {
   try {

@@ -1,19 +1,18 @@
 import { HostFileError } from "./host-error.ts";
 
-/** As many as the kernel follows. */
+/** The kernel's own limit. */
 const MOST_LINKS = 40;
 
 /**
- * Where a path below a root leads once every link on the way is followed. A link that is absolute leads back into the root
- * only if it starts with one of the root's own names (`/sys`, for a root that is the host's sysfs); whatever would leave
- * the root is refused, and so is a path that has `..` in it to begin with.
+ * Resolves every symbolic link of a path below a root. An absolute link is accepted only if it starts with one of the root's own
+ * names (`/sys` for a copy of the host's sysfs). A path that leaves the root is refused, and so is a path that contains `..`.
  */
 export function followLinks(
   path: string,
   linkAt: (path: string) => string | undefined,
   ownNames: readonly string[],
 ): string {
-  const escape = (): HostFileError => new HostFileError("ESCAPE", path, "the root is left by");
+  const escape = (): HostFileError => new HostFileError("ESCAPE", path, "path leaves the root:");
   if (path.startsWith("/") || path.includes("\0") || path.split("/").includes("..")) throw escape();
   const pending = path.split("/").toReversed();
   const done: string[] = [];
@@ -28,7 +27,7 @@ export function followLinks(
     const target = linkAt(done.join("/"));
     if (target === undefined) continue;
     links += 1;
-    if (links > MOST_LINKS) throw new HostFileError("ELOOP", path, "too many links at");
+    if (links > MOST_LINKS) throw new HostFileError("ELOOP", path, "too many symbolic links:");
     if (target.startsWith("/")) {
       const own = ownNames.find((name) => target === name || target.startsWith(`${name}/`));
       if (own === undefined) throw escape();

@@ -1,14 +1,12 @@
 import type { Instant, Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 
-/**
- * Calls share the four threads that files and names use too. Two at a time leave half of them, whatever the driver does.
- */
+/** Calls run on libuv's four threads, which file access and name lookups use, too. Two at a time leave half of them free. */
 const MAX_PARALLEL_CALLS = 2;
 
-interface Waiting {
+interface QueuedCall {
   readonly start: () => void;
-  readonly refuse: (reason: Error) => void;
+  readonly reject: (reason: Error) => void;
 }
 
 interface AbandonedCall {
@@ -18,8 +16,9 @@ interface AbandonedCall {
 }
 
 export interface GuardedCall<Result> {
-  /** What it is about: the driver, or one board. One that hangs holds up nothing else. */
+  /** The driver, or one board. A hung call blocks only its own lane. */
   readonly lane: string;
+  /** The name of the call, for messages. */
   readonly what: string;
   readonly limit: Milliseconds;
   readonly signal?: AbortSignal | undefined;
@@ -27,69 +26,69 @@ export interface GuardedCall<Result> {
 }
 
 /**
- * Lets through calls that nobody can end. One that takes too long is given up, not forgotten: until it returns its lane stays
- * closed, and once every place is taken by such calls all are refused at once. That is the back-off from a hung driver.
+ * Runs driver calls that cannot be cancelled. A call that exceeds its time limit is abandoned: its caller gets an error, and its
+ * lane stays closed until the call returns. Once abandoned calls occupy every slot, all new calls fail at once.
  */
 export class HungCallGuard {
   readonly #clock: Clock;
-  readonly #givenUp = new Set<AbandonedCall>();
-  readonly #waiting: Waiting[] = [];
-  #free = MAX_PARALLEL_CALLS;
+  readonly #abandoned = new Set<AbandonedCall>();
+  readonly #queue: QueuedCall[] = [];
+  #freeSlots = MAX_PARALLEL_CALLS;
   #running = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether a call is under way, waited for or not. */
+  /** Whether a call is running, abandoned or not. */
   get busy(): boolean {
     return this.#running > 0;
   }
 
-  /** Whether a call that was given up still runs. */
+  /** Whether an abandoned call is still running. */
   get stuck(): boolean {
-    return this.#givenUp.size > 0;
+    return this.#abandoned.size > 0;
   }
 
   async run<Result>(call: GuardedCall<Result>): Promise<Result> {
     const { lane, what, limit, signal, work } = call;
     signal?.throwIfAborted();
     this.#refuseIfClosed(lane);
-    await this.#place();
-    const me: AbandonedCall = { lane, what, since: this.#clock.now() };
+    await this.#takeSlot();
+    const self: AbandonedCall = { lane, what, since: this.#clock.now() };
     let running: Promise<Result>;
     try {
-      // While it waited its lane may have closed.
+      // The lane may have closed while this call was queued.
       this.#refuseIfClosed(lane);
       signal?.throwIfAborted();
       running = work();
       this.#running += 1;
     } catch (error) {
-      this.#leave();
+      this.#releaseSlot();
       throw error;
     }
-    let answered = false;
-    const gaveUp = Promise.withResolvers<never>();
-    const giveUp = (reason: Error): void => {
-      if (answered) return;
-      this.#givenUp.add(me);
-      this.#refuseWaiting();
-      gaveUp.reject(reason);
+    let returned = false;
+    const abandoned = Promise.withResolvers<never>();
+    const abandon = (reason: Error): void => {
+      if (returned) return;
+      this.#abandoned.add(self);
+      this.#rejectQueued();
+      abandoned.reject(reason);
     };
-    const timer = this.#clock.after(limit, () => giveUp(new Error(`${what} gave no answer within ${limit} ms`)), {
+    const timer = this.#clock.after(limit, () => abandon(new Error(`${what} did not return within ${limit} ms`)), {
       background: true,
     });
-    const abort = (): void => giveUp(new Error(`${what} was not waited for`, { cause: signal?.reason }));
+    const abort = (): void => abandon(new Error(`${what} was abandoned by its caller`, { cause: signal?.reason }));
     signal?.addEventListener("abort", abort, { once: true });
     const settle = (): void => {
-      answered = true;
+      returned = true;
       this.#running -= 1;
-      this.#givenUp.delete(me);
-      this.#leave();
+      this.#abandoned.delete(self);
+      this.#releaseSlot();
     };
     running.then(settle, settle);
     try {
-      return await Promise.race([running, gaveUp.promise]);
+      return await Promise.race([running, abandoned.promise]);
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", abort);
@@ -97,38 +96,39 @@ export class HungCallGuard {
   }
 
   #refuseIfClosed(lane: string): void {
-    const givenUp = [...this.#givenUp];
+    const abandoned = [...this.#abandoned];
     const blocking =
-      givenUp.find((call) => call.lane === lane) ?? (givenUp.length >= MAX_PARALLEL_CALLS ? givenUp[0] : undefined);
+      abandoned.find((call) => call.lane === lane) ??
+      (abandoned.length >= MAX_PARALLEL_CALLS ? abandoned[0] : undefined);
     if (blocking !== undefined) throw this.#refusal(blocking);
   }
 
   #refusal({ what, since }: AbandonedCall): Error {
-    // A time, not a length: a message that changes at every tick would be a write to the API at every tick.
+    // A start time, not a duration: a message that changes on every tick would cause an API write on every tick.
     const started = new Date(since).toISOString().replace(/\.\d+Z$/, "Z");
-    return new Error(`not tried: ${what} has not returned since ${started}, the driver hangs`);
+    return new Error(`skipped: ${what} has not returned since ${started}; the driver hangs`);
   }
 
-  async #place(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
+  async #takeSlot(): Promise<void> {
+    if (this.#freeSlots > 0) {
+      this.#freeSlots -= 1;
       return;
     }
     const turn = Promise.withResolvers<void>();
-    this.#waiting.push({ start: turn.resolve, refuse: turn.reject });
+    this.#queue.push({ start: turn.resolve, reject: turn.reject });
     await turn.promise;
   }
 
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
+  #releaseSlot(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#freeSlots += 1;
     else next.start();
   }
 
-  /** Nobody waits for a place that may never be free again. */
-  #refuseWaiting(): void {
-    const [blocking] = this.#givenUp;
-    if (blocking === undefined || this.#givenUp.size < MAX_PARALLEL_CALLS) return;
-    for (const { refuse } of this.#waiting.splice(0)) refuse(this.#refusal(blocking));
+  /** Rejects queued calls once every slot is held by an abandoned call, which may never return. */
+  #rejectQueued(): void {
+    const [blocking] = this.#abandoned;
+    if (blocking === undefined || this.#abandoned.size < MAX_PARALLEL_CALLS) return;
+    for (const { reject } of this.#queue.splice(0)) reject(this.#refusal(blocking));
   }
 }

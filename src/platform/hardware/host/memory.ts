@@ -1,7 +1,7 @@
 import type { HostFiles } from "../port.ts";
 import { textAt } from "./host-values.ts";
 
-/** All memory the kernel manages, in bytes: a little less than is installed. */
+/** The memory that the kernel manages, in bytes: slightly less than the installed memory. */
 export function readMemoryBytes(proc: HostFiles): number | undefined {
   const kibibytes = /^MemTotal:\s+(\d{1,15}) kB$/m.exec(textAt(proc, "meminfo") ?? "")?.[1];
   const bytes = kibibytes === undefined ? 0 : Number(kibibytes) * 1024;

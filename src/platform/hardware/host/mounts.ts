@@ -1,8 +1,8 @@
 import { errorCode, HostFileError } from "./host-error.ts";
 
 /**
- * Where the file system that holds a path is mounted, by the text of /proc/self/mountinfo or /proc/self/mounts: the longest mount
- * point that leads to the path; of several at one place the last, which hides the others.
+ * The mount point of the file system that holds a path, from the text of /proc/self/mountinfo or /proc/self/mounts: the longest
+ * matching mount point, and among equal ones the last, which hides the others.
  */
 export function mountPointOf(path: string, table: string): string | undefined {
   let found: string | undefined;
@@ -16,10 +16,10 @@ export function mountPointOf(path: string, table: string): string | undefined {
   return found;
 }
 
-/** A refusal by a read-only mount (EROFS) with the name of that mount; any other error as it is. */
+/** Adds the mount point to an EROFS error; returns any other error unchanged. */
 export const nameReadOnlyMount = (error: unknown, path: string, table: () => string | undefined): unknown =>
   errorCode(error) === "EROFS" ? new HostFileError("EROFS", path, "write", mountPointOf(path, table() ?? "")) : error;
 
-/** Blanks and backslashes are written in octal: `\\040`. */
+/** The kernel writes spaces and backslashes in octal: `\\040`. */
 const unescaped = (text: string): string =>
   text.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));

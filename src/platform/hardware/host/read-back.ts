@@ -1,24 +1,24 @@
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 
-/** The kernel hands some writes to a work queue: what was written may take this long to be read. */
-const PATIENCE = milliseconds(100);
-const PAUSE = milliseconds(10);
+/** The kernel applies some writes in a work queue: a written value may take this long to appear. */
+const TIMEOUT = milliseconds(100);
+const INTERVAL = milliseconds(10);
 
 /**
- * Reads until it reads what was written, or for a tenth of a second. Returns the last value; what reading throws comes out,
- * and so does the signal's reason.
+ * Reads until the value matches, for at most a tenth of a second, and returns the last value. Throws the reader's error or the
+ * signal's reason.
  */
 export async function readBack<Value>(
   clock: Clock,
   read: () => Value | Promise<Value>,
-  isThere: (value: Value) => boolean,
+  matches: (value: Value) => boolean,
   signal?: AbortSignal,
 ): Promise<Value> {
-  const until = clock.monotonic() + PATIENCE;
+  const deadline = clock.monotonic() + TIMEOUT;
   let value = await read();
-  while (!isThere(value) && clock.monotonic() < until) {
-    await clock.sleep(PAUSE, signal);
+  while (!matches(value) && clock.monotonic() < deadline) {
+    await clock.sleep(INTERVAL, signal);
     value = await read();
   }
   return value;

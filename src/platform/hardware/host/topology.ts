@@ -1,16 +1,16 @@
+import type { HostFiles } from "../port.ts";
 import { cpuList } from "./cpu-list.ts";
 import { numberAt, textAt } from "./host-values.ts";
-import type { HostFiles } from "../port.ts";
 
 const CPU = "devices/system/cpu";
 
-/** Sockets and cores of the CPUs that are online, as sysfs has them; what it does not say is missing. */
+/** Sockets and cores of the online CPUs, from sysfs. Unknown values are missing. */
 export interface Topology {
   readonly online?: number;
   readonly offline: number;
   readonly sockets?: number;
   readonly cores?: number;
-  /** Cores of more than one kind, with different frequencies. */
+  /** The CPU has core types with different frequencies (Intel hybrid). */
   readonly isHybrid: boolean;
 }
 
@@ -19,7 +19,7 @@ export function readTopology(files: HostFiles): Topology {
   const packages = new Set<number>();
   const cores = new Set<string>();
   for (const cpu of online) {
-    // Machines that do not know their packages say -1: all of them are one then.
+    // A machine that does not know its packages reports -1 for every CPU: all CPUs then form one package.
     const packageId = idAt(files, `${CPU}/cpu${cpu}/topology/physical_package_id`);
     const coreId = idAt(files, `${CPU}/cpu${cpu}/topology/core_id`);
     if (packageId === undefined) continue;
@@ -35,7 +35,7 @@ export function readTopology(files: HostFiles): Topology {
   };
 }
 
-/** Ids are whole numbers, and -1 where nobody knows. */
+/** A topology id: a whole number, or -1 if the kernel does not know it. */
 function idAt(files: HostFiles, path: string): number | undefined {
   const text = textAt(files, path)?.trim();
   return text === "-1" ? -1 : numberAt(files, path);

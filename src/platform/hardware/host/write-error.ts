@@ -2,14 +2,14 @@ import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { HostFiles } from "../port.ts";
 import { errorCode, errorText, HostFileError } from "./host-error.ts";
 
-/** What an errno means for a file the agent writes, and what a person can do about it. Whatever is not here is an error. */
+/** Error codes that the user has to fix, with the remedy. Any other code is a plain error. */
 const BLOCKED: Readonly<Record<string, string>> = {
-  EACCES: "no permission: the agent has to run as root, with the host's /sys mounted at HOST_SYS_ROOT",
-  EPERM: "no permission: the agent has to run as root, with the host's /sys mounted at HOST_SYS_ROOT",
-  ESCAPE: "it lies outside HOST_SYS_ROOT: mount the whole of the host's /sys there",
+  EACCES: "no permission: run the agent as root, with the host's /sys mounted at HOST_SYS_ROOT",
+  EPERM: "no permission: run the agent as root, with the host's /sys mounted at HOST_SYS_ROOT",
+  ESCAPE: "the path leaves HOST_SYS_ROOT: mount the host's whole /sys there",
 };
 
-/** A write that failed, as an outcome: `blocked` where somebody has to change something, else `error`. */
+/** The outcome of a failed write: `blocked` if the user has to fix something, else `error`. */
 export function writeErrorOutcome(
   error: unknown,
   what: string,
@@ -22,13 +22,13 @@ export function writeErrorOutcome(
     : { result: "blocked", message: `${what}: ${remedy} (${code})` };
 }
 
-/** Names the mount; where /proc does not say, the file. */
+/** Names the mount, or the file if /proc does not show the mount. */
 function readOnly(error: unknown): string {
   const what = error instanceof HostFileError ? (error.mount ?? error.path) : "";
   return `${what === "" ? "it" : what} is mounted read-only: mount the host's /sys writable at HOST_SYS_ROOT`;
 }
 
-/** Why a file cannot be written, as far as that shows without writing; undefined where nothing keeps from it. */
+/** Why a file cannot be written, as far as it shows without writing; undefined if a write should succeed. */
 export function whyUnwritable(files: Pick<HostFiles, "checkWritable">, path: string, what: string): string | undefined {
   try {
     files.checkWritable(path);

@@ -1,12 +1,12 @@
-/** A file the agent may open for writing, and nothing else: `*` stands for a part of a name, `**` for any folders. */
+/** A file pattern that the agent may open for writing: `*` matches part of a name, `**` any folders. */
 export interface WrittenFile {
   readonly path: string;
   readonly why: string;
 }
 
 /**
- * Every file of the host that Joulie ever opens read-write, below HOST_SYS_ROOT. Whatever is not listed here is refused
- * before it is opened, so the list is what happens and no promise. Nothing below HOST_PROC_ROOT is ever written.
+ * Every host file below HOST_SYS_ROOT that Joulie opens for writing. HostDirectory and FakeHost refuse any other path before they
+ * open it, so this list is enforced. Nothing below HOST_PROC_ROOT is ever written.
  */
 export const writtenFiles: readonly WrittenFile[] = [
   { path: "**/intel-rapl:*/constraint_*_power_limit_uw", why: "the power limit of a CPU package (RAPL)" },
@@ -18,7 +18,7 @@ export const writtenFiles: readonly WrittenFile[] = [
 
 const expressions = writtenFiles.map(({ path }) => asExpression(path));
 
-/** Whether a path, its links followed, is one of them. */
+/** Whether a resolved path matches the list. */
 export const isWrittenFile = (path: string): boolean => expressions.some((expression) => expression.test(path));
 
 function asExpression(glob: string): RegExp {

@@ -15,35 +15,35 @@ import type { HsmpSocket } from "./hsmp-socket.ts";
 export interface HsmpOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
-  /** For kernels before 6.16, which have no files: used only where those are absent. */
+  /** /dev/hsmp, for kernels before 6.16, which have no hwmon files. Used only if those are absent. */
   readonly device?: HsmpDevice | undefined;
-  /** The lowest cap that the catalogue knows of the part. */
+  /** The lowest cap of the part, from the catalogue. */
   readonly minPower?: () => Watts | undefined;
-  /** The most the catalogue lets one socket be set to: the firmware's own ceiling may be 2 kW on any part. */
+  /** The highest cap of one socket, from the catalogue: the firmware may report a maximum of 2 kW on any part. */
   readonly maxPower?: () => Watts | undefined;
 }
 
-/** HSMP speaks milliwatts; the file cuts what is finer. */
+/** HSMP uses milliwatts; the file drops anything finer. */
 const STEP = watts(0.001);
 
-/** Where sysfs shows that the kernel has the driver, as a device or as a module. */
+/** Paths that show that the driver is loaded, as a device or as a module. */
 const DRIVERS = ["class/misc/hsmp_cdev", "class/misc/hsmp", "module/amd_hsmp", "module/hsmp_acpi"];
 
-/** What the driver and the firmware answer beside the usual. Whatever is not here is an error that may pass. */
+/** HSMP errors that the user has to fix. Any other error may be temporary. */
 const BLOCKED = {
-  EPERM: "no permission: the agent has to run as root, with a writable /dev/hsmp",
-  ENODEV: "HSMP does not answer: load amd_hsmp or hsmp_acpi and switch HSMP on in the BIOS",
-  ENOMSG: "this firmware does not know the message that sets a power limit: update the BIOS",
+  EPERM: "no permission: run the agent as root, with a writable /dev/hsmp",
+  ENODEV: "HSMP does not respond: load amd_hsmp or hsmp_acpi and enable HSMP in the BIOS",
+  ENOMSG: "this firmware does not support the message that sets a power limit: update the BIOS",
 };
-const PASSING: Readonly<Record<string, string>> = {
-  ETIMEDOUT: "the firmware did not answer in time",
+const TEMPORARY: Readonly<Record<string, string>> = {
+  ETIMEDOUT: "the firmware did not respond in time",
   EBUSY: "the firmware is busy",
-  EREMOTEIO: "the firmware refused the message",
+  EREMOTEIO: "the firmware rejected the message",
 };
 
 /**
- * EPYC sockets through HSMP. It tells no power, though there is a message for it: that is a moment's, and RAPL's counters tell
- * the energy of these same sockets.
+ * Power limits of EPYC sockets through HSMP. It does not report power: HSMP's reading is momentary, and RAPL counters measure the
+ * energy of the same sockets.
  */
 export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
@@ -55,8 +55,8 @@ export class HsmpBackend implements PowerCapBackend {
   readonly #minPower: () => Watts | undefined;
   readonly #maxPower: () => Watts | undefined;
   readonly #known = new Set<string>();
-  /** Sockets that refused their own limit when that was last tried. */
-  readonly #refused = new Map<string, string>();
+  /** Why a socket rejected the write of its own limit in the last `proveWritable`. */
+  readonly #locked = new Map<string, string>();
 
   constructor({ files, clock, device, minPower = () => undefined, maxPower = () => undefined }: HsmpOptions) {
     this.#files = files;
@@ -75,12 +75,12 @@ export class HsmpBackend implements PowerCapBackend {
       const ids = [...this.#known].toSorted();
       return { boards: await Promise.all(ids.map(async (id) => this.#board(id, sockets.get(id), signal))) };
     } catch (error) {
-      return { absent: hsmpRefusal(error, "/dev/hsmp").message };
+      return { absent: hsmpErrorOutcome(error, "/dev/hsmp").message };
     }
   }
 
   async proveWritable(signal?: AbortSignal): Promise<void> {
-    this.#refused.clear();
+    this.#locked.clear();
     const sockets = await this.#sockets(signal).catch(() => new Map<string, HsmpSocket>());
     for (const [id, socket] of sockets) {
       try {
@@ -88,9 +88,9 @@ export class HsmpBackend implements PowerCapBackend {
         const limit = await socket.limit(signal);
         if (isPositive(limit)) await socket.setLimit(limit, signal);
       } catch (error) {
-        // What may pass is tried again by the next cap.
-        const { result, message } = hsmpRefusal(error, id);
-        if (result === "blocked") this.#refused.set(id, message);
+        // The next cap retries after a temporary error.
+        const { result, message } = hsmpErrorOutcome(error, id);
+        if (result === "blocked") this.#locked.set(id, message);
       }
     }
   }
@@ -115,9 +115,9 @@ export class HsmpBackend implements PowerCapBackend {
     try {
       const socket = await this.#socket(id, signal);
       const { min = STEP, max } = await this.#range(socket, signal);
-      const least = Math.min(min, wattsFromMicrowatts(await socket.limit(signal)));
+      const lowest = Math.min(min, wattsFromMicrowatts(await socket.limit(signal)));
       const microwatts = isPositive(limit) ? Math.floor(limit * 1000 + 1e-6) * 1000 : 0;
-      const isOutside = limit < least || (max !== undefined && limit > max);
+      const isOutside = limit < lowest || (max !== undefined && limit > max);
       if (microwatts === 0 || !Number.isSafeInteger(microwatts) || isOutside) {
         const range =
           max === undefined ? `at least ${formatWatts(min)}` : `between ${formatWatts(min)} and ${formatWatts(max)}`;
@@ -125,22 +125,23 @@ export class HsmpBackend implements PowerCapBackend {
       }
       return await this.#write(id, socket, microwatts, signal);
     } catch (error) {
-      return hsmpRefusal(error, id);
+      return hsmpErrorOutcome(error, id);
     }
   }
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const microwatts = wholeNumber(original);
-    if (microwatts === undefined) return { result: "error", message: `${id}: no limit is in ${original.slice(0, 80)}` };
+    if (microwatts === undefined)
+      return { result: "error", message: `${id}: the recorded original holds no limit: ${original.slice(0, 80)}` };
     try {
       const socket = await this.#socket(id, signal);
-      // Only the firmware's own ceiling counts: an original above the catalogue's is still what it was.
+      // Clamp to the firmware's maximum only: an original above the catalogue's maximum is still valid.
       const ceiling = await socket.maxLimit(signal);
       const possible = isPositive(ceiling) ? Math.min(microwatts, ceiling) : microwatts;
       const outcome = await this.#write(id, socket, possible, signal);
       return restoreOutcome(wattsFromMicrowatts(microwatts), wattsFromMicrowatts(possible), outcome);
     } catch (error) {
-      return hsmpRefusal(error, id);
+      return hsmpErrorOutcome(error, id);
     }
   }
 
@@ -162,54 +163,55 @@ export class HsmpBackend implements PowerCapBackend {
   }
 
   async #board(id: string, socket: HsmpSocket | undefined, signal?: AbortSignal): Promise<CapBoard> {
-    if (socket === undefined) return { id, device: {}, lost: `${id} has no HSMP files any more` };
-    const { ceiling, ...device } = await this.#range(socket, signal);
-    const isMere = device.max !== undefined && ceiling !== undefined && ceiling > device.max;
+    if (socket === undefined) return { id, device: {}, lost: `${id}: its HSMP files disappeared` };
+    const { firmwareMax, ...device } = await this.#range(socket, signal);
+    const isAboveCatalogue = device.max !== undefined && firmwareMax !== undefined && firmwareMax > device.max;
     try {
       await socket.limit(signal);
     } catch (error) {
       return { id, device, lost: `${id}: ${errorText(error)}` };
     }
-    const warning = `the firmware says up to ${formatWatts(ceiling ?? 0)}, the catalogue up to ${formatWatts(device.max ?? 0)}`;
-    const warnings = isMere ? [warning] : [];
+    const warning = `the firmware reports a maximum of ${formatWatts(firmwareMax ?? 0)}, the catalogue ${formatWatts(device.max ?? 0)}`;
+    const warnings = isAboveCatalogue ? [warning] : [];
     try {
       await socket.checkWritable();
-      return { id, device, locked: this.#refused.get(id), warnings };
+      return { id, device, locked: this.#locked.get(id), warnings };
     } catch (error) {
-      return { id, device, locked: hsmpRefusal(error, id).message, warnings };
+      return { id, device, locked: hsmpErrorOutcome(error, id).message, warnings };
     }
   }
 
   async #range(
     socket: HsmpSocket,
     signal: AbortSignal | undefined,
-  ): Promise<CapDevice & { readonly ceiling?: Watts | undefined }> {
-    const told = await socket.maxLimit(signal);
-    const ceiling = told === undefined ? undefined : wattsFromMicrowatts(told);
-    const figures = [ceiling, this.#maxPower()].filter(isPositive);
-    const max = figures.length === 0 ? {} : { max: watts(Math.min(...figures)) };
-    return { ...withLowestCap({ ...max, step: STEP }, this.#minPower()), ...(isPositive(ceiling) && { ceiling }) };
+  ): Promise<CapDevice & { readonly firmwareMax?: Watts | undefined }> {
+    const microwatts = await socket.maxLimit(signal);
+    const firmwareMax = microwatts === undefined ? undefined : wattsFromMicrowatts(microwatts);
+    const maxima = [firmwareMax, this.#maxPower()].filter(isPositive);
+    const max = maxima.length === 0 ? {} : { max: watts(Math.min(...maxima)) };
+    const device = withLowestCap({ ...max, step: STEP }, this.#minPower());
+    return { ...device, ...(isPositive(firmwareMax) && { firmwareMax }) };
   }
 
   async #socket(id: string, signal: AbortSignal | undefined): Promise<HsmpSocket> {
     const socket = (await this.#sockets(signal)).get(id);
-    if (socket === undefined) throw new Error("no such CPU package with HSMP");
+    if (socket === undefined) throw new Error("HSMP has no CPU package of this name");
     return socket;
   }
 
   async #sockets(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, HsmpSocket>> {
     const sockets = await this.#hwmons.all();
     if (sockets.size > 0 || this.#device === undefined) return sockets;
-    // HOST_SYS_ROOT may be another machine's tree: its own kernel has to have the driver, or /dev/hsmp is not its device.
+    // HOST_SYS_ROOT may be a copy of another machine: use /dev/hsmp only if that tree shows the driver.
     return DRIVERS.some((path) => this.#files.exists(path)) ? this.#device.all(signal) : sockets;
   }
 }
 
-function hsmpRefusal(error: unknown, what: string): WriteOutcome & { readonly message: string } {
+function hsmpErrorOutcome(error: unknown, what: string): WriteOutcome & { readonly message: string } {
   const { result, message } = writeErrorOutcome(error, what, BLOCKED);
-  const why = PASSING[errorText(error)];
+  const why = TEMPORARY[errorText(error)];
   return { result, message: why === undefined ? message : `${what}: ${why} (${errorText(error)})` };
 }
 
 const ABSENT =
-  "there is neither amd_hsmp_hwmon (kernel 6.16 or newer) nor /dev/hsmp: an EPYC needs amd_hsmp or hsmp_acpi loaded, and HSMP on in the BIOS";
+  "neither amd_hsmp_hwmon (kernel 6.16 or newer) nor /dev/hsmp exists: on EPYC load amd_hsmp or hsmp_acpi and enable HSMP in the BIOS";

@@ -9,40 +9,40 @@ import type { HsmpSocket, HsmpSocketSource } from "./hsmp-socket.ts";
 export interface HsmpDeviceOptions {
   readonly clock: Clock;
   readonly path?: string;
-  /** The library that has `ioctl`: another one in tests. */
+  /** The library that exports `ioctl`. Tests pass a stub. */
   readonly library?: string;
 }
 
-/** Messages of asm/amd_hsmp.h, with the arguments they take and the answers they give. Power is in milliwatts. */
+/** Messages of asm/amd_hsmp.h with their numbers of arguments and results. Power is in milliwatts. */
 const GET_LIMIT = { id: 6, args: 0, answers: 1 } as const;
-const GET_CEILING = { id: 7, args: 0, answers: 1 } as const;
+const GET_MAX_LIMIT = { id: 7, args: 0, answers: 1 } as const;
 const SET_LIMIT = { id: 5, args: 1, answers: 0 } as const;
-type Message = typeof GET_LIMIT | typeof GET_CEILING | typeof SET_LIMIT;
+type Message = typeof GET_LIMIT | typeof GET_MAX_LIMIT | typeof SET_LIMIT;
 
-/** _IOWR(0xF8, 0, struct hsmp_message), and that struct: u32 id, u16 args, u16 answers, u32 values[8], u16 socket, padding. */
+/** _IOWR(0xF8, 0, struct hsmp_message). The struct: u32 id, u16 args, u16 results, u32 values[8], u16 socket, padding. */
 const HSMP_IOCTL = 0xc02cf800;
 const MESSAGE_BYTES = 44;
-/** No board has more. The driver answers ENODEV beyond its last socket. */
-const MOST_SOCKETS = 8;
-/** The firmware answers in a millisecond, and the kernel itself gives up after half a second. */
-const ANSWERS_WITHIN = milliseconds(2000);
+/** No board has more. The driver returns ENODEV beyond its last socket. */
+const MAX_SOCKETS = 8;
+/** The firmware responds within a millisecond, and the kernel gives up after half a second. */
+const CALL_TIMEOUT = milliseconds(2000);
 const READ_ONLY_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
 
-/** The driver's device, on kernels before 6.16. Each call runs on another thread and is given up where the firmware hangs. */
+/** /dev/hsmp, for kernels before 6.16. Each call runs on another thread and is abandoned if the firmware hangs. */
 export class HsmpDevice implements HsmpSocketSource {
   readonly #options: Required<HsmpDeviceOptions>;
-  readonly #gate: HungCallGuard;
+  readonly #guard: HungCallGuard;
   #ioctl: Promise<Ioctl> | undefined;
   #open: { readonly descriptor: number; readonly mayWrite: boolean } | undefined;
   #sockets: ReadonlyMap<string, HsmpSocket> = new Map();
 
   constructor({ clock, path = "/dev/hsmp", library = "libc.so.6" }: HsmpDeviceOptions) {
     this.#options = { clock, path, library };
-    this.#gate = new HungCallGuard(clock);
+    this.#guard = new HungCallGuard(clock);
   }
 
   async all(signal?: AbortSignal): Promise<ReadonlyMap<string, HsmpSocket>> {
-    // koffi is loaded only where there is something to call.
+    // Load koffi only if the device exists.
     if (!existsSync(this.#options.path)) {
       this.forget();
       return new Map();
@@ -52,8 +52,8 @@ export class HsmpDevice implements HsmpSocketSource {
   }
 
   async close(): Promise<void> {
-    if (this.#gate.stuck) {
-      // Node waits for its threads when it ends, and one of them may never return.
+    if (this.#guard.stuck) {
+      // Node waits for its threads on exit, and a hung one never returns.
       const ioctl = await this.#ioctl;
       process.once("exit", (code) => ioctl?.exit(code));
     }
@@ -71,10 +71,10 @@ export class HsmpDevice implements HsmpSocketSource {
     bytes.writeUInt16LE(message.answers, 6);
     bytes.writeUInt32LE(value, 8);
     bytes.writeUInt16LE(socket, 40);
-    const failed = await this.#gate.run({
+    const failed = await this.#guard.run({
       lane: `socket ${socket}`,
       what: `HSMP message ${message.id}`,
-      limit: ANSWERS_WITHIN,
+      limit: CALL_TIMEOUT,
       signal,
       work: async () => ioctl.call(descriptor, HSMP_IOCTL, bytes),
     });
@@ -82,26 +82,26 @@ export class HsmpDevice implements HsmpSocketSource {
     return bytes.readUInt32LE(8);
   }
 
-  /** The driver was unloaded, and perhaps loaded again: what was opened before is of no use any more. */
+  /** Drops the open descriptor and the sockets after the driver was unloaded or reloaded. */
   forget(): void {
     if (this.#open !== undefined) closeSync(this.#open.descriptor);
     this.#open = undefined;
     this.#sockets = new Map();
   }
 
-  /** Throws where the device was opened for reading only. */
+  /** Throws if the device could only be opened for reading. */
   checkWritable(): void {
     if (!this.#opened().mayWrite) throw new HostFileError("EPERM", this.#options.path, "write");
   }
 
   async #search(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, HsmpSocket>> {
     const found = new Map<string, HsmpSocket>();
-    for (let index = 0; index < MOST_SOCKETS; index += 1) {
+    for (let index = 0; index < MAX_SOCKETS; index += 1) {
       try {
         await this.send(GET_LIMIT, index, 0, signal);
       } catch (error) {
         if (errorCode(error) === "ENODEV") break;
-        // A first socket that does not answer may do so later; another that is there and fails is told as lost.
+        // The first socket may respond later; a further socket that exists and fails is reported as lost.
         if (index === 0) throw error;
       }
       found.set(`package-${index}`, new DeviceSocket(this, index));
@@ -114,13 +114,13 @@ export class HsmpDevice implements HsmpSocketSource {
     const { O_RDWR, O_RDONLY } = constants;
     if (this.#open?.mayWrite) return this.#open;
     try {
-      // Rights may be put right at any moment: one that can only be read is opened anew.
+      // The user may fix permissions at any time: try again to open a read-only device for writing.
       const descriptor = openSync(path, O_RDWR);
       if (this.#open !== undefined) closeSync(this.#open.descriptor);
       this.#open = { descriptor, mayWrite: true };
     } catch (error) {
       if (!READ_ONLY_CODES.has(errorCode(error))) throw error;
-      // Limits can still be read, and the status can say what is missing.
+      // Reading still works, and the status can report the missing permission.
       this.#open ??= { descriptor: openSync(path, O_RDONLY), mayWrite: false };
     }
     return this.#open;
@@ -140,8 +140,8 @@ export class HsmpDevice implements HsmpSocketSource {
 class DeviceSocket implements HsmpSocket {
   readonly #device: HsmpDevice;
   readonly #index: number;
-  /** It does not change while the driver stays, and asking takes a message. */
-  #ceiling: number | undefined;
+  /** Constant while the driver is loaded, so it is read once. */
+  #maxLimit: number | undefined;
 
   constructor(device: HsmpDevice, index: number) {
     this.#device = device;
@@ -159,11 +159,11 @@ class DeviceSocket implements HsmpSocket {
 
   async maxLimit(signal?: AbortSignal): Promise<number | undefined> {
     try {
-      this.#ceiling ??= (await this.#device.send(GET_CEILING, this.#index, 0, signal)) * 1000;
+      this.#maxLimit ??= (await this.#device.send(GET_MAX_LIMIT, this.#index, 0, signal)) * 1000;
     } catch {
       return undefined;
     }
-    return this.#ceiling;
+    return this.#maxLimit;
   }
 
   async setLimit(microwatts: number, signal?: AbortSignal): Promise<void> {

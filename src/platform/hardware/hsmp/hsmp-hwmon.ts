@@ -3,10 +3,10 @@ import { hwmonsNamed } from "../host/hwmon.ts";
 import type { HostFiles } from "../port.ts";
 import type { HsmpSocket, HsmpSocketSource } from "./hsmp-socket.ts";
 
-/** The files that the kernel has for HSMP since 6.16: one hwmon for each socket. */
+/** The hwmon files for HSMP since kernel 6.16: one hwmon per socket. */
 export class HsmpHwmonSource implements HsmpSocketSource {
   readonly #files: HostFiles;
-  /** The older driver's hwmons in the order of sockets, as when most of them were there. */
+  /** The older driver's hwmons in socket order, from the discovery that found the most. */
   #ranked: readonly string[] = [];
 
   constructor(files: HostFiles) {
@@ -14,8 +14,8 @@ export class HsmpHwmonSource implements HsmpSocketSource {
   }
 
   /**
-   * By the device each belongs to, not by the hwmon's number: that is another one after each boot. ACPI has a device for each
-   * socket, numbered as they are (`AMDI0097:01`). The older driver has one for all, with sensors in the order of sockets.
+   * Identifies sockets by device, because hwmon numbers change with each boot. ACPI has one device per socket with the socket's
+   * number (`AMDI0097:01`). The older driver has one device for all, with its sensors in socket order.
    */
   async all(): Promise<ReadonlyMap<string, HsmpSocket>> {
     const paths = hwmonsNamed(this.#files, "amd_hsmp_hwmon").filter((path) => this.#files.exists(`${path}/power1_cap`));
@@ -32,13 +32,13 @@ export class HsmpHwmonSource implements HsmpSocketSource {
   }
 
   /**
-   * The older driver registers all its sensors at once: as long as none is missing their order is that of sockets, whatever
-   * numbers a reload gave them. Where one is missing the others keep their names, so that it does not give its own to the next.
+   * The older driver registers all sensors at once, so their order is the socket order whatever numbers a reload assigns. If one is
+   * missing, the others keep their ids, so that no socket takes over the id of the missing one.
    */
   #ranks(paths: readonly string[]): readonly (readonly [number, string])[] {
     const inOrder = paths.toSorted((a, b) => hwmonNumber(a) - hwmonNumber(b));
     if (inOrder.length >= this.#ranked.length) this.#ranked = inOrder;
-    // The driver was unloaded: how many there are stays known, what they are called does not.
+    // The driver was unloaded: keep the number of sockets, but drop the paths.
     if (inOrder.length === 0) this.#ranked = this.#ranked.map(() => "");
     const vacant = [...this.#ranked.keys()].filter((rank) => !paths.includes(this.#ranked[rank] ?? ""));
     return inOrder.map((path) => {
@@ -60,7 +60,8 @@ class HwmonSocket implements HsmpSocket {
   async limit(): Promise<number> {
     const text = this.#files.read(`${this.#path}/power1_cap`);
     const value = wholeNumber(text);
-    if (value === undefined) throw new Error(`power1_cap holds ${JSON.stringify(text.slice(0, 40))}`);
+    if (value === undefined)
+      throw new Error(`power1_cap holds ${JSON.stringify(text.slice(0, 40))}, which is not a number`);
     return value;
   }
 

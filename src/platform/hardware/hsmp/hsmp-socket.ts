@@ -1,15 +1,15 @@
-/** The power limit of one EPYC socket, in microwatts. Reading and writing reject with what the kernel answers. */
+/** The power limit of one EPYC socket, in microwatts. Reads and writes reject with the kernel's error. */
 export interface HsmpSocket {
   limit(signal?: AbortSignal): Promise<number>;
-  /** What the firmware says is the most; undefined where it says nothing. */
+  /** The firmware's maximum; undefined if it does not report one. */
   maxLimit(signal?: AbortSignal): Promise<number | undefined>;
   setLimit(microwatts: number, signal?: AbortSignal): Promise<void>;
-  /** Rejects with what a write would be refused with, as far as that shows without one. */
+  /** Rejects with the error a write would get, as far as it shows without writing. */
   checkWritable(): Promise<void>;
 }
 
-/** A way to the sockets: the kernel's files, or its device. */
+/** Finds the EPYC sockets: through hwmon files, or through /dev/hsmp. */
 export interface HsmpSocketSource {
-  /** By package; empty where this way is not there. */
+  /** Sockets by package id; empty if this interface does not exist. */
   all(signal?: AbortSignal): Promise<ReadonlyMap<string, HsmpSocket>>;
 }

@@ -11,9 +11,9 @@ import type { Clock } from "../../clock/index.ts";
 import { withoutControlCharacters } from "../../log/index.ts";
 import { fillUrl, type HttpAnswer, type HttpClient, TelemetryError } from "../../telemetry/index.ts";
 
-/** Where a node's control service is, as a route names it. */
+/** The address of a node's control or telemetry service. */
 export interface HttpEndpoint {
-  /** `{node}` in it becomes the node's name. */
+  /** A URL in which `{node}` is replaced by the node's name. */
   readonly endpoint: string;
   readonly timeout: Milliseconds;
 }
@@ -24,7 +24,7 @@ export interface HttpControlClientOptions extends HttpEndpoint {
   readonly node: string;
 }
 
-/** What can be asked of a control service. */
+/** The commands of a control service. */
 export type ControlCommand =
   | { readonly action: "rapl.set_power_cap_watts"; readonly capWatts: number }
   | { readonly action: "dvfs.set_throttle_pct"; readonly throttlePct: number }
@@ -35,13 +35,13 @@ const answerSchema = z.object({
   message: z.string().optional().catch(undefined),
 });
 
-/** An endpoint that did not answer is not asked again for so long: the next command of the same tick would wait as long as this one. */
-const LEFT_ALONE = milliseconds(10_000);
+/** After a timeout, commands fail at once for this long: the next command of the same tick would wait for the timeout again. */
+const PAUSE_AFTER_TIMEOUT = milliseconds(10_000);
 
-/** `POST /control/{node}`: one command, and what came of it. Never rejects, but with the signal's own reason. */
+/** Sends commands with `POST /control/{node}`. Rejects only with the signal's reason. */
 export class HttpControlClient {
   readonly #options: HttpControlClientOptions;
-  #silent: { readonly since: MonotonicInstant; readonly message: string } | undefined;
+  #unreachable: { readonly since: MonotonicInstant; readonly message: string } | undefined;
 
   constructor(options: HttpControlClientOptions) {
     this.#options = options;
@@ -59,41 +59,42 @@ export class HttpControlClient {
   async send(command: ControlCommand, signal?: AbortSignal, to: HttpEndpoint = this.endpoint): Promise<WriteOutcome> {
     const { http, clock, node } = this.#options;
     const elsewhere = to.endpoint !== this.#options.endpoint;
-    const silent = elsewhere ? undefined : this.#silent;
-    if (silent !== undefined && elapsed(silent.since, clock.monotonic()) < LEFT_ALONE)
-      return { result: "error", message: silent.message };
+    const unreachable = elsewhere ? undefined : this.#unreachable;
+    if (unreachable !== undefined && elapsed(unreachable.since, clock.monotonic()) < PAUSE_AFTER_TIMEOUT)
+      return { result: "error", message: unreachable.message };
     const body = JSON.stringify({ node, ts: new Date(clock.now()).toISOString(), ...command });
     try {
       const url = fillUrl(to.endpoint, "{node}", node);
       const headers = { "content-type": "application/json" };
       const answer = await http.send({ method: "POST", url, node, headers, body, timeout: to.timeout, signal });
-      if (!elsewhere) this.#silent = undefined;
+      if (!elsewhere) this.#unreachable = undefined;
       return outcomeOf(answer);
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
       const { kind, message } = error;
       if (!elsewhere && (kind === "timeout" || kind === "network"))
-        this.#silent = { since: clock.monotonic(), message };
+        this.#unreachable = { since: clock.monotonic(), message };
       return { result: kind === "not_allowed" ? "blocked" : "error", message };
     }
   }
 }
 
 /**
- * What it says of itself counts: a 200 with `blocked` in it is blocked, and without a result it is no success. Its `message` is
- * made for people and passed on, in few words; nothing else of the answer is, whatever stands behind the endpoint.
+ * The `result` in the body decides: a 200 with `blocked` is blocked, and a 200 without a result is an error. The `message` is passed
+ * on, shortened. Nothing else of the response is, because the endpoint is not trusted.
  */
 function outcomeOf({ status, text }: HttpAnswer): WriteOutcome {
   const success = status >= 200 && status <= 299;
   const answer = answerSchema.safeParse(parsed(text)).data;
   if (answer === undefined)
-    return { result: "error", message: `the control service answered ${status} without a result` };
+    return { result: "error", message: `the control service returned ${status} without a result` };
   const message = abridged(withoutControlCharacters(answer.message ?? "")) || undefined;
   if (answer.result === "applied" && !success)
-    return { result: "error", message: `the control service answered ${status} although it says applied` };
-  const silent = answer.result === "applied" ? undefined : `the control service says ${answer.result} and not why`;
-  const words = message ?? silent;
-  return { result: answer.result, ...(words !== undefined && { message: words }) };
+    return { result: "error", message: `the control service returned ${status} with the result applied` };
+  const fallback =
+    answer.result === "applied" ? undefined : `the control service returned ${answer.result} without a reason`;
+  const explained = message ?? fallback;
+  return { result: answer.result, ...(explained !== undefined && { message: explained }) };
 }
 
 function parsed(text: string): unknown {

@@ -1,12 +1,19 @@
 import * as z from "zod";
 import { type Instant, isNonNegative, type Watts, watts } from "../../../core/units/index.ts";
-import { fillUrl, type HttpClient, isStale, powerInPayload, STALE_AFTER, TelemetryError } from "../../telemetry/index.ts";
+import {
+  fillUrl,
+  type HttpClient,
+  isStale,
+  powerInPayload,
+  STALE_AFTER,
+  TelemetryError,
+} from "../../telemetry/index.ts";
 import type { HttpEndpoint } from "./http-control.ts";
 
-/** What a telemetry service says of a node, as far as control uses it. What is missing or makes no sense is absent. */
+/** The fields of a node's telemetry that control uses. Missing and invalid values are left out. */
 export interface HttpReading {
   readonly cpuPower?: Watts | undefined;
-  /** Of all boards. */
+  /** The total of all boards. */
   readonly gpuPower?: Watts | undefined;
   readonly gpuCount?: number | undefined;
   readonly cpuCap?: Watts | undefined;
@@ -14,20 +21,25 @@ export interface HttpReading {
   readonly throttlePct?: number | undefined;
   /** Why there is no CPU power. */
   readonly missing?: string | undefined;
-  /** Why nothing could be read at all. */
+  /** Why the whole reading failed. */
   readonly failed?: string | undefined;
 }
 
-const figure = z.number().min(0).optional().catch(undefined);
+const optionalNumber = z.number().min(0).optional().catch(undefined);
 const payload = z.object({
-  cpu: z.object({ capWatts: figure, throttlePct: figure }).catch({}).optional(),
+  cpu: z.object({ capWatts: optionalNumber, throttlePct: optionalNumber }).catch({}).optional(),
   gpu: z
-    .object({ count: figure, powerWattsTotal: figure, avgPowerWattsTotal: figure, capWattsPerGpuApplied: figure })
+    .object({
+      count: optionalNumber,
+      powerWattsTotal: optionalNumber,
+      avgPowerWattsTotal: optionalNumber,
+      capWattsPerGpuApplied: optionalNumber,
+    })
     .catch({})
     .optional(),
 });
 
-/** `GET /telemetry/{node}`. Never rejects, but with the signal's own reason. */
+/** Reads `GET /telemetry/{node}`. Rejects only with the signal's reason. */
 export async function readTelemetry(
   http: Pick<HttpClient, "json">,
   node: string,
@@ -46,12 +58,12 @@ export async function readTelemetry(
 function readingOf(value: unknown, now: Instant): HttpReading {
   const power = powerInPayload(value, "cpu");
   const stale = typeof power !== "string" && power.at !== undefined && isStale(power.at, now, STALE_AFTER);
-  if (stale) return { missing: "what the telemetry service says is old" };
+  if (stale) return { missing: "the reading of the telemetry service is stale" };
   const { cpu, gpu } = payload.safeParse(value).data ?? {};
   const gpuPower = gpu?.avgPowerWattsTotal ?? gpu?.powerWattsTotal;
   return {
     ...(typeof power === "string"
-      ? { missing: `the telemetry service's CPU power is ${power}` }
+      ? { missing: `no CPU power from the telemetry service: ${power}` }
       : { cpuPower: power.power }),
     gpuPower: isNonNegative(gpuPower) ? watts(gpuPower) : undefined,
     gpuCount: gpu?.count,

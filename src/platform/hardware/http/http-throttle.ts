@@ -5,13 +5,13 @@ import type { OriginalReading, ThrottleBackend } from "../port.ts";
 import { endpointOf, INVALID_ORIGINAL, originalEndpoint, parseHttpOriginal } from "./http-caps.ts";
 import type { HttpControlClient } from "./http-control.ts";
 
-const wayBack = z.object({ endpoint: z.string().min(1), timeoutSeconds: z.number().positive().max(300) });
+const originalSchema = z.object({ endpoint: z.string().min(1), timeoutSeconds: z.number().positive().max(300) });
 
-/** Throttling by a control service. What it goes back to is no throttle at all. */
+/** Throttles CPUs through an HTTP control service. Restore sets the throttle to 0 %. */
 export class HttpThrottleBackend implements ThrottleBackend {
   readonly name = "http";
   readonly #control: HttpControlClient;
-  /** Whether something may be throttled: before that, no throttle is what there is. */
+  /** Whether the node may be throttled. Until then, a throttle of 0 % needs no command. */
   #throttled = false;
 
   constructor(control: HttpControlClient) {
@@ -22,8 +22,8 @@ export class HttpThrottleBackend implements ThrottleBackend {
     return {};
   }
 
-  async throttle(asked: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
-    const throttlePct = Math.min(100, Math.max(0, asked || 0));
+  async throttle(requested: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
+    const throttlePct = Math.min(100, Math.max(0, requested || 0));
     if (throttlePct === 0 && !this.#throttled) return { result: "applied" };
     this.#throttled = true;
     return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct }, signal);
@@ -38,8 +38,8 @@ export class HttpThrottleBackend implements ThrottleBackend {
   }
 
   async restore(original: string, signal?: AbortSignal): Promise<WriteOutcome> {
-    const way = parseHttpOriginal(original, wayBack);
-    if (way === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, signal, endpointOf(way));
+    const parsed = parseHttpOriginal(original, originalSchema);
+    if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
+    return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, signal, endpointOf(parsed));
   }
 }

@@ -27,22 +27,22 @@ import { readBack } from "../host/read-back.ts";
 import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
 
-/** The sustained limit. `power1_cap`, where there is one, is the limit of short bursts: not ours to touch. */
+/** The sustained limit. `power1_cap`, if present, limits short bursts, and Joulie does not write it. */
 const LIMIT = "power1_max";
-/** The whole card's counter, else the package's: one of the two may be missing. */
+/** The counter of the card, else of the package: one of the two may be missing. */
 const ENERGY = ["energy1_input", "energy2_input"];
 
 const SWITCHED_OFF =
-  "its limit is switched off (power1_max is 0) and could not be put back so: the firmware has to switch it on";
+  "its limit is disabled (power1_max is 0), a state that Joulie could not restore: enable it in the firmware";
 
-/** Two looks that are closer than this say little about power. */
-const LEAST_GAP = milliseconds(1_000);
+/** Power from two samples that are closer than this is inaccurate. */
+const MIN_INTERVAL = milliseconds(1_000);
 
 interface Card extends GpuHwmonCard {
   readonly board: GpuCapBoard;
 }
 
-/** Intel's GPUs through the files of the xe and i915 drivers, by their place on the bus: they tell no id of their own. */
+/** Intel GPUs through the sysfs files of the xe and i915 drivers, identified by PCI address: they report no unique id. */
 export class IntelGpuBackend implements GpuBackend {
   readonly name = "intel-gpu";
   readonly kind = "gpu";
@@ -60,8 +60,8 @@ export class IntelGpuBackend implements GpuBackend {
 
   async discover(): Promise<GpuBackendView> {
     const boards = this.#cards().map(({ board }) => board);
-    if (boards.length === 0) return { absent: "no xe or i915 card tells its power in /sys/class/drm" };
-    this.#seen = [...boards, ...lostBoards(this.#seen, boards, "its files are gone: the driver let go of it")];
+    if (boards.length === 0) return { absent: "no xe or i915 card reports power in /sys/class/drm" };
+    this.#seen = [...boards, ...lostBoards(this.#seen, boards, "its files disappeared: the driver released it")];
     return { boards: this.#seen };
   }
 
@@ -75,8 +75,8 @@ export class IntelGpuBackend implements GpuBackend {
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
     const { device, locked } = this.#cards().find(({ board }) => board.id === id)?.board ?? { device: {} };
-    const refused = whyInvalidLimit(limit) ?? beyond(device.max, limit);
-    if (refused !== undefined) return { result: "error", message: refused };
+    const invalid = whyInvalidLimit(limit) ?? whyAboveMaximum(device.max, limit);
+    if (invalid !== undefined) return { result: "error", message: invalid };
     return locked === undefined ? this.#write(id, limit, signal) : { result: "blocked", message: locked };
   }
 
@@ -87,22 +87,23 @@ export class IntelGpuBackend implements GpuBackend {
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const limit = parseOriginal(original);
-    if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
-    // One that is switched off by now is switched on again: it was on before our cap, or there would be no original.
+    if (limit === undefined)
+      return { result: "error", message: `${JSON.stringify(original)} is not a GPU power limit` };
+    // This enables a limit that was disabled meanwhile: it was enabled before our cap, else there would be no original.
     return this.#write(id, limit, signal);
   }
 
-  /** These cards count energy and tell no power: it is the mean since the last look. */
+  /** These cards have an energy counter but no power reading: power is the mean since the last sample. */
   async power(): Promise<readonly BoardPower[]> {
     return this.#cards().map((card) => {
       const { id } = card.board;
       const sample = this.#sample(card);
-      if (sample === undefined) return { id, missing: "its energy cannot be read" };
+      if (sample === undefined) return { id, missing: "its energy counter cannot be read" };
       const before = this.#energy.get(id);
-      if (before === undefined || elapsed(before.at, sample.at) >= LEAST_GAP) this.#energy.set(id, sample);
-      if (before === undefined) return { id, missing: "its power is known from the second look on" };
+      if (before === undefined || elapsed(before.at, sample.at) >= MIN_INTERVAL) this.#energy.set(id, sample);
+      if (before === undefined) return { id, missing: "its power is known after the second sample" };
       const { power, dropped } = powerBetween(before, sample, { ratedPower: card.board.device.max });
-      return power === undefined ? { id, missing: `its energy makes no power: ${dropped}` } : { id, power };
+      return power === undefined ? { id, missing: `its energy counter gives no power: ${dropped}` } : { id, power };
     });
   }
 
@@ -110,7 +111,7 @@ export class IntelGpuBackend implements GpuBackend {
     try {
       const card = this.#card(id);
       this.#files.write(`${card.hwmon}/${LIMIT}`, asMicrowatts(limit));
-      // No mean reaches back to before a new limit.
+      // Start a new sample, so that no mean spans two limits.
       const sample = this.#sample(card);
       if (sample !== undefined) this.#energy.set(id, sample);
       const now = await readBack(
@@ -144,7 +145,7 @@ export class IntelGpuBackend implements GpuBackend {
   #describe(found: GpuHwmonCard): GpuCapBoard {
     const limit = microwattsAt(this.#files, `${found.hwmon}/${LIMIT}`);
     const rated = microwattsAt(this.#files, `${found.hwmon}/power1_rated_max`);
-    const missing = limit === undefined ? `it has no power limit to set: no ${LIMIT}` : SWITCHED_OFF;
+    const missing = limit === undefined ? `it has no settable power limit: ${LIMIT} is missing` : SWITCHED_OFF;
     const locked = isPositive(limit) ? whyUnwritable(this.#files, `${found.hwmon}/${LIMIT}`, "its limit") : missing;
     return {
       id: `pci-${found.address}`,
@@ -165,5 +166,5 @@ export class IntelGpuBackend implements GpuBackend {
   }
 }
 
-const beyond = (max: Watts | undefined, limit: Watts): string | undefined =>
-  isPositive(max) && limit > max ? `${formatWatts(limit)} is above its ${formatWatts(max)}` : undefined;
+const whyAboveMaximum = (max: Watts | undefined, limit: Watts): string | undefined =>
+  isPositive(max) && limit > max ? `${formatWatts(limit)} is above its maximum of ${formatWatts(max)}` : undefined;

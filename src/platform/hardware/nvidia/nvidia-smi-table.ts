@@ -1,7 +1,7 @@
 import { isPositive, type Watts, watts } from "../../../core/units/index.ts";
 import { type GpuCapBoard, rangeWarnings } from "../gpu/gpu-board.ts";
 
-/** What is asked of nvidia-smi. Older drivers do not know every one of these, and name the first that they do not. */
+/** The queried columns. An older driver reports the first column that it does not support. */
 export const smiColumns = [
   "index",
   "uuid",
@@ -18,7 +18,7 @@ export const smiColumns = [
 
 export type SmiColumn = (typeof smiColumns)[number];
 
-/** One board as nvidia-smi prints it; a cell that holds no figure is missing, whatever its words. */
+/** One board as nvidia-smi prints it. A cell without a number is left out. */
 export interface SmiRow {
   readonly board: GpuCapBoard;
   readonly draw?: Watts | undefined;
@@ -26,7 +26,7 @@ export interface SmiRow {
   readonly enforced?: Watts | undefined;
 }
 
-/** Lines of `--format=csv,noheader,nounits`. What is no row of the columns asked for is passed over. */
+/** Parses the output of `--format=csv,noheader,nounits`. Skips lines that do not have the queried columns. */
 export const parseSmiTable = (text: string, columns: readonly SmiColumn[]): readonly SmiRow[] =>
   text
     .split("\n")
@@ -44,7 +44,7 @@ function rowOf(cells: ReadonlyMap<SmiColumn, string>): SmiRow {
   const mig = cell("mig.mode.current");
   const warnings = [
     ...rangeWarnings(range),
-    ...(mig === "Enabled" ? ["MIG is on: power and its limit are those of the whole board, not of a slice"] : []),
+    ...(mig === "Enabled" ? ["MIG is enabled: power and limit apply to the whole board, not to a slice"] : []),
     ...(cell("persistence_mode") === "Disabled" ? [NO_PERSISTENCE] : []),
   ];
   const board: GpuCapBoard = {
@@ -54,25 +54,25 @@ function rowOf(cells: ReadonlyMap<SmiColumn, string>): SmiRow {
     device: { ...range, step: watts(1) },
     defaultLimit: positive(cell("power.default_limit")),
     ...(mig === "Enabled" || mig === "Disabled" ? { slicing: ["mig"] } : {}),
-    ...(lost === undefined ? {} : { lost: `nvidia-smi says ${lost}` }),
+    ...(lost === undefined ? {} : { lost: `nvidia-smi reports ${lost}` }),
     ...(lost === undefined && limit === undefined
-      ? { locked: `it has no power limit to set: nvidia-smi says ${cell("power.limit")}` }
+      ? { locked: `it has no settable power limit: nvidia-smi reports ${cell("power.limit")}` }
       : {}),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
-  return { board, draw: figure(cell("power.draw")), limit, enforced: positive(cell("enforced.power.limit")) };
+  return { board, draw: parseWatts(cell("power.draw")), limit, enforced: positive(cell("enforced.power.limit")) };
 }
 
 const NO_PERSISTENCE =
-  "persistence mode is off: once the last program closes the GPU its limit is back at the default; run nvidia-persistenced";
+  "persistence mode is off: the limit returns to its default when the last program closes the GPU; run nvidia-persistenced";
 
-/** `[N/A]`, `[Not Supported]`, `[Unknown Error]`, `N/A`: words where a value should be. */
+/** False for placeholders: `[N/A]`, `[Not Supported]`, `[Unknown Error]`, `N/A`. */
 const isPresent = (text: string): boolean => text !== "" && !text.startsWith("[") && text !== "N/A";
 
-const figure = (text: string): Watts | undefined =>
+const parseWatts = (text: string): Watts | undefined =>
   /^\d+(\.\d+)?$/.test(text) && Number.isFinite(Number(text)) ? watts(Number(text)) : undefined;
 
 const positive = (text: string): Watts | undefined => {
-  const value = figure(text);
+  const value = parseWatts(text);
   return isPositive(value) ? value : undefined;
 };

@@ -21,17 +21,17 @@ import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
 import { parseSmiTable, type SmiColumn, type SmiRow, smiColumns } from "./nvidia-smi-table.ts";
 
-/** One run tells all about all boards, and takes a good part of a second: what follows a look within a tick goes by it. */
-const BELIEVED_FOR = milliseconds(2_000);
+/** One run reports all boards and takes a large part of a second, so its result is reused within a tick. */
+const CACHE_TTL = milliseconds(2_000);
 
-/** What a refusal of nvidia-smi amounts to; it may say so and still exit with 0. */
+/** Results by error text: nvidia-smi may print an error and still exit with 0. */
 const refusals: readonly { readonly says: RegExp; readonly result: Exclude<ControlResult, "none" | "applied"> }[] = [
   { says: /insufficient permissions|no permission/i, result: "blocked" },
   { says: /not supported/i, result: "blocked" },
   { says: /not a valid power limit|should be between/i, result: "error" },
 ];
 
-/** NVIDIA's GPUs through nvidia-smi, by UUID, where NVML itself cannot be used. */
+/** NVIDIA GPUs through nvidia-smi, identified by UUID. Used if NVML cannot be used. */
 export class NvidiaSmiBackend implements GpuBackend {
   readonly name = "nvidia-smi";
   readonly kind = "gpu";
@@ -39,14 +39,14 @@ export class NvidiaSmiBackend implements GpuBackend {
   readonly #tool: VendorTool;
   #columns: readonly SmiColumn[] = smiColumns;
   #rows = new Map<string, SmiRow>();
-  #lookedAt: MonotonicInstant | undefined;
+  #queriedAt: MonotonicInstant | undefined;
 
   constructor({ clock, files = ["nvidia-smi"] }: { readonly clock: Clock; readonly files?: readonly string[] }) {
     this.#clock = clock;
     this.#tool = new VendorTool({
       files,
       clock,
-      install: `install NVIDIA's driver and its tools, or in a container NVIDIA's container toolkit with the capability "utility"`,
+      install: `install the NVIDIA driver and its tools, or in a container the NVIDIA container toolkit with the capability "utility"`,
     });
   }
 
@@ -56,7 +56,7 @@ export class NvidiaSmiBackend implements GpuBackend {
       const boards = [...this.#rows.values()].map(({ board }) => board);
       return boards.length > 0 ? { boards } : { absent: "nvidia-smi finds no GPU on this node" };
     } catch (error) {
-      this.#lookedAt = undefined;
+      this.#queriedAt = undefined;
       return { absent: errorText(error) };
     }
   }
@@ -69,8 +69,8 @@ export class NvidiaSmiBackend implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refusal = whyInvalidLimit(limit);
-    return refusal === undefined ? this.#set(id, limit, signal) : { result: "error", message: refusal };
+    const invalid = whyInvalidLimit(limit);
+    return invalid === undefined ? this.#set(id, limit, signal) : { result: "error", message: invalid };
   }
 
   async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
@@ -81,14 +81,15 @@ export class NvidiaSmiBackend implements GpuBackend {
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const limit = parseOriginal(original);
-    if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
+    if (limit === undefined)
+      return { result: "error", message: `${JSON.stringify(original)} is not a GPU power limit` };
     const row = await this.#row(id, signal);
     if (typeof row === "string") return { result: "error", message: row };
     if (row.board.lost !== undefined) return { result: "error", message: row.board.lost };
     const possible = clampToRange(limit, row.board.device);
     const written = await this.#write(id, possible, signal);
     if (written.result !== "applied") return written;
-    // Only by its own limit, and never taken back: what the BMC enforces is its own to lift, and what was before is our cap.
+    // Compare with the board's own limit only: the enforced one may come from the BMC. No rollback: the previous limit is our cap.
     const now = await this.#reread(id, possible, signal);
     const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ asked: possible, limit: now.limit });
     return restoreOutcome(limit, possible, outcome);
@@ -113,29 +114,29 @@ export class NvidiaSmiBackend implements GpuBackend {
     const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ asked: limit, ...now });
     const before = known.limit;
     if (outcome.result === "applied" || before === undefined) return outcome;
-    // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
+    // Roll back: a cap that is not applied must leave no change behind.
     return outcomeAfterRollback(outcome, async () => {
       const { result, message } = await this.#write(id, before, signal);
       if (result !== "applied") throw new Error(message);
     });
   }
 
-  /** `applied` = nvidia-smi says so. */
+  /** `applied` = nvidia-smi reported success; the value has not been read back yet. */
   async #write(id: string, limit: Watts, signal: AbortSignal | undefined): Promise<WriteOutcome> {
     const answer = await this.#tool.run(["-i", id, "-pl", String(Number(limit.toFixed(2)))], signal);
     if (answer.absent !== undefined) return { result: "blocked", message: answer.absent };
     if (answer.failed !== undefined) return { result: "error", message: answer.failed };
-    const said = `${answer.stdout}\n${answer.stderr}`;
-    const refused = refusals.find(({ says }) => says.test(said));
+    const output = `${answer.stdout}\n${answer.stderr}`;
+    const refused = refusals.find(({ says }) => says.test(output));
     if (refused !== undefined) {
-      return { result: refused.result, message: `nvidia-smi: ${lineWith(refused.says, said)}` };
+      return { result: refused.result, message: `nvidia-smi: ${lineWith(refused.says, output)}` };
     }
     return answer.status === 0
       ? { result: "applied" }
       : { result: "error", message: `nvidia-smi: ${lastOutputLine(answer)} (exit ${answer.status})` };
   }
 
-  /** The board's limits after a write, or why they cannot be read. */
+  /** Reads the board's limits after a write, or returns an error text. */
   async #reread(
     id: string,
     written: Watts,
@@ -143,7 +144,7 @@ export class NvidiaSmiBackend implements GpuBackend {
   ): Promise<Pick<GpuReadBack, "limit" | "enforced"> | string> {
     try {
       const [row] = (await this.#ask(["-i", id], signal)).rows;
-      if (row?.limit === undefined) return `${written} W was written and does not read back`;
+      if (row?.limit === undefined) return `wrote ${written} W but could not read the limit back`;
       this.#rows.set(id, row);
       return { limit: row.limit, enforced: row.enforced };
     } catch (error) {
@@ -151,15 +152,15 @@ export class NvidiaSmiBackend implements GpuBackend {
     }
   }
 
-  /** The board as it was seen moments ago, or now; else why it cannot be seen. */
+  /** The board from the cache or from a new query, or an error text. */
   async #row(id: string, signal: AbortSignal | undefined): Promise<SmiRow | string> {
     const view: GpuBackendView = this.#isRecent() ? { boards: [] } : await this.discover(signal);
     if (view.absent !== undefined) return view.absent;
-    return this.#rows.get(id) ?? `nvidia-smi knows no GPU ${JSON.stringify(id)} on this node`;
+    return this.#rows.get(id) ?? `nvidia-smi finds no GPU ${JSON.stringify(id)} on this node`;
   }
 
   #isRecent(): boolean {
-    return this.#lookedAt !== undefined && elapsed(this.#lookedAt, this.#clock.monotonic()) < BELIEVED_FOR;
+    return this.#queriedAt !== undefined && elapsed(this.#queriedAt, this.#clock.monotonic()) < CACHE_TTL;
   }
 
   async #query(signal: AbortSignal | undefined): Promise<void> {
@@ -171,10 +172,10 @@ export class NvidiaSmiBackend implements GpuBackend {
       "nvidia-smi no longer lists it: it fell off the bus",
     );
     this.#rows = new Map([...rows, ...gone.map((board) => ({ board }))].map((row) => [row.board.id, row]));
-    this.#lookedAt = this.#clock.monotonic();
+    this.#queriedAt = this.#clock.monotonic();
   }
 
-  /** One lost board cuts the answer short for those after it: then each is asked for by itself. */
+  /** A lost board truncates the output before the boards after it: query each board alone then. */
   async #askAll(signal: AbortSignal | undefined): Promise<readonly SmiRow[]> {
     const { rows, refused } = await this.#ask([], signal);
     if (refused === undefined) return rows;
@@ -190,12 +191,12 @@ export class NvidiaSmiBackend implements GpuBackend {
     return alone;
   }
 
-  /** The rows that were printed, and what was said where those are not all. Rejects where nvidia-smi cannot be run. */
+  /** The printed rows, and the error text if they are incomplete. Rejects if nvidia-smi cannot be run. */
   async #ask(
     which: readonly string[],
     signal: AbortSignal | undefined,
   ): Promise<{ readonly rows: readonly SmiRow[]; readonly refused?: string }> {
-    // Each round that asks again has one column less.
+    // Each retry drops one column that this driver does not support.
     for (;;) {
       const columns = this.#columns;
       const answer = await this.#tool.run(
@@ -216,7 +217,7 @@ export class NvidiaSmiBackend implements GpuBackend {
 
 const failed = (message: string): WriteOutcome => ({ result: "error", message });
 
-/** As many as a machine has, where none has told its UUID yet. */
+/** As many boards as a machine has, for use before any UUID is known. */
 const unnamedBoards: readonly GpuCapBoard[] = Array.from({ length: 16 }, (_, index) => ({
   id: `nvidia-${index}`,
   vendor: "nvidia",
@@ -235,4 +236,4 @@ const lineWith = (pattern: RegExp, text: string): string =>
     ?.trim()
     .slice(0, 300) ?? "";
 
-const unreadable = ({ board }: SmiRow): string => board.lost ?? board.locked ?? "nvidia-smi gives no figure";
+const unreadable = ({ board }: SmiRow): string => board.lost ?? board.locked ?? "nvidia-smi reports no value";

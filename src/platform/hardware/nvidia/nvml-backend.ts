@@ -30,51 +30,51 @@ import type { NvmlHandle } from "./nvml-functions.ts";
 import { NvmlPower } from "./nvml-power.ts";
 import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
 
-/** How long what a board says of itself is believed: ranges and modes change with a driver or a reset, not by the minute. */
-const DESCRIBED_FOR = milliseconds(60_000);
-/** The enforced limit follows a new one within moments. */
+/** How long a board description is cached: ranges and modes change only with a driver or a reset. */
+const DESCRIPTION_TTL = milliseconds(60_000);
+/** The enforced limit follows a new limit with a short delay. */
 const READ_BACK_TRIES = 3;
 const READ_BACK_PAUSE = milliseconds(100);
 
 interface NvmlOptions {
   readonly library: string;
   readonly clock: Clock;
-  readonly trial?: NvmlCrashGuard;
+  readonly crashGuard?: NvmlCrashGuard;
 }
 
-/** NVIDIA's GPUs through NVML, by UUID. Every call runs off the event loop and is waited for no longer than its time. */
+/** NVIDIA GPUs through NVML, identified by UUID. Every call runs off the event loop with a time limit. */
 export class NvmlBackend implements GpuBackend {
   readonly name = "nvml";
   readonly kind = "gpu";
   readonly #clock: Clock;
   readonly #session: NvmlSession;
-  readonly #trial: NvmlCrashGuard | undefined;
+  readonly #crashGuard: NvmlCrashGuard | undefined;
   #known = new Map<string, KnownNvmlBoard>();
   readonly #power: NvmlPower;
 
-  constructor({ library, clock, trial }: NvmlOptions) {
+  constructor({ library, clock, crashGuard }: NvmlOptions) {
     this.#clock = clock;
-    this.#trial = trial;
+    this.#crashGuard = crashGuard;
     this.#session = new NvmlSession(library, clock);
     this.#power = new NvmlPower(clock);
   }
 
-  /** Whether the driver keeps a call that was given up: any other program would wait for it, too. */
+  /** Whether the driver still holds an abandoned call: any other program would wait for the driver, too. */
   get hangs(): boolean {
     return this.#session.hangs;
   }
 
   async discover(signal?: AbortSignal): Promise<GpuBackendView> {
-    const distrusted = await this.#trial?.whyDisabled(signal);
-    if (distrusted !== undefined) return { absent: distrusted };
-    this.#trial?.begin();
+    const disabled = await this.#crashGuard?.whyDisabled(signal);
+    if (disabled !== undefined) return { absent: disabled };
+    this.#crashGuard?.begin();
     try {
       const boards = await this.#session.with(signal, async (call, again) => this.#find(call, again));
       return boards.length > 0 ? { boards } : { absent: "NVML finds no GPU on this node" };
     } catch (error) {
       return { absent: errorText(error) };
     } finally {
-      this.#trial?.end();
+      this.#crashGuard?.end();
     }
   }
 
@@ -91,8 +91,8 @@ export class NvmlBackend implements GpuBackend {
   }
 
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
-    const refusal = whyInvalidLimit(limit);
-    if (refusal !== undefined) return { result: "error", message: refusal };
+    const invalid = whyInvalidLimit(limit);
+    if (invalid !== undefined) return { result: "error", message: invalid };
     try {
       return await this.#onBoard(id, signal, async (call, { handle }) => {
         const [before] = await call(id, "limit", handle);
@@ -100,17 +100,17 @@ export class NvmlBackend implements GpuBackend {
         await call(id, "setLimit", handle, Math.round(limit * 1000));
         const outcome = await this.#readBack(call, id, handle, limit);
         if (outcome.result === "applied") return outcome;
-        // What does not do its work is taken back: a cap that is not applied leaves nothing behind.
+        // Roll back: a cap that is not applied must leave no change behind.
         return outcomeAfterRollback(outcome, async () => call(id, "setLimit", handle, before));
       });
     } catch (error) {
-      return this.#refused(id, error);
+      return this.#errorOutcome(id, error);
     }
   }
 
   async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
     try {
-      // Not the enforced limit: put back as ours it would outlast the one that is lower today.
+      // Not the enforced limit: restoring it would make another party's lower limit permanent.
       const [limit] = await this.#onBoard(id, signal, async (call, { handle }) => call(id, "limit", handle));
       return { original: originalText(wattsFromMilliwatts(limit)) };
     } catch (error) {
@@ -120,7 +120,8 @@ export class NvmlBackend implements GpuBackend {
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const limit = parseOriginal(original);
-    if (limit === undefined) return { result: "error", message: `${JSON.stringify(original)} is no limit of a GPU` };
+    if (limit === undefined)
+      return { result: "error", message: `${JSON.stringify(original)} is not a GPU power limit` };
     try {
       return await this.#onBoard(id, signal, async (call, { handle, board }) => {
         const possible = clampToRange(limit, board.device);
@@ -129,7 +130,7 @@ export class NvmlBackend implements GpuBackend {
         return restoreOutcome(limit, possible, readBackOutcome({ asked: possible, limit: wattsFromMilliwatts(now) }));
       });
     } catch (error) {
-      return this.#refused(id, error);
+      return this.#errorOutcome(id, error);
     }
   }
 
@@ -154,14 +155,14 @@ export class NvmlBackend implements GpuBackend {
     await this.#session.close();
   }
 
-  /** Finds all boards there are, and keeps those that were there before: one that no longer answers is lost, not forgotten. */
+  /** Finds all boards. Boards that were known before and no longer respond are reported as lost. */
   async #find(call: NvmlCaller, again: boolean): Promise<readonly GpuCapBoard[]> {
     const before = this.#known;
     const [count] = await call("driver", "count");
     const found = await Promise.all(
       Array.from({ length: count }, async (_, index) => this.#findOne(call, index, again)),
     );
-    // Where none answers because the driver was reloaded, it is asked anew before any is called lost.
+    // If no board responds because the driver was reloaded, start a new session before reporting boards as lost.
     const stale = found.find(({ error }) => isStaleSession(error));
     if (!again && stale !== undefined && found.every(({ known }) => known === undefined)) throw stale.error;
     this.#known = new Map([
@@ -178,7 +179,7 @@ export class NvmlBackend implements GpuBackend {
       const [id] = await call(lane, "uuid", handle);
       const before = again ? undefined : this.#known.get(id);
       const now = this.#clock.monotonic();
-      const current = before !== undefined && elapsed(before.describedAt, now) < DESCRIBED_FOR;
+      const current = before !== undefined && elapsed(before.describedAt, now) < DESCRIPTION_TTL;
       const board = current ? before.board : await describeBoard(call, id, handle);
       return { index, known: { index, handle, board, describedAt: current ? before.describedAt : now } };
     } catch (error) {
@@ -194,7 +195,7 @@ export class NvmlBackend implements GpuBackend {
     return this.#session.with(signal, async (call, again) => {
       if (again || !this.#known.has(id)) await this.#find(call, again);
       const known = this.#known.get(id);
-      if (known === undefined) throw new Error(`NVML knows no GPU ${JSON.stringify(id)} on this node`);
+      if (known === undefined) throw new Error(`NVML finds no GPU ${JSON.stringify(id)} on this node`);
       return work(call, known);
     });
   }
@@ -213,16 +214,18 @@ export class NvmlBackend implements GpuBackend {
     }
   }
 
-  #refused(id: string, error: unknown): WriteOutcome {
+  #errorOutcome(id: string, error: unknown): WriteOutcome {
     const message = errorText(error);
     const code = error instanceof NvmlError ? error.code : undefined;
     if (code === NvmlCode.noPermission || isMissingFeature(error)) return { result: "blocked", message };
     if (code !== NvmlCode.invalidArgument) return { result: "error", message };
     const { min, max } = this.#known.get(id)?.board.device ?? {};
-    // The range may have changed since: the next look reads it again.
+    // The range may have changed: the next discovery reads it again.
     this.#forgetDescription(id);
     const range =
-      min === undefined || max === undefined ? "" : `; its range was ${formatWatts(min)} to ${formatWatts(max)}`;
+      min === undefined || max === undefined
+        ? ""
+        : `; its last known range is ${formatWatts(min)} to ${formatWatts(max)}`;
     return { result: "error", message: `${message}${range}` };
   }
 

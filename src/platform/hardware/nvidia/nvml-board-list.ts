@@ -3,7 +3,7 @@ import type { GpuCapBoard } from "../gpu/gpu-board.ts";
 import { errorText } from "../host/host-error.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 
-/** A board that has said who it is. */
+/** A board whose UUID is known. */
 export interface KnownNvmlBoard {
   readonly index: number;
   readonly handle: NvmlHandle;
@@ -11,15 +11,15 @@ export interface KnownNvmlBoard {
   readonly describedAt: MonotonicInstant;
 }
 
-/** What came of asking for the board with an index. */
+/** The result of looking up the board at an index. */
 export type NvmlBoardLookup = { readonly index: number } & (
   | { readonly known: KnownNvmlBoard; readonly error?: never }
   | { readonly known?: never; readonly error: unknown }
 );
 
 /**
- * All boards that were called up, and those that were there before: one that no longer answers is lost, not forgotten. It is
- * known by the index it had, for its UUID it cannot tell.
+ * Merges the boards found now with those known before. A known board that no longer responds is reported as lost. It is matched by
+ * its former index, because it cannot report its UUID.
  */
 export function mergeBoards(
   before: readonly KnownNvmlBoard[],
@@ -30,8 +30,8 @@ export function mergeBoards(
   const unnamed = found.flatMap(({ error, index }) => (error === undefined ? [] : [{ index, error }]));
   const lost = silent.map(({ board, index }) => {
     const place = unnamed.findIndex((one) => one.index === index);
-    const [why] = place < 0 ? [] : unnamed.splice(place, 1);
-    return { ...board, lost: why === undefined ? GONE : errorText(why.error) };
+    const [failed] = place < 0 ? [] : unnamed.splice(place, 1);
+    return { ...board, lost: failed === undefined ? GONE : errorText(failed.error) };
   });
   return [
     ...found.flatMap(({ known }) => (known === undefined ? [] : [known.board])),
@@ -41,9 +41,9 @@ export function mergeBoards(
 }
 
 const GONE =
-  "the driver no longer lists it: it fell off the bus or was taken out; if it is to stay away, restart the agent";
+  "the driver no longer lists it: it fell off the bus or was removed; if it was removed on purpose, restart the agent";
 
-/** A board that has not said who it is since this program started. */
+/** A board that has not reported its UUID since this program started. */
 const nameless = (index: number, lost: string): GpuCapBoard => ({
   id: `nvidia-${index}`,
   vendor: "nvidia",

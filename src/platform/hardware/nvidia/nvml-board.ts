@@ -5,7 +5,7 @@ import { isMissingFeature } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";
 
-/** All that one board says about itself. Rejects where it is lost; a feature that it lacks is only missing. */
+/** Reads everything about one board. Rejects if the board is lost; unsupported features are left out. */
 export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHandle): Promise<GpuCapBoard> {
   const [model] = await orUnsupported(call(id, "name", handle));
   const [min, max] = await orUnsupported(call(id, "constraints", handle));
@@ -14,8 +14,8 @@ export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHa
   const [enforced] = await orUnsupported(call(id, "enforcedLimit", handle));
   const [mig] = await orUnsupported(call(id, "migMode", handle));
   const [persistence] = await orUnsupported(call(id, "persistenceMode", handle));
-  const range = { min: figure(min), max: figure(max) };
-  const locked = limit === undefined ? "it has no power limit to set: NVML says not supported" : undefined;
+  const range = { min: positiveWatts(min), max: positiveWatts(max) };
+  const locked = limit === undefined ? "it has no settable power limit: NVML reports not supported" : undefined;
   const warnings = [
     ...rangeWarnings(range),
     ...(isPositive(limit) && isPositive(enforced) && enforced < limit ? [lowerElsewhere(enforced, limit)] : []),
@@ -26,9 +26,9 @@ export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHa
     id,
     vendor: "nvidia",
     model,
-    // NVML takes milliwatts, and boards round them: whole watts are what every one of them keeps.
+    // NVML accepts milliwatts and boards round them; all boards keep whole watts.
     device: { ...range, step: WHOLE_WATTS },
-    defaultLimit: figure(defaultLimit),
+    defaultLimit: positiveWatts(defaultLimit),
     ...(mig === undefined ? {} : { slicing: ["mig"] }),
     ...(locked === undefined ? {} : { locked }),
     ...(warnings.length === 0 ? {} : { warnings }),
@@ -36,18 +36,18 @@ export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHa
 }
 
 const WHOLE_WATTS = wattsFromMilliwatts(1000);
-const MIG_ON = "MIG is on: power and its limit are those of the whole board, not of a slice";
+const MIG_ON = "MIG is enabled: power and limit apply to the whole board, not to a slice";
 const NO_PERSISTENCE =
-  "persistence mode is off: once the last program closes the GPU its limit is back at the default; run nvidia-persistenced";
+  "persistence mode is off: the limit returns to its default when the last program closes the GPU; run nvidia-persistenced";
 
 const lowerElsewhere = (enforced: number, limit: number): string =>
-  `enforced ${formatWatts(wattsFromMilliwatts(enforced))}, below its limit of ${formatWatts(wattsFromMilliwatts(limit))}: a lower one is set out of band (BMC) or by the VBIOS`;
+  `enforces ${formatWatts(wattsFromMilliwatts(enforced))}, below its limit of ${formatWatts(wattsFromMilliwatts(limit))}: the BMC (out of band) or the VBIOS sets a lower limit`;
 
-/** A figure of power that can be one; NVML says 0 where it knows none. */
-const figure = (milliwatts: number | undefined): Watts | undefined =>
+/** NVML reports 0 for an unknown value. */
+const positiveWatts = (milliwatts: number | undefined): Watts | undefined =>
   isPositive(milliwatts) ? wattsFromMilliwatts(milliwatts) : undefined;
 
-/** The results of a call whose feature may be missing: none of them then. */
+/** The results of a call, or none if the board or the driver does not support it. */
 export async function orUnsupported<Results extends readonly unknown[]>(
   call: Promise<Results>,
 ): Promise<Results | { readonly [place in keyof Results]: undefined }> {

@@ -1,22 +1,22 @@
-/** What NVML's return codes mean to a person, and what to do about them. */
+/** NVML return codes with their meaning and remedy. */
 const meanings: Readonly<Record<number, string>> = {
   1: "NVML is not initialised",
-  2: "an argument is not valid",
-  3: "this board does not support it",
-  4: "no permission: setting limits needs root and CAP_SYS_ADMIN",
+  2: "invalid argument",
+  3: "not supported by this board",
+  4: "no permission: setting limits requires root and CAP_SYS_ADMIN",
   6: "the GPU was not found",
   7: "the buffer is too small",
-  9: "NVIDIA's driver is not loaded: load it (modprobe nvidia) or install it",
-  10: "the driver gave up waiting for the GPU",
-  12: "a library of NVIDIA's driver was not found: install the driver's libraries of the same version",
-  13: "this version of NVIDIA's driver does not know this call",
-  15: "the GPU is lost: it fell off the bus, and a reboot or a power cycle brings it back",
+  9: "the NVIDIA driver is not loaded: load it (modprobe nvidia) or install it",
+  10: "the driver timed out waiting for the GPU",
+  12: "a library of the NVIDIA driver was not found: install the driver libraries of the same version",
+  13: "this version of the NVIDIA driver does not have this function",
+  15: "the GPU is lost: it fell off the bus; reboot or power-cycle the node",
   16: "the GPU needs a reset (nvidia-smi --gpu-reset, or a reboot)",
-  18: "NVIDIA's library and the loaded driver are of different versions: reboot, or restart the agent's pod after a driver update",
+  18: "the NVIDIA library and the loaded driver have different versions: reboot, or restart the agent's pod after a driver update",
   19: "the GPU is in use",
   27: "the GPU is not ready yet",
   28: "the GPU was not found",
-  999: "the driver reports an unknown error: see the kernel's log for NVRM or Xid lines",
+  999: "the driver reports an unknown error: look for NVRM or Xid lines in the kernel log",
 };
 
 export const NvmlCode = {
@@ -31,26 +31,26 @@ export const NvmlCode = {
   gpuNotFound: 28,
 } as const;
 
-/** A call that NVML refused, or that its library does not have. */
+/** An NVML call that failed, or that the library does not have. */
 export class NvmlError extends Error {
   readonly code: number;
 
   constructor(symbol: string, code: number) {
-    super(`${symbol}: ${meanings[code] ?? "an error that is not documented"} (NVML ${code})`);
+    super(`${symbol}: ${meanings[code] ?? "undocumented error"} (NVML ${code})`);
     this.code = code;
   }
 }
 
-const coded =
+const hasCode =
   (codes: readonly number[]) =>
   (error: unknown): boolean =>
     error instanceof NvmlError && codes.includes(error.code);
 
-/** The feature is missing on this board or in this driver: nothing is broken. */
-export const isMissingFeature = coded([NvmlCode.notSupported, NvmlCode.functionNotFound]);
+/** This board or driver does not support the feature. */
+export const isMissingFeature = hasCode([NvmlCode.notSupported, NvmlCode.functionNotFound]);
 
-/** The driver went away and perhaps came back: what was got from it before is worth nothing. */
-export const isStaleSession = coded([
+/** The driver was unloaded or reloaded: handles from before are invalid. */
+export const isStaleSession = hasCode([
   NvmlCode.uninitialized,
   NvmlCode.notFound,
   NvmlCode.driverNotLoaded,

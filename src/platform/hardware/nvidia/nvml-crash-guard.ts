@@ -4,90 +4,90 @@ import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/unit
 import type { Clock } from "../../clock/index.ts";
 import { VendorTool, type VendorToolResult } from "../gpu/vendor-tool.ts";
 
-/** One end may have been anybody's; after a second one at the same place NVML is first tried in another process. */
-const ENDS_TO_SUSPECT = 2;
-/** As long as NVML itself may take to wake every board. */
-const TEST_LIMIT = milliseconds(60_000);
-const TEST_AGAIN = milliseconds(600_000);
+/** A single unfinished start may have another cause. After the second, NVML is tested in another process first. */
+const UNFINISHED_STARTS_TO_SUSPECT = 2;
+/** NVML may take this long to wake every board. */
+const TEST_TIMEOUT = milliseconds(60_000);
+const RETEST_INTERVAL = milliseconds(600_000);
 
 export interface NvmlCrashGuardOptions {
-  /** Where a try that has begun is written down. */
+  /** The file that records a started attempt. */
   readonly file: string;
-  /** Which boot and which driver this is. */
+  /** Identifies the boot and the driver version: records of others are ignored. */
   readonly key: string;
   readonly library: string;
   readonly clock: Clock;
-  /** Whether the file may be written; it is always read. */
+  /** Whether the file may be written. It is always read. */
   readonly mayWrite: boolean;
 }
 
 /**
- * Remembers that NVML is about to be tried, for a broken board can make it end the whole program (SIGSEGV). What is found at the
- * next start is a try that was never finished: NVML's doing, or that of somebody who stopped a slow start. After two of them
- * another process starts NVML first. Only where that one crashes, too, NVML is left alone, and tested again later.
+ * Protects the agent from crash loops: a broken board can make NVML crash the whole process (SIGSEGV). Each attempt is recorded in a
+ * file before NVML starts. A record found at the next start means an unfinished attempt: NVML crashed, or the user stopped a slow
+ * start. After two of them a subprocess tests NVML first. Only if that fails, too, NVML is disabled, and tested again later.
  */
 export class NvmlCrashGuard {
   readonly #options: NvmlCrashGuardOptions;
   readonly #tester: VendorTool;
   #testing: Promise<VendorToolResult> | undefined;
   #unfinished: number;
-  #open: boolean;
-  #distrusted: { readonly why: string; readonly at: MonotonicInstant } | undefined;
+  #isRecording: boolean;
+  #disabled: { readonly reason: string; readonly at: MonotonicInstant } | undefined;
 
   constructor(options: NvmlCrashGuardOptions) {
     this.#options = options;
     this.#unfinished = unfinishedIn(options.file, options.key);
-    this.#open = options.mayWrite;
+    this.#isRecording = options.mayWrite;
     this.#tester = new VendorTool({
       files: [process.execPath],
       install: "Node",
       clock: options.clock,
-      timeLimit: TEST_LIMIT,
+      timeLimit: TEST_TIMEOUT,
       environment: process.env,
     });
   }
 
-  /** Why NVML is not to be tried now; undefined where it may be. */
+  /** Why NVML must not be used now; undefined if it may be used. */
   async whyDisabled(signal?: AbortSignal): Promise<string | undefined> {
     const { clock, library } = this.#options;
-    if (this.#unfinished < ENDS_TO_SUSPECT) return undefined;
-    const before = this.#distrusted;
-    if (before !== undefined && elapsed(before.at, clock.monotonic()) < TEST_AGAIN) return before.why;
+    if (this.#unfinished < UNFINISHED_STARTS_TO_SUSPECT) return undefined;
+    const before = this.#disabled;
+    if (before !== undefined && elapsed(before.at, clock.monotonic()) < RETEST_INTERVAL) return before.reason;
     this.#testing ??= this.#tester.run(testArguments(library), signal);
     const { failed, absent } = await this.#testing;
     this.#testing = undefined;
     if (failed === undefined && absent === undefined) {
-      this.#unfinished = ENDS_TO_SUSPECT - 1;
-      this.#distrusted = undefined;
+      this.#unfinished = UNFINISHED_STARTS_TO_SUSPECT - 1;
+      this.#disabled = undefined;
       return undefined;
     }
-    if (signal?.aborted === true) return "NVML is not used: its test was broken off";
-    const why = `NVML is not used: it ended this program ${this.#unfinished} times as it started, and a test of it in another process failed (${failed ?? absent}), which a broken board can cause; it is tested again every 10 minutes`;
-    this.#distrusted = { why, at: clock.monotonic() };
-    return why;
+    if (signal?.aborted === true) return "NVML is not used: its test was cancelled";
+    const reason = `NVML is not used: starting it did not finish ${this.#unfinished} times, and a test in a subprocess failed (${failed ?? absent}); a broken board can cause this; NVML is tested again every 10 minutes`;
+    this.#disabled = { reason, at: clock.monotonic() };
+    return reason;
   }
 
   begin(): void {
-    if (!this.#open) return;
+    if (!this.#isRecording) return;
     const { file, key } = this.#options;
     try {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, JSON.stringify({ unfinished: this.#unfinished + 1, key }));
     } catch {
-      // Without a folder to write to there is no memory, and NVML is tried each time.
-      this.#open = false;
+      // Without a writable folder there is no record, and NVML is tried at every start.
+      this.#isRecording = false;
     }
   }
 
-  /** It came back, whatever it said. From now on it is trusted. */
+  /** The attempt finished, successful or not: remove the record and stop recording. */
   end(): void {
-    if (!this.#open) return;
-    this.#open = false;
+    if (!this.#isRecording) return;
+    this.#isRecording = false;
     rmSync(this.#options.file, { force: true });
   }
 }
 
-/** Starts NVML and asks each board who it is and what it draws: where boards are broken, one of these crashes. */
+/** Starts NVML and reads name and power of each board: with a broken board, one of these calls crashes. */
 const TEST = `
   const [koffiAt, file] = process.argv.slice(1);
   const { default: koffi } = await import(koffiAt);
@@ -115,9 +115,9 @@ const testArguments = (library: string): readonly string[] => [
 
 function unfinishedIn(file: string, key: string): number {
   try {
-    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
-    if (typeof kept !== "object" || kept === null || !("unfinished" in kept) || !("key" in kept)) return 0;
-    return kept.key === key && Number.isSafeInteger(kept.unfinished) ? Math.max(0, Number(kept.unfinished)) : 0;
+    const record: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (typeof record !== "object" || record === null || !("unfinished" in record) || !("key" in record)) return 0;
+    return record.key === key && Number.isSafeInteger(record.unfinished) ? Math.max(0, Number(record.unfinished)) : 0;
   } catch {
     return 0;
   }

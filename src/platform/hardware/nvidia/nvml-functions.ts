@@ -1,4 +1,4 @@
-/** What C types a call takes and what it gives back through pointers. A text is a pointer and the length of its buffer. */
+/** C types of parameters, and of results that NVML returns through pointers. A text is a pointer and its buffer length. */
 export type NvmlIn = "handle" | "u32";
 export type NvmlOut = "handle" | "u32" | "i32" | "u64" | "text";
 
@@ -6,14 +6,14 @@ export interface NvmlFunction {
   readonly symbol: string;
   readonly takes: readonly NvmlIn[];
   readonly gives: readonly NvmlOut[];
-  /** Wakes the driver or a board, which takes seconds where persistence mode is off. */
+  /** Wakes the driver or a board, which takes seconds while persistence mode is off. */
   readonly wakes?: true;
 }
 
-/** NVML keeps names and UUIDs to 96 bytes with their end. */
+/** NVML limits names and UUIDs to 96 bytes including the terminator. */
 export const TEXT_BYTES = 96;
 
-/** Every function of NVML in use: all return an int, arguments come first and results through pointers after them. Power in mW. */
+/** The NVML functions in use. All return an int and take their arguments before the result pointers. Power is in mW. */
 export const nvmlFunctions = {
   init: { symbol: "nvmlInit_v2", takes: [], gives: [], wakes: true },
   shutdown: { symbol: "nvmlShutdown", takes: [], gives: [] },
@@ -21,24 +21,24 @@ export const nvmlFunctions = {
   handle: { symbol: "nvmlDeviceGetHandleByIndex_v2", takes: ["u32"], gives: ["handle"], wakes: true },
   uuid: { symbol: "nvmlDeviceGetUUID", takes: ["handle"], gives: ["text"] },
   name: { symbol: "nvmlDeviceGetName", takes: ["handle"], gives: ["text"] },
-  /** The mean of the last second on most boards since Ampere, the moment's on older ones. */
+  /** The mean of the last second on most boards since Ampere, an instantaneous value on older ones. */
   powerUsage: { symbol: "nvmlDeviceGetPowerUsage", takes: ["handle"], gives: ["u32"] },
-  /** mJ since the driver was loaded; Volta and newer. */
+  /** In mJ since the driver was loaded; Volta and newer. */
   totalEnergy: { symbol: "nvmlDeviceGetTotalEnergyConsumption", takes: ["handle"], gives: ["u64"] },
   limit: { symbol: "nvmlDeviceGetPowerManagementLimit", takes: ["handle"], gives: ["u32"] },
   defaultLimit: { symbol: "nvmlDeviceGetPowerManagementDefaultLimit", takes: ["handle"], gives: ["u32"] },
-  /** The lowest of the limits that VBIOS, host and BMC have set. */
+  /** The lowest of the limits set by VBIOS, host and BMC. */
   enforcedLimit: { symbol: "nvmlDeviceGetEnforcedPowerLimit", takes: ["handle"], gives: ["u32"] },
   constraints: { symbol: "nvmlDeviceGetPowerManagementLimitConstraints", takes: ["handle"], gives: ["u32", "u32"] },
   setLimit: { symbol: "nvmlDeviceSetPowerManagementLimit", takes: ["handle", "u32"], gives: [] },
-  /** Now, and after the next reset. */
+  /** The current mode, and the mode after the next reset. */
   migMode: { symbol: "nvmlDeviceGetMigMode", takes: ["handle"], gives: ["u32", "u32"] },
   persistenceMode: { symbol: "nvmlDeviceGetPersistenceMode", takes: ["handle"], gives: ["i32"] },
 } as const satisfies Readonly<Record<string, NvmlFunction>>;
 
 export type NvmlName = keyof typeof nvmlFunctions;
 
-/** A board as NVML knows it until the driver is reloaded. */
+/** NVML's handle of a board, valid until the driver is reloaded. */
 export type NvmlHandle = bigint;
 
 interface Values {

@@ -11,16 +11,16 @@ import {
   TEXT_BYTES,
 } from "./nvml-functions.ts";
 
-/** NVML's functions, each run on a thread of its own: the driver may take its time, or never answer. */
+/** NVML's functions. Each call runs on its own thread, because the driver may be slow or hang. */
 export interface NvmlLibrary {
   call<Name extends NvmlName>(name: Name, ...args: NvmlArguments<Name>): Promise<NvmlResults<Name>>;
-  /** Ends the process at once. The ordinary way waits for every thread, also for one that a hung driver keeps. */
+  /** Exits the process at once. A normal exit waits for every thread, even for one that hangs in the driver. */
   exit(code: number): void;
 }
 
 /**
- * Loads the library, and koffi only now: it costs 2 to 9 MB, which a node without NVIDIA's driver need not pay. Rejects with what to
- * install. A function that the library lacks fails alone, when called.
+ * Loads koffi and the library. koffi costs 2 to 9 MB, which a node without the NVIDIA driver does not need. Rejects with a message
+ * that says what to install. A function that the library lacks fails only when it is called.
  */
 export async function loadNvml(file: string): Promise<NvmlLibrary> {
   const koffi = await importKoffi();
@@ -51,12 +51,12 @@ export async function loadNvml(file: string): Promise<NvmlLibrary> {
       const results = boxes.flatMap((box, place) => (made.gives[place] === "text" ? [box, TEXT_BYTES] : [box]));
       const code = await new Promise<number>((resolve, reject) => {
         callee.async(...args, ...results, (error: unknown, result: number) =>
-          // koffi has an error or a result, never both.
+          // koffi passes an error or a result, never both.
           error instanceof Error ? reject(error) : resolve(result),
         );
       });
       if (code !== NvmlCode.ok) throw new NvmlError(made.symbol, code);
-      // koffi gives 64 bits as a bigint only beyond 2^53.
+      // koffi returns 64-bit values as bigint only beyond 2^53.
       const values: unknown[] = boxes.map(([value], place) => (made.gives[place] === "u64" ? Number(value) : value));
       return values as NvmlResults<typeof name>;
     },
@@ -72,7 +72,7 @@ async function importKoffi(): Promise<typeof Koffi> {
   try {
     return await import("koffi");
   } catch (error) {
-    throw new Error("NVML needs the npm package koffi beside this program, and it is not there: npm install koffi", {
+    throw new Error("NVML needs the npm package koffi, which is not installed: npm install koffi", {
       cause: error,
     });
   }
@@ -82,9 +82,9 @@ function orExplain(load: () => Koffi.LibraryHandle, file: string): Koffi.Library
   try {
     return load();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `NVML's library ${file} does not load (${why}): install NVIDIA's driver, and in a container NVIDIA's container toolkit with the capability "utility", or set NVML_LIBRARY`,
+      `cannot load the NVML library ${file} (${reason}): install the NVIDIA driver, and in a container the NVIDIA container toolkit with the capability "utility", or set NVML_LIBRARY`,
       { cause: error },
     );
   }

@@ -12,34 +12,34 @@ import {
 } from "./nvml-functions.ts";
 import { loadNvml, type NvmlLibrary } from "./nvml-library.ts";
 
-/** A driver that answers does so in microseconds; one that must first wake a board takes seconds. */
-const ANSWERS_WITHIN = milliseconds(5_000);
-const WAKES_WITHIN = milliseconds(30_000);
+/** A call normally takes microseconds; one that wakes a board takes seconds. */
+const CALL_TIMEOUT = milliseconds(5_000);
+const WAKE_TIMEOUT = milliseconds(30_000);
 
-/** The lane of calls that concern no single board. */
+/** The lane of calls that do not belong to a single board. */
 const DRIVER = "driver";
 
-/** A call, and which board it is about: one that hangs closes that board's lane only. */
+/** Calls NVML in a lane, usually a board's: a hung call blocks only its own lane. */
 export interface NvmlCaller {
   <Name extends NvmlName>(lane: string, name: Name, ...args: NvmlArguments<Name>): Promise<NvmlResults<Name>>;
 }
 
-/** NVML loaded and initialised when first needed, and again after the driver was reloaded under it. */
+/** Loads and initialises NVML on first use, and again after the driver was reloaded. */
 export class NvmlSession {
   readonly #file: string;
-  readonly #gate: HungCallGuard;
+  readonly #guard: HungCallGuard;
   #library: Promise<NvmlLibrary> | undefined;
   #ready: Promise<void> | undefined;
   #atExit: ((code: number) => void) | undefined;
 
   constructor(file: string, clock: Clock) {
     this.#file = file;
-    this.#gate = new HungCallGuard(clock);
+    this.#guard = new HungCallGuard(clock);
   }
 
   /**
-   * Does some work with an initialised NVML. Where the driver turns out to have been reloaded, it is initialised anew and the
-   * work is done `again`, when nothing got from it before is worth anything.
+   * Runs `work` with an initialised NVML. If the driver was reloaded, initialises NVML again and repeats the work with `again` set:
+   * handles from before are invalid then.
    */
   async with<Result>(
     signal: AbortSignal | undefined,
@@ -52,25 +52,25 @@ export class NvmlSession {
       return await work(call, false);
     } catch (error) {
       if (!isStaleSession(error)) throw error;
-      // Others may have found the same and be ahead: what they initialised is not to be ended again.
+      // A concurrent caller may already have initialised NVML again: do not shut that session down.
       if (this.#ready === ready) await this.#end(call);
       await this.#initialised(call);
       return work(call, true);
     }
   }
 
-  /** Whether the driver keeps a call that was given up. */
+  /** Whether the driver still holds an abandoned call. */
   get hangs(): boolean {
-    return this.#gate.stuck;
+    return this.#guard.stuck;
   }
 
   async close(): Promise<void> {
-    if (!this.#gate.stuck) await this.#end(async (lane, name, ...args) => this.#call(undefined, lane, name, ...args));
+    if (!this.#guard.stuck) await this.#end(async (lane, name, ...args) => this.#call(undefined, lane, name, ...args));
     const atExit = this.#atExit;
     if (atExit === undefined) return;
-    // Last of all that is to be done at the exit, for it leaves no time for more.
+    // Register again as the last exit handler, because it ends the process at once.
     process.off("exit", atExit);
-    if (this.#gate.busy) process.once("exit", atExit);
+    if (this.#guard.busy) process.once("exit", atExit);
   }
 
   async #initialised(call: NvmlCaller): Promise<void> {
@@ -86,7 +86,7 @@ export class NvmlSession {
   async #end(call: NvmlCaller): Promise<void> {
     if (this.#ready === undefined) return;
     this.#ready = undefined;
-    // It only gives back what the driver keeps for us; a driver that is gone keeps nothing.
+    // Shutdown only frees driver resources; a driver that is gone holds none.
     await call(DRIVER, "shutdown").catch(() => {});
   }
 
@@ -98,10 +98,10 @@ export class NvmlSession {
   ): Promise<NvmlResults<Name>> {
     const library = await this.#loaded();
     const { symbol, wakes }: NvmlFunction = nvmlFunctions[name];
-    return this.#gate.run({
+    return this.#guard.run({
       lane,
       what: symbol,
-      limit: wakes === true ? WAKES_WITHIN : ANSWERS_WITHIN,
+      limit: wakes === true ? WAKE_TIMEOUT : CALL_TIMEOUT,
       signal,
       work: async () => library.call(name, ...args),
     });
@@ -112,9 +112,9 @@ export class NvmlSession {
     try {
       const library = await this.#library;
       if (this.#atExit === undefined && isMainThread) {
-        // Node waits for its threads when it ends, and one of them may never return.
+        // Node waits for its threads on exit, and a hung one never returns.
         this.#atExit = (code) => {
-          if (this.#gate.busy) library.exit(code);
+          if (this.#guard.busy) library.exit(code);
         };
         process.once("exit", this.#atExit);
       }

@@ -5,8 +5,8 @@ import type { HostFiles } from "../port.ts";
 const CPU = "devices/system/cpu";
 
 /**
- * Whether a package (`package-1`) has no CPU online any more: the kernel then takes its zone away, and its limits are gone. False
- * where the topology does not say. Hundreds of files are read, so only for packages that are missing.
+ * Returns a test for packages (`package-1`) that have no online CPU. The kernel removes the zone of such a package, with its limits.
+ * False if the topology is unknown. This reads hundreds of files, so callers pass only packages that are missing.
  */
 export function offlinePackages(files: HostFiles, missing: readonly string[]): (id: string) => boolean {
   if (missing.length === 0) return () => false;

@@ -3,34 +3,34 @@ import type { HostFiles } from "../port.ts";
 
 const CLASS = "class/powercap";
 
-/** A zone of a whole package, or of one die of it. Zones of parts of a package, of memory and of the platform are none. */
+/** The powercap zone of a whole package or of one die. Core, uncore, memory and platform zones are not included. */
 export interface PackageZone {
-  /** `package-0`, `package-0-die-1`: what the kernel calls it, and not the number in its folder's name. */
+  /** The kernel's zone name (`package-0`, `package-0-die-1`), not the number in the folder name. */
   readonly name: string;
   readonly socket: number;
   readonly die?: number;
-  /** Its folder, links followed: two paths to one zone are one zone. */
+  /** The resolved folder: two paths to the same folder are one zone. */
   readonly path: string;
-  /** The same package again, behind memory-mapped registers: a second limit over the same counter. */
+  /** The zone of the memory-mapped registers: a second limit for the same package and energy counter. */
   readonly isMmio: boolean;
-  /** Constraint files: without them there is energy to read and no limit to set, as on AMD. */
+  /** Has constraint files. AMD zones have none: energy can be read, but there is no limit to set. */
   readonly isLimited: boolean;
 }
 
 export interface PackageZones {
   readonly zones: readonly PackageZone[];
-  /** Why there is none, for people. */
+  /** Why there are no zones. */
   readonly absent?: string;
 }
 
-/** Numbers in names are hexadecimal and in order of registration; `intel-rapl:0:0` is a part of a zone. */
+/** Folder numbers are hexadecimal and follow the order of registration. `intel-rapl:0:0` is a subzone. */
 const TOP_LEVEL = /^intel-rapl(-mmio)?:[\da-f]+$/;
 const PACKAGE = /^package-(\d{1,5})(?:-die-(\d{1,5}))?$/;
 
-/** Finds the zones of packages. Following links takes longer than all else, so they are followed again only when zones change. */
+/** Finds the package zones. Resolving links is the slowest part, so links are resolved again only when the zones change. */
 export class PowercapZones {
   readonly #files: HostFiles;
-  #seen: string | undefined;
+  #cacheKey: string | undefined;
   #found: PackageZones = { zones: [] };
 
   constructor(files: HostFiles) {
@@ -41,9 +41,9 @@ export class PowercapZones {
     const files = this.#files;
     const folders = namesIn(files, CLASS).filter((name) => TOP_LEVEL.test(name));
     const names = folders.map((folder) => textAt(files, `${CLASS}/${folder}/name`));
-    const seen = JSON.stringify([folders, names]);
-    if (seen !== this.#seen || this.#found.zones.length === 0) this.#found = findZones(files, folders);
-    this.#seen = seen;
+    const cacheKey = JSON.stringify([folders, names]);
+    if (cacheKey !== this.#cacheKey || this.#found.zones.length === 0) this.#found = findZones(files, folders);
+    this.#cacheKey = cacheKey;
     return this.#found;
   }
 }
@@ -75,11 +75,11 @@ function packageZone(files: HostFiles, folder: string): PackageZone | undefined 
 }
 
 function whyNone(files: HostFiles, folders: number, readable: number): string {
-  if (readable > 0) return "powercap has no zone of a CPU package here";
+  if (readable > 0) return "powercap has no CPU package zone";
   if (folders > 0) {
-    return "powercap's zones lead nowhere: container runtimes hide them; mount the host's /sys at HOST_SYS_ROOT";
+    return "the powercap zones are empty: container runtimes hide them; mount the host's /sys at HOST_SYS_ROOT";
   }
   return files.exists(CLASS)
-    ? "powercap has no zones: a virtual machine has none; on hardware load intel_rapl_msr"
-    : "there is no /sys/class/powercap: a virtual machine has none; on hardware load intel_rapl_common and intel_rapl_msr";
+    ? "powercap has no zones: virtual machines have none; on bare metal load intel_rapl_msr"
+    : "/sys/class/powercap does not exist: virtual machines have none; on bare metal load intel_rapl_common and intel_rapl_msr";
 }

@@ -13,30 +13,30 @@ import { RaplPackage } from "./rapl-package.ts";
 export interface RaplOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
-  /** What the catalogue says a package is rated for, where the part itself does not. */
+  /** The package's rated power from the catalogue, for parts that do not report it. */
   readonly ratedPower?: () => Watts | undefined;
-  /** The lowest and the highest cap that the catalogue knows of the part. */
+  /** The lowest and the highest cap of the part, from the catalogue. */
   readonly minPower?: () => Watts | undefined;
   readonly maxPower?: () => Watts | undefined;
 }
 
-/** What a locked register answers: ENODATA for the limit, ENOSYS for `enabled`. */
+/** Errors of a locked register: ENODATA for the limit, ENOSYS for `enabled`. */
 const LOCKED = {
   ENODATA: "locked by firmware: unlock package power limits in the BIOS",
   ENOSYS: "locked by firmware: unlock package power limits in the BIOS",
 };
 
-/** A lock goes at the next boot at the earliest: trying at every tick would only fill the kernel's log. */
+/** A firmware lock lasts until the next boot. Trying on every tick would only fill the kernel log. */
 const LOCK_RETRY_INTERVAL = milliseconds(15 * 60_000);
 
 interface LockedPackage {
   readonly outcome: WriteOutcome;
-  /** How the package read then: once it reads otherwise, somebody could write it. */
-  readonly seen: string;
+  /** The package's values at that time: a change means that another program was able to write. */
+  readonly signature: string;
   readonly until: MonotonicInstant;
 }
 
-/** Intel's package limits through powercap. Only zones called `package-N` are ever written, and of those only the long-term limit. */
+/** Intel package power limits through powercap. Writes only the long-term limit of zones named `package-N`. */
 export class RaplBackend implements PowerCapBackend {
   readonly name = "rapl";
   readonly kind = "cpu";
@@ -44,8 +44,8 @@ export class RaplBackend implements PowerCapBackend {
   readonly #clock: Clock;
   readonly #catalogue: Required<Pick<RaplOptions, "ratedPower" | "minPower" | "maxPower">>;
   readonly #zones: PowercapZones;
-  readonly #refused = new Map<string, LockedPackage>();
-  /** Packages seen before: one that goes is lost and is told so. */
+  readonly #locked = new Map<string, LockedPackage>();
+  /** Packages seen before: one that disappears is reported as lost. */
   readonly #known = new Set<string>();
 
   constructor({ files, clock, ratedPower = UNKNOWN, minPower = UNKNOWN, maxPower = UNKNOWN }: RaplOptions) {
@@ -65,26 +65,26 @@ export class RaplBackend implements PowerCapBackend {
     for (const { id } of packages) this.#known.add(id);
     const gone = [...this.#known].filter((known) => !packages.some(({ id }) => id === known));
     const isOffline = offlinePackages(this.#files, gone);
-    // One without a CPU online is no loss. It is forgotten, so that the topology is not read again at every look.
+    // A package without online CPUs is not lost. It is forgotten, so that later discoveries do not read the topology again.
     for (const id of gone.filter(isOffline)) this.#known.delete(id);
     const lost = gone.filter((id) => this.#known.has(id));
     return {
       boards: [
         ...packages.map((found) => this.#board(found)),
-        ...lost.map((id) => ({ id, device: {}, lost: `${id} is gone: are all its CPUs offline?` })),
+        ...lost.map((id) => ({ id, device: {}, lost: `${id} disappeared: are all its CPUs offline?` })),
       ],
     };
   }
 
   async proveWritable(): Promise<void> {
     for (const found of RaplPackage.all(this.#files, this.#zones.read().zones)) {
-      // What cannot be capped anyway is not written to.
+      // Do not write to a package that cannot be capped anyway.
       if (this.#whyLocked(found) !== undefined) continue;
-      const seen = found.signature;
+      const { signature } = found;
       try {
         found.writeBack();
       } catch (error) {
-        this.#remember(error, writeErrorOutcome(error, found.id, LOCKED), found.id, seen);
+        this.#rememberLock(error, writeErrorOutcome(error, found.id, LOCKED), found.id, signature);
       }
     }
   }
@@ -109,15 +109,15 @@ export class RaplBackend implements PowerCapBackend {
     try {
       const found = this.#package(id);
       const { min, max = Infinity, registerLimit = 0, step = watts(0) } = this.#device(found);
-      const [least, most] = [min ?? step, Math.min(max, registerLimit)];
+      const [lowest, highest] = [min ?? step, Math.min(max, registerLimit)];
       const settings = found.settingsFor(limit);
-      // Beyond its 15 bits the register keeps only the lower ones: 4096 W would be 0 W.
-      if (settings === undefined || limit > most || limit < Math.min(least, found.enforcedLimit)) {
-        const range = `between ${formatWatts(least)} and ${formatWatts(most)}`;
+      // The register drops bits above its 15: 4096 W would become 0 W.
+      if (settings === undefined || limit > highest || limit < Math.min(lowest, found.enforcedLimit)) {
+        const range = `between ${formatWatts(lowest)} and ${formatWatts(highest)}`;
         return { result: "error", message: `${id}: ${limit} W is not ${range}` };
       }
       if (found.isSwitchedOff) return { result: "blocked", message: `${id}: ${SWITCHED_OFF}` };
-      return this.#stillRefused(found) ?? (await this.#write(found, settings, limit, signal));
+      return this.#knownLock(found) ?? (await this.#write(found, settings, limit, signal));
     } catch (error) {
       return writeErrorOutcome(error, id, LOCKED);
     }
@@ -125,9 +125,10 @@ export class RaplBackend implements PowerCapBackend {
 
   async restore(id: string, text: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const original = parseRaplOriginal(text);
-    if (original === undefined) return { result: "error", message: `${id}: no limits are in ${text.slice(0, 80)}` };
-    // With its last CPU the package's limits went: there is nothing left to put back.
-    if (!this.#isThere(id) && offlinePackages(this.#files, [id])(id)) return { result: "applied" };
+    if (original === undefined)
+      return { result: "error", message: `${id}: the recorded original holds no limits: ${text.slice(0, 80)}` };
+    // The package's limits disappeared with its last online CPU: there is nothing to restore.
+    if (!this.#isPresent(id) && offlinePackages(this.#files, [id])(id)) return { result: "applied" };
     try {
       const failed = await this.#package(id).restore(original, this.#clock, signal);
       return failed === undefined ? { result: "applied" } : { result: "error", message: `${id}: ${failed}` };
@@ -142,29 +143,33 @@ export class RaplBackend implements PowerCapBackend {
     limit: Watts,
     signal: AbortSignal | undefined,
   ): Promise<WriteOutcome> {
-    const { id, signature: seen } = found;
+    const { id, signature } = found;
     try {
       const failed = await found.cap(settings, this.#clock, signal);
       if (failed !== undefined) return { result: "error", message: `${id}: ${failed}` };
-      const words = lowerMmio(found, limit);
-      return words.length === 0 ? { result: "applied" } : { result: "applied", message: `${id}: ${words.join("; ")}` };
+      const warnings = lowerMmio(found, limit);
+      return { result: "applied", ...(warnings.length > 0 && { message: `${id}: ${warnings.join("; ")}` }) };
     } catch (error) {
       const outcome = writeErrorOutcome(error, id, LOCKED);
-      this.#remember(error, outcome, id, seen);
+      this.#rememberLock(error, outcome, id, signature);
       return outcome;
     }
   }
 
-  /** Only a lock is remembered: rights and mounts are looked at anew each time, and may be put right at any moment. */
-  #remember(error: unknown, outcome: WriteOutcome, id: string, seen: string): void {
+  /** Remembers firmware locks only: permissions and mounts are checked on every write, because the user may fix them at any time. */
+  #rememberLock(error: unknown, outcome: WriteOutcome, id: string, signature: string): void {
     if (!(errorCode(error) in LOCKED)) return;
-    this.#refused.set(id, { outcome, seen, until: monotonicInstant(this.#clock.monotonic() + LOCK_RETRY_INTERVAL) });
+    this.#locked.set(id, {
+      outcome,
+      signature,
+      until: monotonicInstant(this.#clock.monotonic() + LOCK_RETRY_INTERVAL),
+    });
   }
 
   #device(found: RaplPackage): CapDevice {
     const { ratedPower, minPower, maxPower } = this.#catalogue;
     const device = found.device(ratedPower());
-    // A maximum that no such part can take makes no floor either.
+    // Derive the minimum from a maximum that this part can really take.
     const max = Math.min(device.max ?? Infinity, maxPower() ?? Infinity);
     const { min, minSource } = withLowestCap({ ...device, max: watts(max) }, minPower());
     return { ...device, min, minSource };
@@ -181,7 +186,7 @@ export class RaplBackend implements PowerCapBackend {
     }
   }
 
-  /** Why it cannot be capped; undefined where it can, as far as that shows without a write. */
+  /** Why the package cannot be capped, as far as it shows without a write; undefined if it can. */
   #whyLocked(found: RaplPackage): string | undefined {
     try {
       if (found.isSwitchedOff) return SWITCHED_OFF;
@@ -189,39 +194,38 @@ export class RaplBackend implements PowerCapBackend {
     } catch (error) {
       return writeErrorOutcome(error, found.id).message;
     }
-    return this.#stillRefused(found)?.message;
+    return this.#knownLock(found)?.message;
   }
 
-  #isThere(id: string): boolean {
+  #isPresent(id: string): boolean {
     return RaplPackage.all(this.#files, this.#zones.read().zones).some((known) => known.id === id);
   }
 
   #package(id: string): RaplPackage {
     const packages = RaplPackage.all(this.#files, this.#zones.read().zones);
     const found = packages.find((known) => known.id === id);
-    if (found === undefined) throw new Error("no such CPU package with a power limit");
+    if (found === undefined) throw new Error("no CPU package of this name has a power limit");
     return found;
   }
 
-  /** A refusal is remembered until the package reads otherwise or a while has passed. */
-  #stillRefused(found: RaplPackage): WriteOutcome | undefined {
-    const refused = this.#refused.get(found.id);
-    if (refused === undefined) return undefined;
-    if (this.#clock.monotonic() < refused.until && found.signature === refused.seen) return refused.outcome;
-    this.#refused.delete(found.id);
+  /** The outcome of an earlier write to a locked package, until its values change or the retry interval passes. */
+  #knownLock(found: RaplPackage): WriteOutcome | undefined {
+    const locked = this.#locked.get(found.id);
+    if (locked === undefined) return undefined;
+    if (this.#clock.monotonic() < locked.until && found.signature === locked.signature) return locked.outcome;
+    this.#locked.delete(found.id);
     return undefined;
   }
 }
 
-const ENERGY_ONLY = "RAPL has energy only here, as on AMD: an EPYC is capped through HSMP, anything else by DVFS";
-const NO_LONG_TERM = "RAPL has no long-term limit behind model-specific registers here, and no other is written";
+const ENERGY_ONLY =
+  "RAPL has energy counters but no limits here, as on AMD: EPYC is capped through HSMP, other CPUs by DVFS";
+const NO_LONG_TERM = "RAPL has no long-term limit in model-specific registers here, and Joulie writes no other limit";
 const SWITCHED_OFF =
-  "its long-term limit is switched off (`enabled` reads 0), by a firmware lock or by choice: switch it on in the BIOS. Joulie does not, for the kernel would switch the clamp and the short-term limit with it, and nobody could put those back";
+  "its long-term limit is disabled (`enabled` is 0), by a firmware lock or by choice: enable it in the BIOS. Joulie does not enable it, because the kernel would also change the clamp and the short-term limit, which cannot be restored";
 const UNKNOWN = (): undefined => undefined;
 
 function lowerMmio(found: RaplPackage, limit: Watts): readonly string[] {
   const lower = found.mmioBelow(limit);
-  return lower === undefined
-    ? []
-    : [`the memory-mapped limit of ${formatWatts(lower)} is lower, and the lower one wins`];
+  return lower === undefined ? [] : [`the memory-mapped limit of ${formatWatts(lower)} is lower and takes precedence`];
 }

@@ -10,11 +10,11 @@ import { RaplZone } from "./rapl-zone.ts";
 export interface RaplEnergyOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
-  /** What the catalogue says a package is rated for, where the part itself does not: it tells a wrap from a reset. */
+  /** The package's rated power from the catalogue, for parts that do not report it. It distinguishes a counter wrap from a reset. */
   readonly ratedPower?: () => Watts | undefined;
 }
 
-/** The energy of every CPU package by RAPL. Intel's and AMD's count alike; each physical counter is in it once. */
+/** The RAPL energy counters of all CPU packages, Intel and AMD. Each physical counter is read once. */
 export class RaplEnergy implements EnergyMeter {
   readonly name = "rapl";
   readonly #files: HostFiles;
@@ -29,7 +29,7 @@ export class RaplEnergy implements EnergyMeter {
     this.#zones = new PowercapZones(files);
   }
 
-  /** All or nothing: without one package's share the others' are no total, and a total is what they are read for. */
+  /** All or nothing: callers need the total, which is wrong if one package is missing. */
   sample(): { readonly zones: readonly EnergyZoneSample[]; readonly missing?: string } {
     const { zones, absent } = this.#zones.read();
     if (absent !== undefined) return { zones: [], missing: absent };
@@ -38,7 +38,7 @@ export class RaplEnergy implements EnergyMeter {
       try {
         samples.push(this.#read(zone, name));
       } catch (error) {
-        return { zones: [], missing: `${name}: ${why(error)}` };
+        return { zones: [], missing: `${name}: ${readErrorText(error)}` };
       }
     }
     return { zones: samples };
@@ -48,7 +48,8 @@ export class RaplEnergy implements EnergyMeter {
     const text = this.#files.read(`${zone.path}/energy_uj`);
     const at = this.#clock.monotonic();
     const energy = wholeNumber(text);
-    if (energy === undefined) throw new Error(`energy_uj holds ${JSON.stringify(text.slice(0, 40))}`);
+    if (energy === undefined)
+      throw new Error(`energy_uj holds ${JSON.stringify(text.slice(0, 40))}, which is not a number`);
     const sample = { energy: joulesFromMicrojoules(energy), at };
     return { zone: name, board: `package-${zone.socket}`, counter: this.#counter(zone), sample };
   }
@@ -67,9 +68,8 @@ export class RaplEnergy implements EnergyMeter {
 }
 
 /**
- * Memory-mapped zones show the counter of the zone they double, and the kernels 6.10 and 6.11 show an EPYC's one counter
- * again for each of its dies: it is the package's then, whatever its zone is called. Only where dies have limits of their
- * own do they have counters of their own.
+ * Removes duplicates. A memory-mapped zone shows the same counter as its package zone. Kernels 6.10 and 6.11 show an EPYC package's
+ * single counter once per die. Only dies with their own limits have their own counters.
  */
 function distinctCounters(
   zones: readonly PackageZone[],
@@ -84,7 +84,7 @@ function distinctCounters(
     .toSorted((a, b) => zones.indexOf(a.zone) - zones.indexOf(b.zone));
 }
 
-function why(error: unknown): string {
+function readErrorText(error: unknown): string {
   const code = errorCode(error);
   return code === "EACCES" || code === "EPERM"
     ? "only root may read energy counters: run the agent as root"

@@ -1,23 +1,23 @@
 import * as z from "zod";
 
 const zone = z.strictObject({
-  /** Microwatts, just as the file had them. */
+  /** Microwatts, exactly as read from the file. */
   limit: z.int().nonnegative(),
   enabled: z.boolean(),
 });
 
-/** One zone for a package, or one for each of its dies. */
-const MOST_ZONES = 64;
+/** A package has one zone, or one per die. */
+const MAX_ZONES = 64;
 const schema = z
   .record(z.string(), zone)
-  .refine((zones) => Object.keys(zones).length > 0 && Object.keys(zones).length <= MOST_ZONES);
+  .refine((zones) => Object.keys(zones).length > 0 && Object.keys(zones).length <= MAX_ZONES);
 
-/** All of a zone that a cap changes. */
+/** The original values of one zone. */
 export type RaplSetting = z.infer<typeof zone>;
-/** The same of a whole package, by the names of its zones. */
+/** The original values of a package, by zone name. */
 export type RaplOriginal = z.infer<typeof schema>;
 
-/** Undefined where the text says nothing that could be written back. */
+/** Undefined if the text is not a valid original. */
 export function parseRaplOriginal(text: string): RaplOriginal | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;

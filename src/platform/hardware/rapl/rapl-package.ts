@@ -17,8 +17,8 @@ import type { RaplOriginal } from "./rapl-original.ts";
 import { RaplZone, roundToRegisterStep } from "./rapl-zone.ts";
 
 /**
- * A CPU package as people count them. Where each of its dies is a zone with a limit of its own, all of them together are the
- * package, and each carries its share of a cap.
+ * One CPU package. On CPUs whose dies are zones with their own limits, the package is all of them, and each zone gets an equal share
+ * of the cap.
  */
 export class RaplPackage {
   readonly id: string;
@@ -31,19 +31,19 @@ export class RaplPackage {
     this.#mmio = mmio;
   }
 
-  /** Every package that has limits, by its socket's number. */
+  /** Every package that has a power limit, named by its socket number. */
   static all(files: HostFiles, zones: readonly PackageZone[]): readonly RaplPackage[] {
     const limited = zones.filter(({ isLimited }) => isLimited);
     const bySocket = Map.groupBy(limited, ({ socket }) => socket);
     return [...bySocket]
       .map(([socket, members]) => {
-        const [mmio, own] = [true, false].map((isMmio) =>
+        const [mmio, msr] = [true, false].map((isMmio) =>
           members
             .filter((zone) => zone.isMmio === isMmio)
             .map((zone) => RaplZone.of(files, zone))
             .filter((zone) => zone !== undefined),
         );
-        return new RaplPackage(`package-${socket}`, own ?? [], mmio ?? []);
+        return new RaplPackage(`package-${socket}`, msr ?? [], mmio ?? []);
       })
       .filter((found) => found.#zones.length > 0);
   }
@@ -58,7 +58,7 @@ export class RaplPackage {
     };
   }
 
-  /** Throws where a zone cannot be read. */
+  /** Throws if a zone cannot be read. */
   get enforcedLimit(): Watts {
     return watts(this.#zones.reduce((sum, zone) => sum + zone.enforcedLimit, 0));
   }
@@ -76,7 +76,7 @@ export class RaplPackage {
     return Object.fromEntries(this.#zones.map((zone) => [zone.name, zone.setting]));
   }
 
-  /** How each die has to be set for a cap of the package; undefined where that would be nothing at all. */
+  /** The setting of each zone for a cap of the whole package; undefined if the share rounds to zero. */
   settingsFor(limit: Watts): RaplOriginal | undefined {
     const microwatts = isPositive(limit) ? roundToRegisterStep(watts(limit / this.#zones.length)) : 0;
     if (microwatts === 0) return undefined;
@@ -84,21 +84,21 @@ export class RaplPackage {
   }
 
   /**
-   * Client parts have the same limit again behind memory-mapped registers, and the lower of the two wins. Its watts, where it
-   * is lower than these.
+   * Client CPUs have a second limit in memory-mapped registers, and the lower of the two takes precedence. Returns that limit if it
+   * is lower than the given one.
    */
   mmioBelow(limit: Watts): Watts | undefined {
     for (const zone of this.#mmio) {
       try {
         if (zone.enforcedLimit < limit) return zone.enforcedLimit;
       } catch {
-        // It limits nothing that could be told.
+        // Unreadable: treated as no limit.
       }
     }
     return undefined;
   }
 
-  /** How it reads now, to see whether anything changed; also where it cannot be read. */
+  /** The current values or the read error as text, to detect changes. */
   get signature(): string {
     try {
       return JSON.stringify(this.settings);
@@ -107,19 +107,19 @@ export class RaplPackage {
     }
   }
 
-  /** Throws what the kernel would refuse a write with, as far as that shows without one. */
+  /** Throws the error a write would get, as far as it shows without writing. */
   checkWritable(): void {
     for (const zone of this.#zones) zone.checkWritable();
   }
 
-  /** Proves that limits can be set by writing each zone's own back; throws what the kernel answers. */
+  /** Tests whether limits can be set by writing each zone's limit back. Throws the kernel's error. */
   writeBack(): void {
     for (const zone of this.#zones) zone.writeBack();
   }
 
   /**
-   * Sets every zone or none: where one refuses, the others are put back and its answer is thrown. Undefined if all of them
-   * read so afterwards, else what one reads.
+   * Sets every zone or none: if one write fails, restores the others and throws the error. Returns undefined if all zones read back
+   * as written, else a message.
    */
   async cap(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
     const before = this.settings;
@@ -132,7 +132,7 @@ export class RaplPackage {
     return this.#readBack(settings, clock, signal);
   }
 
-  /** As `cap`, but sets every zone it can: on the way back each of them counts. */
+  /** Like `cap`, but sets as many zones as possible and rolls nothing back. */
   async restore(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
     this.#write(settings);
     return this.#readBack(settings, clock, signal);
@@ -143,7 +143,7 @@ export class RaplPackage {
     for (const [name, setting] of Object.entries(settings)) {
       const zone = this.#zones.find((known) => known.name === name);
       try {
-        if (zone === undefined) throw new Error(`${name} is gone`);
+        if (zone === undefined) throw new Error(`${name} disappeared`);
         zone.write(setting);
       } catch (error) {
         failures.push(error);
@@ -162,10 +162,10 @@ export class RaplPackage {
         ({ limit }) => limit === wanted.limit,
         signal,
       );
-      const asked = formatWatts(wattsFromMicrowatts(wanted.limit));
+      const written = formatWatts(wattsFromMicrowatts(wanted.limit));
       const found = formatWatts(wattsFromMicrowatts(read.limit));
       if (read.limit !== wanted.limit)
-        return `${asked} was written and ${found} reads back: firmware or a rival set it`;
+        return `wrote ${written} but read back ${found}: firmware or another program set it`;
     }
     return undefined;
   }

@@ -5,10 +5,10 @@ import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
 import type { RaplSetting } from "./rapl-original.ts";
 
-/** Client parts have three constraints, servers two; their order is not promised, so they go by name. */
-const MOST_CONSTRAINTS = 8;
+/** Client CPUs have three constraints, servers two. Their order is not guaranteed, so they are found by name. */
+const MAX_CONSTRAINTS = 8;
 
-/** The long-term limit of one package zone: its files, and what they say. Reading throws what the kernel answers. */
+/** The long-term limit of one package zone. Reads and writes throw the kernel's error. */
 export class RaplZone {
   readonly name: string;
   readonly #limitFile: string;
@@ -24,10 +24,10 @@ export class RaplZone {
     this.#enabledFile = `${path}/enabled`;
   }
 
-  /** The highest limit and maximum of all the zone's constraints; undefined where it has none. */
+  /** The highest limit or maximum of all constraints of the zone; undefined if it has none. */
   static highestLimit(files: HostFiles, zone: PackageZone): Watts | undefined {
     let highest = 0;
-    for (let index = 0; index < MOST_CONSTRAINTS; index += 1) {
+    for (let index = 0; index < MAX_CONSTRAINTS; index += 1) {
       const constraint = `${zone.path}/constraint_${index}`;
       if (textAt(files, `${constraint}_name`) === undefined) break;
       for (const file of ["power_limit_uw", "max_power_uw"])
@@ -36,9 +36,9 @@ export class RaplZone {
     return highest === 0 ? undefined : wattsFromMicrowatts(highest);
   }
 
-  /** Undefined where the zone has no limit called `long_term`. */
+  /** Undefined if the zone has no constraint named `long_term`. */
   static of(files: HostFiles, zone: PackageZone): RaplZone | undefined {
-    for (let index = 0; index < MOST_CONSTRAINTS; index += 1) {
+    for (let index = 0; index < MAX_CONSTRAINTS; index += 1) {
       const name = textAt(files, `${zone.path}/constraint_${index}_name`);
       if (name === undefined) return undefined;
       if (name.trim() === "long_term") return new RaplZone(files, zone, index);
@@ -47,31 +47,31 @@ export class RaplZone {
   }
 
   get microwatts(): number {
-    return figure(this.#files.read(this.#limitFile), this.#limitFile);
+    return parseInteger(this.#files.read(this.#limitFile), this.#limitFile);
   }
 
   get enabled(): boolean {
-    return figure(this.#files.read(this.#enabledFile), this.#enabledFile) !== 0;
+    return parseInteger(this.#files.read(this.#enabledFile), this.#enabledFile) !== 0;
   }
 
-  /** The limit in force; one that is switched off is as high as the register goes. */
+  /** The enforced limit. A disabled limit counts as the register's maximum. */
   get enforcedLimit(): Watts {
     return this.enabled ? wattsFromMicrowatts(this.microwatts) : raplRegisterLimit;
   }
 
-  /** The limit as it stands in the register, on or off; undefined where it cannot be read. */
+  /** The limit in the register, enabled or not; undefined if it cannot be read. */
   get longTermLimit(): Watts | undefined {
     const microwatts = numberAt(this.#files, this.#limitFile);
     return microwatts === undefined ? undefined : wattsFromMicrowatts(microwatts);
   }
 
-  /** What the package is rated for: 0 or no data where the part does not say. */
+  /** The rated power of the package; undefined if the part reports 0 or nothing. */
   get ratedPower(): Watts | undefined {
     const microwatts = numberAt(this.#files, `${this.#constraint}_max_power_uw`);
     return microwatts === undefined || microwatts === 0 ? undefined : wattsFromMicrowatts(microwatts);
   }
 
-  /** The lowest limit it takes: Intel's driver exposes none, others may. */
+  /** The lowest accepted limit. Intel's driver does not expose one; others may. */
   get minPower(): Watts | undefined {
     const microwatts = numberAt(this.#files, `${this.#constraint}_min_power_uw`);
     return microwatts === undefined || microwatts === 0 ? undefined : wattsFromMicrowatts(microwatts);
@@ -87,29 +87,29 @@ export class RaplZone {
   }
 
   /**
-   * Writes the limit where it differs. Never `enabled`: the kernel then also switches the clamp and the short-term limit, whose
-   * own bits can neither be read nor put back through sysfs.
+   * Writes the limit if it differs. Never writes `enabled`: the kernel would also switch the clamp and the short-term limit, whose
+   * bits can be neither read nor restored through sysfs.
    */
   write({ limit }: Pick<RaplSetting, "limit">): void {
     if (this.microwatts !== limit) this.#files.write(this.#limitFile, String(limit));
   }
 
-  /** Throws what a write would be refused with, as far as that shows without one. */
+  /** Throws the error a write would get, as far as it shows without writing. */
   checkWritable(): void {
     this.#files.checkWritable(this.#limitFile);
   }
 
-  /** Writes the limit that is in force: a locked register refuses it, any other is left as it was. */
+  /** Writes the current limit back: a locked register rejects it, any other stays unchanged. */
   writeBack(): void {
     this.#files.write(this.#limitFile, String(this.microwatts));
   }
 }
 
-function figure(text: string, file: string): number {
+function parseInteger(text: string, file: string): number {
   const value = wholeNumber(text);
-  if (value === undefined) throw new Error(`${file} holds ${JSON.stringify(text.slice(0, 40))}, which is no number`);
+  if (value === undefined) throw new Error(`${file} holds ${JSON.stringify(text.slice(0, 40))}, which is not a number`);
   return value;
 }
 
-/** The register counts eighths of a watt and drops the rest. */
+/** Rounds down to the register's step of an eighth of a watt, in microwatts. */
 export const roundToRegisterStep = (limit: Watts): number => Math.floor(limit * 8 + 1e-6) * 125_000;
