@@ -1,30 +1,31 @@
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { TelemetryErrorKind } from "./errors.ts";
 
-/** Why a sample, or a node's reading, was not used: the values of the metric's `reason`. */
+/** Why a sample, or a node's reading, was not used. Also the values of the metric label `reason`. */
 export type DropReason =
   | TelemetryErrorKind
   | "nan"
   | "infinite"
   | "negative"
   | "stale"
-  /** The source knows nothing of a node that was asked for. */
+  /** The source has no data about a requested node. */
   | "missing"
-  /** Part of the node's power is unknown: half of it is no measure of it. */
+  /** Part of the node's power is unknown, so its total is unknown. */
   | "incomplete"
-  /** No node that was asked for goes by what the sample's labels say. */
+  /** The sample's labels match no requested node. */
   | "unmatched"
-  /** Several nodes do. */
+  /** The sample's labels match several nodes. */
   | "ambiguous"
-  /** Another sample of the same part was taken. */
+  /** Another sample of the same part was used. */
   | "duplicate"
-  /** It is contained in a sample that was taken, as a package contains its cores. */
+  /** The sample is included in another one, as cores are included in their package. */
   | "overlapping"
-  /** Not asked: its endpoint failed a moment ago. */
+  /** Not polled: the endpoint failed recently. */
   | "waiting"
-  /** Not asked: the time for this round was over. Its turn comes first in the next. */
+  /** Not polled: the time budget of this poll was used up. The next poll starts with it. */
   | "deferred";
 
+/** Counts dropped samples by reason. */
 export class DropCounter {
   readonly counts = new Map<DropReason, number>();
 
@@ -33,13 +34,13 @@ export class DropCounter {
   }
 }
 
-/** Older than this is stale where nobody says otherwise: how far Prometheus itself looks back. */
+/** The default age at which a sample is stale: the look-back of Prometheus. */
 export const STALE_AFTER = 300_000 as Milliseconds;
 
-/** Clocks of two machines may differ: a sample from the future is doubted by the same measure as an old one. */
+/** A sample from the future is stale by the same measure as an old one, because clocks may differ. */
 export const isStale = (at: Instant, now: Instant, after: Milliseconds): boolean => !(Math.abs(now - at) <= after);
 
-/** What is wrong with a figure; undefined for a good one. */
+/** Why a value is invalid; undefined if it is valid. */
 export function invalidReason(value: number, sign: "any" | "not negative"): DropReason | undefined {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return "infinite";

@@ -4,27 +4,24 @@ import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { type ConnectionFacts, type EvictionOrder, evictionOrder } from "./eviction-order.ts";
 
-/** The share of its connections that a server reserves for those that completed a request before. */
+/** The share of connections reserved for clients that have completed a request. */
 const RESERVED_SHARE = 1 / 4;
-/** One client address may have this share of all connections, so that others always find room. */
+/** The maximum share of connections for one client address, so that others always get a connection. */
 const CLIENT_SHARE = 1 / 2;
-/**
- * From a connection too many until some are closed, and until more are. Attackers open closed sockets again at once, so this
- * bounds how often they can.
- */
-const ROUND = milliseconds(100);
-/** Beyond so many times the limit it does not wait for the next round, and closes connections of the address that has most. */
-const MOST_EXCESS = 2;
+/** The interval between evictions while there are too many connections. It limits how often attackers can reopen closed sockets. */
+const EVICTION_INTERVAL = milliseconds(100);
+/** Above this multiple of the limit, connections of the busiest client address are closed at once. */
+const MAX_EXCESS = 2;
 
 class Connection implements ConnectionFacts {
-  /** Over TLS the one that speaks it, once the handshake is done. */
+  /** For TLS, the TLS socket once the handshake is done. */
   socket: Socket;
   readonly client: string;
   readonly openedAt: number;
   usedAt: number;
   isProven = false;
-  /** How often connections were closed to make room while this one was open. */
-  rounds = 0;
+  /** The number of evictions since this connection was opened. */
+  evictionRounds = 0;
   current: IncomingMessage | undefined;
 
   constructor(socket: Socket, client: string, now: number) {
@@ -45,32 +42,32 @@ class Connection implements ConnectionFacts {
 }
 
 /**
- * Bounds how many connections a server has, altogether and for each client address. Node's own `maxConnections` turns away
- * newcomers, so silent sockets would lock everybody else out; this closes those that deserve it least.
+ * Limits the connections of a server, in total and per client address. Node's `maxConnections` rejects new connections, so silent
+ * sockets would lock all other clients out. This closes the least useful connections instead.
  */
 export class ConnectionLimiter {
   readonly #total: number;
-  readonly #ofOneClient: number;
+  readonly #perClient: number;
   readonly #clock: Clock;
   readonly #all = new Set<Connection>();
   readonly #clients = new Map<string, Set<Connection>>();
   readonly #sockets = new WeakMap<Socket, Connection>();
-  /** Connections whose TLS handshake is under way, by their addresses: Node does not tell which socket became which. */
+  /** Connections during their TLS handshake, by address: Node does not link a TLS socket to its TCP socket. */
   readonly #handshakes = new Map<string, Connection>();
   readonly #onClose: (count: number) => void;
-  #isPlanned = false;
+  #isScheduled = false;
 
-  /** `clock` is real time; `onClose` hears how many connections were closed to make room for others. */
+  /** `clock` must be real time. `onClose` receives the number of evicted connections. */
   constructor(server: Server, total: number, clock: Clock, onClose: (count: number) => void = () => undefined) {
     this.#total = total;
     this.#onClose = onClose;
-    this.#ofOneClient = Math.max(1, Math.floor(total * CLIENT_SHARE));
+    this.#perClient = Math.max(1, Math.floor(total * CLIENT_SHARE));
     this.#clock = clock;
     server.on("connection", (socket: Socket) => this.#open(socket));
     server.on("secureConnection", (socket: Socket) => this.#secure(socket));
   }
 
-  /** Tells whether the connection completed a request before. */
+  /** Returns whether the connection completed a request before. */
   began(request: IncomingMessage): boolean {
     const connection = this.#sockets.get(request.socket);
     if (connection === undefined) return false;
@@ -79,7 +76,7 @@ export class ConnectionLimiter {
     return connection.isProven;
   }
 
-  /** `isGood`: the client sent a proper request and took the answer. */
+  /** `isGood`: the client sent a valid request and read the response. */
   ended(request: IncomingMessage, isGood: boolean): void {
     const connection = this.#sockets.get(request.socket);
     if (connection === undefined) return;
@@ -88,14 +85,14 @@ export class ConnectionLimiter {
     if (isGood) connection.isProven = true;
   }
 
-  /** Closes connections on which no request is under way, those too that Node does not count as idle or does not know yet. */
+  /** Closes connections without a request in progress, including those that Node does not count as idle. */
   closeUnused(): void {
     for (const connection of this.#all) if (connection.request === "none") connection.socket.destroy();
   }
 
   #open(socket: Socket): void {
     const client = socket.remoteAddress;
-    // It left already.
+    // The client has already disconnected.
     if (client === undefined) return;
     const connection = new Connection(socket, client, this.#clock.monotonic());
     const key = keyOf(socket);
@@ -108,8 +105,8 @@ export class ConnectionLimiter {
       if (this.#handshakes.get(key) === connection) this.#handshakes.delete(key);
       this.#forget(connection);
     });
-    if (this.#all.size > this.#total * MOST_EXCESS) this.#closeOfBusiest();
-    if (this.#all.size > this.#total || ofClient.size > this.#ofOneClient) this.#reduceSoon();
+    if (this.#all.size > this.#total * MAX_EXCESS) this.#closeBusiestClient();
+    if (this.#all.size > this.#total || ofClient.size > this.#perClient) this.#scheduleEviction();
   }
 
   #secure(socket: Socket): void {
@@ -119,16 +116,16 @@ export class ConnectionLimiter {
     this.#sockets.set(socket, connection);
   }
 
-  #reduceSoon(): void {
-    if (this.#isPlanned) return;
-    this.#isPlanned = true;
-    this.#clock.after(ROUND, () => this.#round(), { background: true });
+  #scheduleEviction(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#clock.after(EVICTION_INTERVAL, () => this.#evict(), { background: true });
   }
 
-  #round(): void {
-    this.#isPlanned = false;
-    for (const connection of this.#all) connection.rounds++;
-    for (const ofClient of this.#clients.values()) this.#reduce(ofClient, this.#ofOneClient);
+  #evict(): void {
+    this.#isScheduled = false;
+    for (const connection of this.#all) connection.evictionRounds++;
+    for (const ofClient of this.#clients.values()) this.#reduce(ofClient, this.#perClient);
     this.#reduce(this.#all, this.#total);
   }
 
@@ -136,13 +133,15 @@ export class ConnectionLimiter {
     const excess = connections.size - limit;
     if (excess <= 0) return;
     this.#close(this.#orderOf(connections, limit).expendable.filter(isSettled).slice(0, excess));
-    this.#reduceSoon();
+    this.#scheduleEviction();
   }
 
-  /** Several at a time, so that the cost of ordering them is shared. */
-  #closeOfBusiest(): void {
-    const busiest = [...this.#clients.values()].reduce((most, other) => (other.size > most.size ? other : most));
-    const { expendable, reserved } = this.#orderOf(busiest, this.#ofOneClient);
+  /** Closes a quarter at a time, so that sorting is not repeated for each connection. */
+  #closeBusiestClient(): void {
+    const busiest = [...this.#clients.values()].reduce((largest, other) =>
+      other.size > largest.size ? other : largest,
+    );
+    const { expendable, reserved } = this.#orderOf(busiest, this.#perClient);
     this.#close([...expendable, ...reserved].slice(0, Math.ceil(busiest.size / 4)));
   }
 
@@ -166,8 +165,8 @@ export class ConnectionLimiter {
   }
 }
 
-/** It has been here for a whole round, in which its first request had time to come. */
-const isSettled = ({ rounds }: Connection): boolean => rounds > 1;
+/** Open for a whole eviction interval, so its first request had time to arrive. */
+const isSettled = ({ evictionRounds }: Connection): boolean => evictionRounds > 1;
 
 const keyOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

@@ -1,29 +1,29 @@
-/** What a server knows of a connection when it has to decide which ones to close. Times are of one monotonic clock, in ms. */
+/** The facts that decide which connections to close first. Times are from one monotonic clock, in ms. */
 export interface ConnectionFacts {
   readonly openedAt: number;
-  /** When its last request began or ended. */
+  /** When the last request started or ended. */
   readonly usedAt: number;
-  /** It completed a request before. */
+  /** The connection has completed a request. */
   readonly isProven: boolean;
-  /** It has sent bytes, of a TLS handshake or of a header. */
+  /** The client has sent bytes of a TLS handshake or of a header. */
   readonly hasSent: boolean;
-  /** The request under way, if any: `receiving` until its body is whole. */
+  /** The state of the current request: `receiving` until its body is complete. */
   readonly request: "none" | "receiving" | "answering";
 }
 
-/** So long a connection may take for its first request before it counts as silent, and a request for its body. */
+/** The time for the first request before a connection counts as silent, and for the body of a request. */
 const GRACE = 1000;
 
 export interface EvictionOrder<Connection> {
-  /** Silent ones, then idle ones beyond the reserve, then stalled requests, then what has not sent a whole request yet. */
+  /** Silent connections, idle ones beyond the reserve, stalled requests, then connections without a complete request. */
   readonly expendable: Connection[];
-  /** Idle ones that completed a request before, then those whose request is being answered, the newest first. */
+  /** Idle connections within the reserve, then those whose request is being answered, newest first. */
   readonly reserved: Connection[];
 }
 
 /**
- * Which connections to close first. Those that completed a request before have a reserve of their own, so that opening sockets
- * never disconnects a client that asks regularly.
+ * Sorts connections by which to close first. Connections that completed a request have their own reserve, so that opening many
+ * sockets never disconnects a regular client.
  */
 export function evictionOrder<Connection extends ConnectionFacts>(
   connections: Iterable<Connection>,
@@ -52,7 +52,7 @@ export function evictionOrder<Connection extends ConnectionFacts>(
   };
 }
 
-/** `new` has sent nothing yet, `greeting` has begun a header; `proven` has a request under way, and had others before. */
+/** `new` has sent nothing, `greeting` has started a header, `proven` has a request in progress and completed others before. */
 type Rank = "silent" | "idle" | "stalled" | "new" | "greeting" | "receiving" | "answering" | "proven";
 
 function rankOf({ openedAt, usedAt, isProven, hasSent, request }: ConnectionFacts, now: number): Rank {

@@ -1,13 +1,13 @@
 import { printable, redactText } from "../../log/index.ts";
 import { type Reply, textReply } from "../reply.ts";
 
-/** Why it does not hold, in words; undefined when it does. It answers from memory, at once. */
+/** Returns the reason for a failure; undefined if the check passes. It must answer from memory, without waiting. */
 export type HealthCheck = () => string | undefined;
 
-/** Checks by name. None = nothing can be wrong. */
+/** Checks by name. Without checks the page always reports success. */
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
-/** 200 when all checks hold, else 503; the body names every check, and the reason where one does not hold. */
+/** 200 if all checks pass, else 503. The body lists every check, with the reason of a failure. */
 export function healthReply(good: string, checks: HealthChecks): Reply {
   const results = Object.entries(checks).map(([name, check]) => ({ name, reason: reasonOf(check) }));
   const failed = results.filter(({ reason }) => reason !== undefined).length;
@@ -21,7 +21,7 @@ function reasonOf(check: HealthCheck): string | undefined {
   try {
     reason = check();
   } catch (error) {
-    reason = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
+    reason = `the check threw an error: ${error instanceof Error ? error.message : String(error)}`;
   }
   return reason === undefined ? undefined : printable(redactText(reason));
 }

@@ -7,10 +7,10 @@ import { createLogger } from "../../log/index.ts";
 import { ProgramMetrics } from "../../metrics/index.ts";
 import { type Served, type ServeOptions, serve } from "../server.ts";
 
-/** Servers for tests, on free ports of the loopback interface. */
+/** Starts servers on free ports of the loopback interface, and closes them after the test. */
 export class TestServers {
   readonly #running: Served[] = [];
-  /** What they logged. */
+  /** The log output of all servers. */
   log = "";
 
   async start(options: Partial<ServeOptions> = {}): Promise<Served> {
@@ -55,7 +55,7 @@ export async function ask(served: Served, path: string, method = "GET", body?: s
   return { status: answer.statusCode, headers: answer.headers, body: text };
 }
 
-/** Sends bytes as they are, and gives what comes back until the other side closes. */
+/** Sends raw bytes and returns everything until the server closes the connection. */
 export async function raw(served: Served, bytes: string): Promise<string> {
   const socket = connect(served.address.port, "127.0.0.1");
   let text = "";

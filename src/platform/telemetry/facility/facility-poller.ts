@@ -9,7 +9,7 @@ import { sumPower } from "../prometheus/sum-power.ts";
 import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.ts";
 import { ExpiringValues } from "./expiring-values.ts";
 
-/** What was read of the site or of a cooling zone. */
+/** The readings of the site or of a cooling zone. */
 export interface FacilityReading extends FacilityPower {
   readonly ambient?: Celsius | undefined;
 }
@@ -17,11 +17,11 @@ export interface FacilityReading extends FacilityPower {
 export interface FacilityReadings {
   readonly site: FacilityReading;
   readonly zones: ReadonlyMap<string, FacilityReading>;
-  /** Of the racks' own meters. */
+  /** Power from the racks' meters. */
   readonly racks: ReadonlyMap<string, Watts>;
 }
 
-/** PromQL, with `{zone}` or `{rack}` where it is of one; a figure without a query is not read. */
+/** PromQL queries. Zone and rack queries contain `{zone}` or `{rack}`. A value without a query is not read. */
 export interface FacilityQueries {
   readonly ambient?: string | undefined;
   readonly it?: string | undefined;
@@ -33,7 +33,7 @@ export interface FacilityQueries {
 }
 export type FacilityFigure = keyof FacilityQueries;
 
-/** How one figure's poll went. */
+/** The result of polling one value. */
 export interface FacilityPollReport {
   readonly figure: FacilityFigure;
   readonly dropped: ReadonlyMap<DropReason, number>;
@@ -41,14 +41,14 @@ export interface FacilityPollReport {
 }
 
 export interface FacilityPollerOptions {
-  /** Off: no query is sent and nothing is known, so that PUE is 1 and the air has 20 °C. */
+  /** If false, no query is sent and nothing is known: the model then uses a PUE of 1 and 20 °C. */
   readonly enabled: boolean;
   readonly prometheus: PrometheusClient;
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly interval: Milliseconds;
   readonly queries: FacilityQueries;
-  /** The zones and racks that nodes are labelled with now. */
+  /** The zones and racks in the nodes' labels. */
   readonly places: () => { readonly zones: Iterable<string>; readonly racks: Iterable<string> };
   readonly report?: (report: FacilityPollReport) => void;
 }
@@ -64,36 +64,36 @@ const figures: Readonly<Record<FacilityFigure, { of: "site" | "zones" | "racks";
 };
 const placeholders: Readonly<Record<"zones" | "racks", Placeholder>> = { zones: "{zone}", racks: "{rack}" };
 
-/** A failed poll keeps the last value so many intervals. */
-const KEPT_INTERVALS = 3;
+/** The last value stays valid for this many intervals if polls fail. */
+const TTL_INTERVALS = 3;
 const SPREAD = 0.1;
-/** Places in one query: two hundred racks take two. */
+/** Zones or racks per query: two hundred racks take two queries. */
 const PLACES_PER_QUERY = 100;
 
 /**
- * Reads the facility in the background. Each figure is one query for all zones or racks, in pieces of a hundred, and fails
- * alone. What was read stands until it is replaced or three intervals old; then it is unknown.
+ * Polls facility values in the background. Each value takes one query per hundred zones or racks and fails independently. A value
+ * stays valid until it is replaced or three intervals old.
  */
 export class FacilityPoller {
   readonly #options: FacilityPollerOptions;
-  readonly #kept: Readonly<Record<FacilityFigure, ExpiringValues<number>>>;
+  readonly #values: Readonly<Record<FacilityFigure, ExpiringValues<number>>>;
 
   constructor(options: FacilityPollerOptions) {
     this.#options = options;
-    const keep = milliseconds(KEPT_INTERVALS * options.interval);
-    const kept = () => new ExpiringValues<number>(keep);
-    this.#kept = {
-      ambient: kept(),
-      it: kept(),
-      cooling: kept(),
-      zoneAmbient: kept(),
-      zoneIt: kept(),
-      zoneCooling: kept(),
-      rackPower: kept(),
+    const ttl = milliseconds(TTL_INTERVALS * options.interval);
+    const create = () => new ExpiringValues<number>(ttl);
+    this.#values = {
+      ambient: create(),
+      it: create(),
+      cooling: create(),
+      zoneAmbient: create(),
+      zoneIt: create(),
+      zoneCooling: create(),
+      rackPower: create(),
     };
   }
 
-  /** Polls at once and then each interval, until the signal. `onPoll` is told after each, and at once when it is off. */
+  /** Polls at once and then every interval until aborted. Calls `onPoll` after each poll, or once if polling is disabled. */
   async run(signal: AbortSignal, onPoll?: () => void): Promise<void> {
     const { enabled, clock, random, interval } = this.#options;
     if (!enabled) {
@@ -118,11 +118,11 @@ export class FacilityPoller {
     await Promise.all(names.map(async (figure) => this.#pollFigure(figure, places, signal)));
   }
 
-  /** What is known now. */
+  /** The values that are valid now. */
   snapshot(): FacilityReadings {
     const now = this.#options.clock.monotonic();
-    const { ambient, it, cooling, zoneAmbient, zoneIt, zoneCooling, rackPower } = this.#kept;
-    const names = new Set([zoneAmbient, zoneIt, zoneCooling].flatMap((kept) => kept.names(now)));
+    const { ambient, it, cooling, zoneAmbient, zoneIt, zoneCooling, rackPower } = this.#values;
+    const names = new Set([zoneAmbient, zoneIt, zoneCooling].flatMap((values) => values.names(now)));
     return {
       site: reading(ambient.get(SITE, now), it.get(SITE, now), cooling.get(SITE, now)),
       zones: new Map(
@@ -149,20 +149,21 @@ export class FacilityPoller {
     for (const part of of === "site" ? [siteQuery(query)] : placeQueries(query, placeholders[of], places[of])) {
       try {
         const samples = await prometheus.query(part.expression, signal);
-        for (const [place, own] of Map.groupBy(samples, part.placeOf)) {
+        for (const [place, ofPlace] of Map.groupBy(samples, part.placeOf)) {
           if (place === undefined) {
-            drops.add("unmatched", own.length);
+            drops.add("unmatched", ofPlace.length);
             continue;
           }
-          const value = is === "power" ? sumPower(own, this.#judging(drops))?.power : middle(own, this.#judging(drops));
-          if (value !== undefined) this.#kept[figure].set(place, value, clock.monotonic());
+          const value =
+            is === "power" ? sumPower(ofPlace, this.#judging(drops))?.power : median(ofPlace, this.#judging(drops));
+          if (value !== undefined) this.#values[figure].set(place, value, clock.monotonic());
         }
       } catch (error) {
         if (!(error instanceof TelemetryError)) throw error;
         problem = error;
       }
     }
-    this.#kept[figure].forgetOld(clock.monotonic());
+    this.#values[figure].deleteExpired(clock.monotonic());
     report?.({ figure, dropped: drops.counts, ...(problem && { problem }) });
   }
 
@@ -202,8 +203,8 @@ const reading = (
   ...(cooling !== undefined && { cooling: cooling as Watts }),
 });
 
-/** Of several thermometers the median: one broken sensor moves nothing. Sub-zero is a temperature. */
-function middle(
+/** The median of several thermometers, so that one broken sensor has no effect. Negative temperatures are valid. */
+function median(
   samples: readonly PrometheusSample[],
   { now, staleAfter, drops }: Parameters<typeof sumPower>[1],
 ): Celsius | undefined {

@@ -3,27 +3,27 @@ import { type EndpointRange, NODE_PLACEHOLDER, originOf } from "../../config/ind
 import { isLoopbackHost } from "../../http/index.ts";
 
 export interface EndpointAccessOptions {
-  /** URLs of the endpoint variables; `{node}` may stand in them. They may always be called. */
+  /** URLs of the endpoint variables, which may contain `{node}`. These endpoints are always allowed. */
   readonly variables: readonly (string | undefined)[];
-  /** What TELEMETRY_ALLOWED_ENDPOINTS says. */
+  /** The value of TELEMETRY_ALLOWED_ENDPOINTS. */
   readonly allowed: readonly EndpointRange[];
-  /** Whether there is a token at all. */
+  /** Whether a token is configured. */
   readonly hasToken: boolean;
-  /** TELEMETRY_ALLOW_INSECURE_TOKEN: the token may go unencrypted over http://. */
+  /** TELEMETRY_ALLOW_INSECURE_TOKEN: the token may be sent unencrypted over http://. */
   readonly insecureToken: boolean;
 }
 
-/** Whether an endpoint may be called, and whether the token goes along. */
+/** Whether an endpoint may be called, and whether the call carries the token. */
 export interface EndpointPermission {
-  /** Why it may not be called. */
+  /** Why the endpoint may not be called. */
   readonly refused?: string;
   readonly token: boolean;
 }
 
 /**
- * Which endpoints an agent calls. Who may write a TelemetryProfile chooses endpoints, and must neither reach what only the agent
- * can reach nor be sent its token. The token goes to origins that variables name, and to nothing that only a CIDR or `loopback`
- * allows. No name is looked up, so a CIDR allows IP addresses as they stand in a URL, and never a name.
+ * Decides which endpoints the agent calls. Users who can write a TelemetryProfile choose endpoints, but must not reach services that
+ * only the agent can reach, nor receive its token. The token is sent only to origins named in variables, not to endpoints allowed by
+ * a CIDR or `loopback`. Host names are not resolved, so a CIDR allows IP addresses in URLs and never a host name.
  */
 export class EndpointAccess {
   readonly #origins: readonly string[];
@@ -43,7 +43,7 @@ export class EndpointAccess {
     this.#insecureToken = insecureToken;
   }
 
-  /** `url` is complete: `{node}` in it was replaced by this node's name. */
+  /** `url` is complete: `{node}` has been replaced by this node's name. */
   of(url: URL, node: string): EndpointPermission {
     const { origin, protocol, hostname } = url;
     if (this.#origins.some((one) => isOriginOf(one, origin, node))) {
@@ -51,7 +51,7 @@ export class EndpointAccess {
       if (!inClear || this.#insecureToken) return { token: this.#hasToken };
       return {
         token: false,
-        refused: `${origin} would get the token unencrypted: use https, or set TELEMETRY_ALLOW_INSECURE_TOKEN to true`,
+        refused: `${origin} would receive the token unencrypted: use https, or set TELEMETRY_ALLOW_INSECURE_TOKEN to true`,
       };
     }
     if (this.#isInNetwork(hostname) || (this.#loopback && isLoopbackHost(hostname))) return { token: false };
@@ -65,7 +65,7 @@ export class EndpointAccess {
   }
 }
 
-/** The node's own name only: `https://{node}:8443` allows no node to be called in the name of another. */
+/** `{node}` stands for this node's name only: `https://{node}:8443` does not allow calls to other nodes. */
 function isOriginOf(template: string, origin: string, node: string): boolean {
   if (!template.includes(NODE_PLACEHOLDER)) return template === origin;
   return URL.parse(template.replaceAll(NODE_PLACEHOLDER, () => encodeURIComponent(node)))?.origin === origin;

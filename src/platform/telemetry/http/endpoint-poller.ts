@@ -5,17 +5,17 @@ import { jittered, type RandomSource } from "../../random/index.ts";
 export interface EndpointPollerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Endpoints asked at once. */
+  /** The number of endpoints polled concurrently. */
   readonly parallel: number;
-  /** An endpoint that has not answered by then no longer counts among them, though its answer is still awaited. */
+  /** An endpoint that takes longer frees its slot for the next one, while its response is still awaited. */
   readonly patience: Milliseconds;
-  /** Endpoints awaited in all. */
+  /** The maximum number of calls in flight, slots included. */
   readonly maxOpen: number;
-  /** No endpoint is asked any more when a round has lasted so long. */
+  /** A poll that has lasted this long starts no further calls. */
   readonly budget: Milliseconds;
 }
 
-/** How a round left an endpoint. */
+/** The state of an endpoint after a poll. `waiting` = in backoff, `deferred` = the time budget ran out. */
 export type PollOutcome = "answered" | "failed" | "waiting" | "deferred";
 
 interface Trouble {
@@ -29,9 +29,9 @@ const MOST_DOUBLINGS = 10;
 const SPREAD = 0.3;
 
 /**
- * Asks thousands of endpoints over and over, so that dead ones cost only themselves. One that failed is left alone for a
- * while, longer each time, and is asked after all others when its time has come. One that is silent gives its place to the
- * next after a moment. A round that runs out of time is continued by the next one, which starts where it ended.
+ * Polls thousands of endpoints repeatedly, so that dead ones do not delay the others. An endpoint that failed is skipped with
+ * exponential backoff and then polled after all others. A slow endpoint frees its slot after `patience`. A poll that uses up its time
+ * budget is continued by the next one.
  */
 export class EndpointPoller {
   readonly #options: EndpointPollerOptions;
@@ -42,7 +42,7 @@ export class EndpointPoller {
     this.#options = options;
   }
 
-  /** `ask` says whether the endpoint answered; when it throws, the round ends with that. */
+  /** `ask` returns whether the endpoint answered. If it throws, the poll rejects with that error. */
   async run(
     names: readonly string[],
     ask: (name: string) => Promise<boolean>,
@@ -63,7 +63,7 @@ export class EndpointPoller {
     return outcomes;
   }
 
-  /** From where the last round ended; those that failed before come last, however long they have waited. */
+  /** The endpoints to poll, from where the last poll ended. Endpoints that failed before come last. */
   #inTurn(names: readonly string[], now: MonotonicInstant): string[] {
     const start = Math.max(0, this.#next === undefined ? 0 : names.indexOf(this.#next));
     const rotated = [...names.slice(start), ...names.slice(0, start)];
@@ -71,7 +71,7 @@ export class EndpointPoller {
     return due.toSorted((a, b) => Number(this.#troubles.has(a)) - Number(this.#troubles.has(b)));
   }
 
-  /** Gives the name at which the time was over, if it was. */
+  /** Returns the first endpoint that was not polled because the time budget ran out. */
   async #askAll(
     queue: readonly string[],
     started: MonotonicInstant,
@@ -90,7 +90,7 @@ export class EndpointPoller {
           .finally(() => open.delete(asked));
         open.add(asked);
         await this.#within(patience, asked);
-        // The oldest is the next to run out of time.
+        // The oldest call is the next to time out.
         while (open.size >= maxOpen) await open.values().next().value;
       }
     };

@@ -7,29 +7,29 @@ import type { EndpointAccess } from "./endpoint-access.ts";
 
 export interface HttpClientOptions {
   readonly clock: Clock;
-  /** From sending to the last byte, where a call does not say. */
+  /** The default time limit of a call, from sending to the last byte. */
   readonly timeout: Milliseconds;
-  /** Connections to one host at most. Beyond it calls wait for one another, and their time runs. */
+  /** The maximum number of connections per host. Further calls wait, and their time limit runs meanwhile. */
   readonly connections?: number;
-  /** Bytes of an answer that are held at most. */
+  /** The maximum size of a response body. */
   readonly maxBodyBytes?: number;
-  /** Where endpoints come from others than who sets the variables: which may be called, and which get the token. */
+  /** Decides which endpoints may be called and get the token, if users other than the administrator choose endpoints. */
   readonly access?: EndpointAccess | undefined;
-  /** A file with a bearer token, read again as it is replaced. Without `access` it goes to no endpoint. */
+  /** A file with a bearer token, read again when it is replaced. Without `access` the token is never sent. */
   readonly tokenFile?: string | undefined;
-  /** A file with the authorities to trust instead of the system's. */
+  /** A file with the CA certificates to trust instead of the system's. */
   readonly caFile?: string | undefined;
 }
 
 export interface HttpCall {
   readonly url: URL;
-  /** The node that the call is about: `{node}` in allowed endpoints stands for it. */
+  /** The node that the call is about. It replaces `{node}` in allowed endpoints. */
   readonly node?: string;
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeout?: Milliseconds;
-  /** Ends the call with the signal's own reason. */
+  /** Aborts the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -39,9 +39,9 @@ export interface HttpAnswer {
 }
 
 /**
- * Calls to sources of readings: bounded in time, in bytes and in connections. It follows no redirect: the token would go
- * along to wherever an endpoint points. It asks for no compression, so that a few bytes cannot become gigabytes. Its errors
- * hold nothing of an answer but the status: they end up in statuses that more people read than may call the endpoint.
+ * HTTP client for telemetry sources, limited in time, size and connections. It follows no redirects, because the token would be sent
+ * along. It requests no compression, so that a small response cannot expand to gigabytes. Its errors contain only the status of a
+ * response: they appear in Kubernetes statuses, which more people can read than may call the endpoint.
  */
 export class HttpClient {
   readonly timeout: Milliseconds;
@@ -62,14 +62,14 @@ export class HttpClient {
       connections,
       pipelining: 1,
       allowH2: false,
-      // The clock we are given times whole calls.
+      // The injected clock limits whole calls instead.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: connector(timeout, caFile === undefined ? undefined : credential(caFile, clock)),
     });
   }
 
-  /** The answer, whatever its status; a redirect is an error. */
+  /** Returns the response, whatever its status. A redirect is an error. */
   async send(call: HttpCall): Promise<HttpAnswer> {
     const { signal, timeout = this.timeout } = call;
     signal?.throwIfAborted();
@@ -77,42 +77,43 @@ export class HttpClient {
     if (refused !== undefined) throw new TelemetryError("not_allowed", refused);
     const name = nameOf(call);
     const abort = new AbortController();
-    const stop = () => abort.abort(signal?.reason);
-    signal?.addEventListener("abort", stop, { once: true });
-    let late = false;
+    const cancel = () => abort.abort(signal?.reason);
+    signal?.addEventListener("abort", cancel, { once: true });
+    let timedOut = false;
     const timer = this.#clock.after(timeout, () => {
-      late = true;
-      abort.abort(new Error("late"));
+      timedOut = true;
+      abort.abort(new Error("timeout"));
     });
     try {
       return await this.#exchange(call, token, abort.signal);
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
-      if (late) throw new TelemetryError("timeout", `${name}: no answer within ${formatDuration(timeout)}`, { cause });
+      if (timedOut)
+        throw new TelemetryError("timeout", `${name}: no response within ${formatDuration(timeout)}`, { cause });
       if (cause instanceof TelemetryError)
         throw new TelemetryError(cause.kind, `${name}: ${cause.message}`, { cause, ...statusOf(cause) });
-      // Without its cause: undici's holds the first bytes of an answer that is no HTTP.
-      throw new TelemetryError("network", `${name}: no answer: ${errorMessage(cause)}`);
+      // No cause attached: undici's error contains the first bytes of a response that is not HTTP.
+      throw new TelemetryError("network", `${name}: no response: ${errorMessage(cause)}`);
     } finally {
       timer.cancel();
-      signal?.removeEventListener("abort", stop);
+      signal?.removeEventListener("abort", cancel);
     }
   }
 
-  /** The JSON of a successful answer. */
+  /** Returns the parsed JSON of a successful response. */
   async json(call: HttpCall): Promise<unknown> {
     const { status, text } = await this.send(call);
     if (status < 200 || status > 299)
-      throw new TelemetryError("status", `${nameOf(call)}: answered ${status}`, { status });
+      throw new TelemetryError("status", `${nameOf(call)}: status ${status}`, { status });
     try {
       return JSON.parse(text);
     } catch {
-      // Without the parser's error, which quotes the text.
-      throw new TelemetryError("garbled", `${nameOf(call)}: the answer is not JSON`);
+      // No cause attached: the parser's error quotes the text.
+      throw new TelemetryError("garbled", `${nameOf(call)}: the response is not JSON`);
     }
   }
 
-  /** Ends everything that is under way. */
+  /** Aborts all calls. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
@@ -134,7 +135,7 @@ export class HttpClient {
     if (status === 401) this.#token?.forget();
     const text = await boundedText(answer.body, this.#maxBodyBytes);
     if (status >= 300 && status < 400)
-      throw new TelemetryError("redirect", `answered ${status}; redirects are not followed`, { status });
+      throw new TelemetryError("redirect", `status ${status}; redirects are not followed`, { status });
     return { status, text };
   }
 
@@ -149,25 +150,25 @@ export class HttpClient {
 const credential = (file: string, clock: Clock): FileValue =>
   new FileValue(file, clock, (message, cause) => new TelemetryError("credentials", message, { cause }));
 
-/** A call as a person reads it: without credentials and parameters, which may be secret or long. */
+/** Names a call for messages, without credentials and parameters, which may be secret or long. */
 const nameOf = ({ method = "GET", url }: HttpCall): string => `${method} ${url.origin}${url.pathname}`;
 
 const statusOf = ({ status }: TelemetryError): { status?: number } => (status === undefined ? {} : { status });
 
-async function boundedText(body: AsyncIterable<Uint8Array>, longest: number): Promise<string> {
+async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > longest) throw new TelemetryError("too_large", `the answer is longer than ${longest} bytes`);
+    if (length > maxBytes) throw new TelemetryError("too_large", `the response is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
 /**
- * Each new connection trusts the authorities of its time. The time limit here is for connections nobody waits for any
- * more: an aborted call leaves its half-open one behind.
+ * Opens connections with the CA file's current content. The time limit closes half-open connections that an aborted call leaves
+ * behind.
  */
 function connector(timeout: Milliseconds, authorities: FileValue | undefined): buildConnector.connector {
   let built: { ca: string | undefined; connect: buildConnector.connector } | undefined;

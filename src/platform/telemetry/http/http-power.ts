@@ -10,33 +10,33 @@ import { EndpointPoller, type EndpointPollerOptions } from "./endpoint-poller.ts
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 import { type PowerScope, powerInPayload } from "./telemetry-payload.ts";
 
-/** `timeout` is what one node may take: a second or two. */
+/** `timeout` applies to one node: a second or two. */
 export interface HttpPowerOptions extends Omit<HttpClientOptions, "connections"> {
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** A URL in which `{node}` becomes the node's name. */
+  /** A URL in which `{node}` is replaced by the node's name. */
   readonly endpoint: string;
   readonly scope: PowerScope;
   readonly staleAfter?: Milliseconds;
   readonly poller?: Partial<Omit<EndpointPollerOptions, "clock" | "random">>;
 }
 
-/** 500 endpoints that never answer take the first round some three seconds, and the rounds after it nothing. */
-const ROUNDS = { parallel: 32, patience: milliseconds(200), maxOpen: 512, budget: milliseconds(10_000) };
+/** With these values, 500 unresponsive endpoints cost the first poll about three seconds and later polls nothing. */
+const POLLER_DEFAULTS = { parallel: 32, patience: milliseconds(200), maxOpen: 512, budget: milliseconds(10_000) };
 
-/** The power of each node from an endpoint of its own. */
+/** Reads the power of each node from its own HTTP endpoint. */
 export class HttpPower implements NodePowerSource {
   readonly #options: HttpPowerOptions;
   readonly #http: HttpClient;
-  readonly #rounds: EndpointPoller;
+  readonly #poller: EndpointPoller;
 
   constructor(options: HttpPowerOptions) {
     const { clock, random } = options;
-    const rounds = { ...ROUNDS, ...options.poller };
+    const poller = { ...POLLER_DEFAULTS, ...options.poller };
     this.#options = options;
-    this.#rounds = new EndpointPoller({ ...rounds, clock, random });
-    // One host may answer for all nodes: there too, a silent node must not keep a connection that another waits for.
-    this.#http = new HttpClient({ ...options, connections: rounds.maxOpen });
+    this.#poller = new EndpointPoller({ ...poller, clock, random });
+    // One host may serve all nodes. Even then, a call that hangs must not hold a connection that another call needs.
+    this.#http = new HttpClient({ ...options, connections: poller.maxOpen });
   }
 
   async read(nodes: readonly string[], signal?: AbortSignal): Promise<NodeReadings> {
@@ -48,7 +48,7 @@ export class HttpPower implements NodePowerSource {
       else drops.add(reading);
       return typeof reading !== "string";
     };
-    const outcomes = await this.#rounds.run(nodes, ask, signal);
+    const outcomes = await this.#poller.run(nodes, ask, signal);
     for (const outcome of outcomes.values()) if (outcome === "waiting" || outcome === "deferred") drops.add(outcome);
     return { readings, dropped: drops.counts };
   }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Instant, instant, isNonNegative, type Watts, watts } from "../../../core/units/index.ts";
 import { type DropReason, invalidReason } from "../dropped-samples.ts";
 
-/** A liberal reader: what is null or of another kind is missing, and what it does not know it leaves alone. */
+/** Reads liberally: null and values of another type count as missing, and unknown fields are ignored. */
 const figure = z
   .number()
   .or(z.literal([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]))
@@ -24,32 +24,32 @@ const payload = z.object({
 });
 
 /**
- * Whose power is wanted. The figure at the top is the node's, GPUs included, and the one under `cpu` the packages'. The
- * operator wants the node's; the agent, which caps packages, the CPUs'.
+ * Which power to read. The top-level value is the node's power including GPUs; the value under `cpu` is the packages' power. The
+ * operator reads the node's power, the agent the CPUs', because it caps packages.
  */
 export type PowerScope = "node" | "cpu";
 
 export interface PayloadReading {
   readonly power: Watts;
-  /** When the endpoint measured it, where it says so. */
+  /** When the endpoint measured it, if it reports that. */
   readonly at?: Instant;
 }
 
 /**
- * The power in an answer of `GET /telemetry/{node}`.
+ * The power in a response of `GET /telemetry/{node}`.
  *
- * Node: the figure at the top, else CPUs and GPUs added up. A figure at the top that is smaller than the GPUs' power, or the
- * very figure of the CPUs beside GPUs that draw power, cannot include the GPUs, so they are added to it. A node that has
- * GPUs of unknown power and no figure at the top is `incomplete`.
+ * Node: the top-level value, else the sum of CPUs and GPUs. A top-level value that is smaller than the GPUs' power, or equal to the
+ * CPUs' power while GPUs draw power, cannot include the GPUs, so they are added. Without a top-level value, GPUs of unknown power
+ * make the node `incomplete`.
  *
- * CPU: the figure under `cpu`, else the one at the top less what the GPUs are said to draw.
+ * CPU: the value under `cpu`, else the top-level value minus the GPUs' power.
  */
 export function powerInPayload(value: unknown, scope: PowerScope): PayloadReading | DropReason {
   const read = payload.safeParse(value).data;
   if (read === undefined) return "garbled";
   const { packagePowerWatts: top, ts } = read;
   const cpu = read.cpu?.packagePowerWatts;
-  // The figure over the same time as the packages' comes first; the other is of this instant.
+  // Prefer the average, which covers the same time as the packages' value; the other one is instantaneous.
   const gpu = read.gpu?.avgPowerWattsTotal ?? read.gpu?.powerWattsTotal;
   const hasGpu = read.gpu?.present ?? ((read.gpu?.count ?? 0) > 0 || gpu !== undefined);
   const power = scope === "node" ? nodePower(top, cpu, hasGpu ? { power: gpu } : undefined) : cpuPower(top, cpu, gpu);
@@ -60,9 +60,13 @@ export function powerInPayload(value: unknown, scope: PowerScope): PayloadReadin
   return { power: watts(power), ...(at !== undefined && { at }) };
 }
 
-type Figure = number | undefined;
+type OptionalWatts = number | undefined;
 
-function nodePower(top: Figure, cpu: Figure, gpu: { readonly power: Figure } | undefined): number | DropReason {
+function nodePower(
+  top: OptionalWatts,
+  cpu: OptionalWatts,
+  gpu: { readonly power: OptionalWatts } | undefined,
+): number | DropReason {
   if (top === undefined) {
     if (cpu === undefined) return "missing";
     if (gpu === undefined) return cpu;
@@ -72,20 +76,20 @@ function nodePower(top: Figure, cpu: Figure, gpu: { readonly power: Figure } | u
   return drawn > 0 && (top < drawn || top === cpu) ? sum(top, drawn) : top;
 }
 
-function cpuPower(top: Figure, cpu: Figure, gpu: Figure): number | DropReason {
+function cpuPower(top: OptionalWatts, cpu: OptionalWatts, gpu: OptionalWatts): number | DropReason {
   if (cpu !== undefined) return cpu;
   if (top === undefined) return "missing";
   return isNonNegative(gpu) && gpu < top ? top - gpu : top;
 }
 
-/** A negative part makes no sum, or it would hide in it. */
+/** Returns a negative part instead of the sum, so that the sum does not hide it. */
 const sum = (one: number, other: number): number => (one < 0 || other < 0 ? Math.min(one, other) : one + other);
 
-/** Later than this, a number cannot be seconds: they would be of the year 5138. */
-const MOST_SECONDS = 1e11;
+/** A larger number cannot be seconds since 1970: it would be the year 5138. */
+const MAX_SECONDS = 1e11;
 
 /** RFC 3339, or a number of seconds or milliseconds since 1970. */
 function instantOf(ts: string | number): Instant | undefined {
-  const at = typeof ts === "string" ? Date.parse(ts) : ts < MOST_SECONDS ? ts * 1000 : ts;
+  const at = typeof ts === "string" ? Date.parse(ts) : ts < MAX_SECONDS ? ts * 1000 : ts;
   return Number.isNaN(at) ? undefined : instant(at);
 }

@@ -23,10 +23,10 @@ export interface NodeUsage {
 }
 
 export interface UsageReadings {
-  /** By node; empty while the API is not there. */
+  /** By node; empty while the API is not available. */
   readonly usage: ReadonlyMap<string, NodeUsage>;
   readonly dropped: ReadonlyMap<DropReason, number>;
-  /** Why there is no usage: clusters without metrics-server are normal, so this is a word and no error. */
+  /** Why there is no usage. Not an error, because many clusters have no metrics-server. */
   readonly unavailable?: string;
 }
 
@@ -48,29 +48,29 @@ const FIRST_WAIT = 30_000;
 const LONGEST_WAIT = 600_000;
 const SPREAD = 0.1;
 
-/** How busy nodes are, by one list of metrics.k8s.io. Where that API is missing or down it is looked for again ever less often. */
+/** Reads the CPU usage of all nodes with one list call to metrics.k8s.io. Retries a missing or failing API with backoff. */
 export class MetricsApi {
   readonly #options: MetricsApiOptions;
   #failures = 0;
-  #why = "";
-  #lookAgain: MonotonicInstant = monotonicInstant(Number.NEGATIVE_INFINITY);
+  #reason = "";
+  #retryAt: MonotonicInstant = monotonicInstant(Number.NEGATIVE_INFINITY);
 
   constructor(options: MetricsApiOptions) {
     this.#options = options;
   }
 
-  /** It rejects only with the signal's reason. */
+  /** Rejects only with the signal's reason. */
   async read(signal?: AbortSignal): Promise<UsageReadings> {
     const { client, clock } = this.#options;
-    if (clock.monotonic() < this.#lookAgain) return this.#nothing();
+    if (clock.monotonic() < this.#retryAt) return this.#noUsage();
     try {
       const list = nodeList.safeParse(await client.raw(PATH, { ...CALL, ...(signal && { signal }) })).data;
-      if (list === undefined) return this.#missed("the answer is no list of nodes");
+      if (list === undefined) return this.#failed("the response is not a node list");
       this.#failures = 0;
       return this.#usageIn(list.items);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      return this.#missed(errorMessage(error));
+      return this.#failed(errorMessage(error));
     }
   }
 
@@ -94,13 +94,13 @@ export class MetricsApi {
     return { usage, dropped: drops.counts };
   }
 
-  #missed(why: string): UsageReadings {
+  #failed(reason: string): UsageReadings {
     const { clock, random } = this.#options;
     const wait = Math.min(FIRST_WAIT * 2 ** Math.min(this.#failures++, 10), LONGEST_WAIT);
-    this.#lookAgain = monotonicInstant(clock.monotonic() + jittered(milliseconds(wait), SPREAD, random));
-    this.#why = why;
-    return this.#nothing();
+    this.#retryAt = monotonicInstant(clock.monotonic() + jittered(milliseconds(wait), SPREAD, random));
+    this.#reason = reason;
+    return this.#noUsage();
   }
 
-  #nothing = (): UsageReadings => ({ usage: new Map(), dropped: new Map(), unavailable: this.#why });
+  #noUsage = (): UsageReadings => ({ usage: new Map(), dropped: new Map(), unavailable: this.#reason });
 }

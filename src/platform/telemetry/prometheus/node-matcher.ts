@@ -1,21 +1,21 @@
 import { isIP } from "node:net";
 
-/** Labels that name a Kubernetes node, the measured one before the exporter's own. The first that is there decides. */
+/** Labels that name a Kubernetes node, the measured node before the exporter's node. The first present label decides. */
 const NODE_LABELS = ["exported_node", "node", "node_name", "kubernetes_node"] as const;
-/** Labels that name a host, which may be a pod or an address: the first that some node goes by decides. */
+/** Labels that name a host, which may be a pod or an address. The first that matches a node decides. */
 const HOST_LABELS = ["exported_instance", "nodename", "Hostname", "hostname", "instance"] as const;
 
 export type NodeMatch = { readonly node: string } | "unmatched" | "ambiguous";
 
 /**
- * Finds the node a sample is about. A label may hold the node's name, with a port, or the host's name with more or less of
- * its domain than the node's: `a` and `a.example.com` meet, two different domains do not.
+ * Finds the node that a sample is about. A label may hold the node's name with a port, or the host name with a longer or shorter
+ * domain: `a` matches `a.example.com`, but two different domains do not match.
  *
- * A node label that names none of our nodes ends the search: the sample is about a node of somebody else, and the host it
- * came through (`instance`) may well be one of ours.
+ * A node label that names an unknown node ends the search: the sample belongs to another cluster's node, even if it was scraped
+ * through one of our hosts (`instance`).
  */
 export class NodeMatcher {
-  /** By name, and by host name without domain; undefined where several nodes share it. */
+  /** Nodes by name, and by host name without domain; undefined if several nodes share the host name. */
   readonly #byName: ReadonlyMap<string, string>;
   readonly #byHost = new Map<string, string | undefined>();
 
@@ -49,7 +49,7 @@ export class NodeMatcher {
     const host = hostOf(name);
     if (name === "" || isIP(name) !== 0 || !this.#byHost.has(host)) return "unmatched";
     const node = this.#byHost.get(host);
-    // Several nodes of this host name, each with a domain: `a` may mean any of them, `a.third.example` none.
+    // Several nodes have this host name with different domains: `a` is ambiguous, `a.third.example` matches none.
     if (node === undefined) return name === host ? "ambiguous" : "unmatched";
     return name === host || node.toLowerCase() === host ? { node } : "unmatched";
   }

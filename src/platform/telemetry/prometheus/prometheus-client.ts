@@ -3,14 +3,14 @@ import { abridged, type Instant, inSeconds, instant, parseNumber } from "../../.
 import { TelemetryError } from "../errors.ts";
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from "../http/http-client.ts";
 
-/** One element of an instant vector. */
+/** One sample of an instant vector. */
 export interface PrometheusSample {
   readonly labels: Readonly<Record<string, string>>;
-  /** NaN and ±Infinity come as they are, and NaN stands for a histogram, which is no figure. */
+  /** May be NaN or ±Infinity. NaN also stands for a histogram, which has no single value. */
   readonly value: number;
   /**
-   * What the server puts beside the value. For a query in the present that is when it was evaluated: how old the scrape is
-   * that it rests on, the query decides (the window of a rate, else the server's look-back of five minutes).
+   * The server's timestamp: for an instant query the time of evaluation. The query decides how old the underlying scrape may be: the
+   * window of a rate, else the server's look-back of five minutes.
    */
   readonly at: Instant;
 }
@@ -20,7 +20,7 @@ const element = z.object({
   metric: z.record(z.string(), z.string()).catch({}),
   value: point.optional().catch(undefined),
 });
-/** Prometheus's own words. What its `error` says beside them is part of an answer, and is not passed on. */
+/** Prometheus's error types. The `error` text next to them is part of the response and is not passed on. */
 const errorTypes = [
   "bad_data",
   "canceled",
@@ -31,7 +31,7 @@ const errorTypes = [
   "timeout",
   "unavailable",
 ] as const;
-const answer = z.discriminatedUnion("status", [
+const queryResponse = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("success"),
     data: z.discriminatedUnion("resultType", [
@@ -41,30 +41,30 @@ const answer = z.discriminatedUnion("status", [
   }),
   z.object({ status: z.literal("error"), errorType: z.enum(errorTypes).optional().catch(undefined) }),
 ]);
-type Answer = z.output<typeof answer>;
+type QueryResponse = z.output<typeof queryResponse>;
 
 export interface PrometheusClientOptions extends HttpClientOptions {
-  /** It may carry a path, as behind a proxy. */
+  /** The base URL. It may contain a path, for servers behind a proxy. */
   readonly address: string;
 }
 
-/** Ten thousand nodes with eight GPUs each, labels and all, are some 25 MB. */
-const LONGEST_ANSWER = 64 * 2 ** 20;
+/** Ten thousand nodes with eight GPUs each take about 25 MB. */
+const MAX_RESPONSE_BYTES = 64 * 2 ** 20;
 const CONNECTIONS = 4;
 
-/** Queries in the present. */
+/** Runs instant queries. */
 export class PrometheusClient {
   readonly #http: HttpClient;
   readonly #url: URL;
 
   constructor({ address, ...options }: PrometheusClientOptions) {
-    this.#http = new HttpClient({ maxBodyBytes: LONGEST_ANSWER, connections: CONNECTIONS, ...options });
+    this.#http = new HttpClient({ maxBodyBytes: MAX_RESPONSE_BYTES, connections: CONNECTIONS, ...options });
     this.#url = new URL("api/v1/query", address.replace(/[?#].*$/s, "").replace(/\/*$/, "/"));
   }
 
-  /** Sent as a form: a query for hundreds of racks is longer than servers take in a URL. */
+  /** Sends the query as a form: a query for hundreds of racks is too long for a URL. */
   async query(expression: string, signal?: AbortSignal, node = ""): Promise<readonly PrometheusSample[]> {
-    // Told to the server too, or it goes on with what nobody waits for.
+    // The server gets the timeout, too, so that it does not continue after the client gave up.
     const timeout = String(inSeconds(this.#http.timeout));
     const reply = await this.#http.send({
       method: "POST",
@@ -75,16 +75,16 @@ export class PrometheusClient {
       signal,
     });
     const read = readAnswer(reply);
-    // A proxy may answer 502 with a page of its own, and Prometheus answers 422 with its reason in JSON.
+    // A proxy may return 502 with an HTML page; Prometheus returns 422 with the error type in JSON.
     if (reply.status < 200 || reply.status > 299 || read?.status === "error")
       throw this.#refusal(expression, reply, read);
-    if (read === undefined) throw this.#error("garbled", "the answer is no instant vector", expression, reply);
+    if (read === undefined) throw this.#error("garbled", "the response is not an instant vector", expression, reply);
     return samplesOf(read);
   }
 
-  #refusal(expression: string, reply: HttpAnswer, read: Answer | undefined): TelemetryError {
+  #refusal(expression: string, reply: HttpAnswer, read: QueryResponse | undefined): TelemetryError {
     const type = read?.status === "error" ? read.errorType : undefined;
-    return this.#error("status", `answered ${reply.status}${type === undefined ? "" : ` ${type}`}`, expression, reply);
+    return this.#error("status", `status ${reply.status}${type === undefined ? "" : ` ${type}`}`, expression, reply);
   }
 
   #error(kind: "status" | "garbled", what: string, expression: string, { status }: HttpAnswer): TelemetryError {
@@ -97,15 +97,15 @@ export class PrometheusClient {
   }
 }
 
-function readAnswer({ text }: HttpAnswer): Answer | undefined {
+function readAnswer({ text }: HttpAnswer): QueryResponse | undefined {
   try {
-    return answer.safeParse(JSON.parse(text)).data;
+    return queryResponse.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 }
 
-function samplesOf(read: Answer): PrometheusSample[] {
+function samplesOf(read: QueryResponse): PrometheusSample[] {
   if (read.status === "error") return [];
   const { data } = read;
   if (data.resultType === "scalar") return [sampleOf({}, data.result)];

@@ -12,12 +12,12 @@ import { sumPower } from "./sum-power.ts";
 export interface PrometheusPowerOptions {
   readonly prometheus: PrometheusClient;
   readonly clock: Clock;
-  /** Gives the watts of every node; Kepler's series where none is set. */
+  /** A query that returns the watts of every node. Default: Kepler's series. */
   readonly query?: string | undefined;
   readonly staleAfter?: Milliseconds;
 }
 
-/** The power of all nodes by one query, however many nodes there are. */
+/** Reads the power of all nodes with one query. */
 export class PrometheusPower implements NodePowerSource {
   readonly #options: PrometheusPowerOptions;
   readonly #query: string;
@@ -52,15 +52,15 @@ export class PrometheusPower implements NodePowerSource {
         drops.add(match);
         continue;
       }
-      const own = byNode.get(match.node);
-      if (own === undefined) byNode.set(match.node, [sample]);
-      else own.push(sample);
+      const ofNode = byNode.get(match.node);
+      if (ofNode === undefined) byNode.set(match.node, [sample]);
+      else ofNode.push(sample);
     }
     const now = clock.now();
     const source = sourceOfQuery(this.#query);
     const readings = new Map<string, PowerReading>();
-    for (const [node, own] of byNode) {
-      const sum = sumPower(own, { now, staleAfter, drops });
+    for (const [node, ofNode] of byNode) {
+      const sum = sumPower(ofNode, { now, staleAfter, drops });
       if (sum !== undefined) readings.set(node, { ...sum, source });
     }
     drops.add("missing", new Set(nodes).size - byNode.size);

@@ -1,4 +1,4 @@
-// A server on the loopback for the tests beside it. Tests only.
+// An HTTP server on the loopback interface, for tests.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -12,7 +12,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** What to answer: a status with text or JSON, or undefined for silence. */
+/** Returns the response, or undefined to send none. */
 export type Handler = (request: ReceivedRequest) => FakeReply | undefined;
 export interface FakeReply {
   readonly status?: number;
@@ -63,23 +63,23 @@ export class FakeServer {
   }
 }
 
-/** Lets sockets do their work until something holds; a test that waits in vain runs into its own limit. */
+/** Waits until a condition holds. A condition that never holds runs into the test's time limit. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await systemClock.sleep(milliseconds(1));
 }
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What Prometheus answers: `[labels, value, seconds]`. */
+/** A Prometheus response with samples `[labels, value, seconds]`. */
 export const vector = (at: number, ...samples: readonly (readonly [Labels, string, number?])[]): FakeReply => ({
   json: {
     status: "success",
     data: {
       resultType: "vector",
-      result: samples.map(([metric, value, own]) => ({ metric, value: [own ?? at, value] })),
+      result: samples.map(([metric, value, sampledAt]) => ({ metric, value: [sampledAt ?? at, value] })),
     },
   },
 });
 
-/** The query in a request. */
+/** The PromQL query in a request. */
 export const queryOf = ({ body }: ReceivedRequest): string => new URLSearchParams(body).get("query") ?? "";
