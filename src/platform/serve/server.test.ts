@@ -73,7 +73,7 @@ describe("health", () => {
     };
     const answer = await ask(await trial.start({ live: { api: broken } }), "/livez");
     expect(answer.status).toBe(503);
-    expect(answer.body).toContain("[-] api: the check itself failed: GET https://me:***@host\\nfailed\n");
+    expect(answer.body).toContain("[-] api: the check threw an error: GET https://me:***@host\\nfailed\n");
   });
 
   it("needs no checks", async () => {
@@ -117,7 +117,7 @@ describe("debug pages", () => {
   it.each(["/debug/broken", "/debug/endless"])("fail in words, with the reason in the log alone: %s", async (path) => {
     const answer = await ask(await trial.start({ pages }), path);
     expect(answer.status).toBe(500);
-    expect(answer.body).toBe("this page failed; the program's log says why\n");
+    expect(answer.body).toBe("this page failed; see the program's log\n");
     expect(trial.log).toMatch(/a detail for the log|BigInt/);
   });
 
@@ -128,7 +128,7 @@ describe("debug pages", () => {
   });
 
   it.each(["/metrics", "debug", "/a?b", "/a b"])("cannot be at %s", async (path) => {
-    await expect(trial.start({ pages: { [path]: () => 1 } })).rejects.toThrow("a page cannot be at");
+    await expect(trial.start({ pages: { [path]: () => 1 } })).rejects.toThrow("invalid or duplicate page path");
   });
 });
 
@@ -138,7 +138,7 @@ describe("requests", () => {
     async (path) => {
       const answer = await ask(await trial.start({ pages: { "/debug/plan": () => 1 } }), path);
       expect(answer.status).toBe(404);
-      expect(answer.body).toBe("there is no such page here; there are /debug/plan, /livez, /metrics, /readyz\n");
+      expect(answer.body).toBe("page not found; available pages: /debug/plan, /livez, /metrics, /readyz\n");
     },
   );
 
@@ -151,7 +151,7 @@ describe("requests", () => {
     );
     expect(answer.status).toBe(405);
     expect(answer.headers.allow).toBe("GET, HEAD");
-    expect(answer.body).toBe("/metrics can only be read: use GET\n");
+    expect(answer.body).toBe("/metrics is read-only: use GET\n");
   });
 
   it("by HEAD get the head alone, and no page is made for them", async () => {

@@ -25,11 +25,11 @@ describe("fillUrl", () => {
   });
 
   it.each(["", ".", "..", "\ud800"])("X-09 refuses a name that has no escaped form: %j", (node) => {
-    expect(() => fillUrl("http://host/{node}/power", "{node}", node)).toThrow(/makes no URL/);
+    expect(() => fillUrl("http://host/{node}/power", "{node}", node)).toThrow(/gives an invalid URL/);
   });
 
   it.each(["evil.example/", "a@b", "a:80", "a b", "a#", "a\\b"])("X-09 keeps a name in its host: %j", (node) => {
-    expect(() => fillUrl("http://{node}.local:9100/", "{node}", node)).toThrow(/makes no URL/);
+    expect(() => fillUrl("http://{node}.local:9100/", "{node}", node)).toThrow(/gives an invalid URL/);
   });
 });
 

@@ -62,7 +62,7 @@ describe("control over HTTP", () => {
     start();
     expect((await told("blocked"))?.message).toContain("not on this model");
     service.answers.set("rapl.set_power_cap_watts", { body: "ok" });
-    expect((await told("error"))?.message).toContain("the control service answered 200");
+    expect((await told("error"))?.message).toContain("the control service returned 200");
     expect((await trial.events()).map(({ reason }) => reason).toSorted()).toEqual(["ControlBlocked", "ControlFailed"]);
   });
 
@@ -75,7 +75,7 @@ describe("control over HTTP", () => {
       await trial.route("own", routes[mode]);
       if (mode === "auto") start();
       await trial.pass(60);
-      expect((await told("error"))?.message).toContain(`127.0.0.1:${port}/control/a: no answer`);
+      expect((await told("error"))?.message).toContain(`127.0.0.1:${port}/control/a: no response`);
     }
     expect((await trial.events()).map(({ reason }) => reason)).toEqual(["ControlFailed"]);
   });
@@ -323,7 +323,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect((await told("blocked"))?.message).toContain("set TELEMETRY_ALLOW_INSECURE_TOKEN to true");
     await first.stop();
     trial.start({ ...variables, TELEMETRY_ALLOW_INSECURE_TOKEN: "true" });
-    expect((await told("error"))?.message).toContain("service.invalid/a: no answer");
+    expect((await told("error"))?.message).toContain("service.invalid/a: no response");
   });
 
   it("is checked after {node} was filled in: a host is allowed for the node it is named after", async () => {
@@ -368,7 +368,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     const agent = start();
     service.answers.set("rapl.set_power_cap_watts", { status: 500, body: { result: secret, message: secret } });
     await told("error");
-    expect((await trial.told())?.cpu?.message).toContain("the control service answered 500");
+    expect((await trial.told())?.cpu?.message).toContain("the control service returned 500");
     const words = `${escape}${"x".repeat(5000)}`;
     service.answers.set("rapl.set_power_cap_watts", { body: { result: "blocked", message: words } });
     const { message = "" } = (await told("blocked")) ?? {};
@@ -377,7 +377,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect(message).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
     await agent.stop();
     const everything = JSON.stringify([agent.logs, agent.writes, await trial.events()]);
-    expect(everything).toContain("the control service answered 500");
+    expect(everything).toContain("the control service returned 500");
     expect(everything).not.toContain(secret);
   });
 });

@@ -107,7 +107,7 @@ describe("pool mode", () => {
     // The dead are asked less and less often.
     expect(Math.max(...all.slice(0, 12).map(asked))).toBeLessThanOrEqual(3);
     expect((await trial.told("node-0"))?.cpu?.result).toBe("error");
-    expect((await trial.told("node-0"))?.cpu?.message).toContain("no answer within 2s");
+    expect((await trial.told("node-0"))?.cpu?.message).toContain("no response within 2s");
     expect(await agent.series("joulie_agent_nodes_skipped_total", "silent")).toHaveLength(1);
     service.silent.clear();
     await trial.until(() => all.every(isCapped));
@@ -246,7 +246,7 @@ describe("pool mode", () => {
     await agent.stop();
     const [line, ...others] = agent.logs.slice(1).filter(({ level }) => level !== "info");
     expect(others).toEqual([]);
-    expect(line).toMatchObject({ level: "error", nodes: 30, problem: expect.stringMatching(/no answer within 2s/) });
+    expect(line).toMatchObject({ level: "error", nodes: 30, problem: expect.stringMatching(/no response within 2s/) });
     expect(line?.["others"]).toHaveLength(9);
     expect(trial.disk.boards).toHaveLength(30);
   });

@@ -286,13 +286,13 @@ describe("amdgpu", () => {
     const backend = amdgpu(host);
     expect(await backend.cap(unique(0), watts(244))).toEqual({
       result: "error",
-      message: "244 W is outside its range of 200 W and more, up to 220 W",
+      message: "244 W is outside its range (at least 200 W, at most 220 W)",
     });
     expect(await backend.cap(unique(0), watts(199))).toMatchObject({ result: "error" });
     expect(host.writes).toEqual([]);
     expect(await backend.restore(unique(0), "244")).toEqual({
       result: "applied",
-      message: "244 W is out of range by now: restored to 220 W",
+      message: "244 W is out of range now: restored to 220 W",
     });
   });
 
@@ -329,7 +329,7 @@ describe("amdgpu", () => {
   it("a card that tells power and takes no limit is locked", async () => {
     const host = new FakeHost(without(card(0), "power1_cap", "power1_cap_max", "power1_cap_min"));
     const backend = amdgpu(host);
-    expect((await backend.discover()).boards?.[0]?.locked).toContain("no power1_cap");
+    expect((await backend.discover()).boards?.[0]?.locked).toContain("power1_cap is missing");
     expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
     expect(await backend.cap(unique(0), watts(300))).toMatchObject({ result: "error" });
   });

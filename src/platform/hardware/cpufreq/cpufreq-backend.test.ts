@@ -219,7 +219,7 @@ describe("how CPUs are throttled", () => {
     expect((await backend.throttle(percent(100))).result).toBe("applied");
     expect(await backend.restore(original)).toEqual({
       result: "error",
-      message: expect.stringMatching(/policy0: 3800000 kHz was written and 1200000 kHz reads back/),
+      message: expect.stringMatching(/policy0: wrote 3800000 kHz but read back 1200000 kHz/),
     });
     cool();
     expect((await backend.restore(original)).result).toBe("applied");
@@ -452,7 +452,7 @@ describe("cpufreq's quirks", () => {
     refuseWrites(host, /policy[01]\/scaling_max_freq$/, "EACCES");
     const { result, message } = await backend.throttle(percent(100));
     expect(result).toBe("error");
-    expect(message).toMatch(/in part only: .*policy0: no permission.*and 1 more/);
+    expect(message).toMatch(/partly applied: .*policy0: no permission.*and 1 more/);
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 1_500_000, 1_500_000]);
   });
 

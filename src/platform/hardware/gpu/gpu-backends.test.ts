@@ -109,14 +109,14 @@ describe("findGpuBackend", () => {
     expect(backend.name).toBe("none");
     expect(await backend.cap("x", watts(300))).toEqual({
       result: "error",
-      message: 'no GPU "x" is known on this node',
+      message: 'no GPU "x" on this node',
     });
     expect(await backend.power?.()).toEqual([]);
   });
 
   it("AGT-47 X-65 a GPU without its tools is absent with what to install", async () => {
     const { absent } = await gpus(new FakeHost(nvidiaBoard)).discover();
-    expect(absent).toMatch(/does not load .*install NVIDIA's driver.*nvidia-smi is not installed/);
+    expect(absent).toMatch(/cannot load .*install the NVIDIA driver.*nvidia-smi is not installed/);
   });
 
   it("boards of two vendors live side by side, each driven by its own", async () => {
@@ -149,7 +149,7 @@ describe("findGpuBackend", () => {
 
   it("a vendor that never worked is a word of warning where another does", async () => {
     const [board] = (await gpus(new FakeHost(joinTrees(amdCard, nvidiaBoard))).discover()).boards ?? [];
-    expect(board).toMatchObject({ id: AMD, warnings: [expect.stringContaining("GPUs of nvidia are left out")] });
+    expect(board).toMatchObject({ id: AMD, warnings: [expect.stringContaining("nvidia GPUs are not managed")] });
   });
 
   it("AGT-45 nvidia-smi stands in for NVML, with the same ids and originals, until NVML is back", async () => {

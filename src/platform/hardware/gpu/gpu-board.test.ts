@@ -64,7 +64,7 @@ describe("a GPU's limit", () => {
     const blocked = { result: "blocked", message: "enforced 500 W" } as const;
     expect(await outcomeAfterRollback(blocked, async () => {})).toEqual(blocked);
     const outcome = await outcomeAfterRollback(blocked, async () => Promise.reject(new Error("lost")));
-    expect(outcome).toEqual({ result: "error", message: "enforced 500 W; nor could it be taken back: lost" });
+    expect(outcome).toEqual({ result: "error", message: "enforced 500 W; restoring the previous limit failed: lost" });
   });
 });
 

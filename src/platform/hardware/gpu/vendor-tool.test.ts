@@ -62,7 +62,7 @@ describe("a vendor's tool", () => {
     const first = sleepy.run(["sleep"]);
     await expect.poll(() => clock.waiting).toBe(1);
     clock.advance(milliseconds(30_000));
-    expect(await first).toEqual({ failed: `${file} gave no answer within 30000 ms` });
+    expect(await first).toEqual({ failed: `${file} did not finish within 30000 ms` });
     // The killed process ends in its own time; until then no other is started.
     await expect.poll(async () => sleepy.run([])).toEqual({ status: 0, stdout: "awake\n", stderr: "" });
   });
@@ -73,11 +73,11 @@ describe("a vendor's tool", () => {
     const running = tool(script("abandoned", "exec sleep 1000"), clock).run([], stop.signal);
     await expect.poll(() => clock.waiting).toBe(1);
     stop.abort();
-    expect((await running).failed).toContain("no longer waited for");
+    expect((await running).failed).toContain("cancelled by the caller");
   });
 
   it("that talks without end is cut off", async () => {
-    expect((await tool(script("chatty", "exec yes")).run([])).failed).toContain("said more than");
+    expect((await tool(script("chatty", "exec yes")).run([])).failed).toContain("printed more than");
   });
 
   it("runs once at a time", async () => {
@@ -88,7 +88,7 @@ describe("a vendor's tool", () => {
 
   it("has last words", () => {
     expect(lastOutputLine({ stdout: "Unable to set.\nAll done.\n=====\n", stderr: "" })).toBe("Unable to set.");
-    expect(lastOutputLine({ stdout: "", stderr: "" })).toBe("it says nothing");
+    expect(lastOutputLine({ stdout: "", stderr: "" })).toBe("it printed nothing");
     expect(lastOutputLine({ stdout: "x".repeat(9999), stderr: "" })).toHaveLength(300);
   });
 });

@@ -56,8 +56,8 @@ describe("the gate before NVML", () => {
     const hung = call("a");
     await settled();
     clock.advance(LIMIT);
-    expect(await hung.outcome).toBe("call about a gave no answer within 5000 ms");
-    const refusal = "not tried: call about a has not returned since 2030-01-01T00:00:00Z, the driver hangs";
+    expect(await hung.outcome).toBe("call about a did not return within 5000 ms");
+    const refusal = "skipped: call about a has not returned since 2030-01-01T00:00:00Z; the driver hangs";
     // The same words at every later try: each change of a status message is a write to the API.
     for (const passed of [0, 15_000, 3_600_000]) {
       clock.advance(milliseconds(passed));
@@ -81,8 +81,8 @@ describe("the gate before NVML", () => {
     const waiting = call("c");
     await settled();
     clock.advance(LIMIT);
-    expect(await waiting.outcome).toContain("not tried");
-    expect(await call("d").outcome).toContain("not tried");
+    expect(await waiting.outcome).toContain("skipped");
+    expect(await call("d").outcome).toContain("skipped");
     expect(waiting.started()).toBe(false);
     for (const one of hung) one.end();
     await settled();
@@ -97,7 +97,7 @@ describe("the gate before NVML", () => {
     const running = call("a", stop.signal);
     await settled();
     stop.abort();
-    expect(await running.outcome).toBe("call about a was not waited for");
+    expect(await running.outcome).toBe("call about a was abandoned by its caller");
     expect(through.stuck).toBe(true);
     const late = call("b", stop.signal);
     await late.outcome;

@@ -144,7 +144,7 @@ describe("HSMP", () => {
     place(hsmpTree({ hwmons: after.slice(0, 1), acpi: false }));
     expect((await backend.discover()).boards).toMatchObject([
       { id: "package-0" },
-      { id: "package-1", lost: expect.stringMatching(/no HSMP files/) },
+      { id: "package-1", lost: expect.stringMatching(/HSMP files disappeared/) },
     ]);
     place(hsmpTree(wiring));
     host.set(`${folderOf("package-1", wiring)}/power1_cap`, "200000000");
@@ -173,7 +173,7 @@ describe("HSMP", () => {
     await lowered.backend.cap("package-0", watts(200));
     expect(await lowered.backend.restore("package-0", "400000000")).toEqual({
       result: "applied",
-      message: "400 W is out of range by now: restored to 320 W",
+      message: "400 W is out of range now: restored to 320 W",
     });
     const mere = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
     await mere.backend.cap("package-0", watts(200));
@@ -188,7 +188,7 @@ describe("HSMP", () => {
     emulateHsmp(host, (asked) => Math.max(asked, 225_000));
     expect(await backend.cap("package-0", watts(120))).toEqual({
       result: "error",
-      message: "package-0: 120 W was written and the firmware settled at 225 W",
+      message: "package-0: wrote 120 W but the firmware set 225 W",
     });
   });
 

@@ -159,7 +159,7 @@ export class HsmpBackend implements PowerCapBackend {
     );
     if (read === microwatts) return { result: "applied" };
     const [asked, found] = [microwatts, read].map((value) => formatWatts(wattsFromMicrowatts(value)));
-    return { result: "error", message: `${id}: ${asked} was written and the firmware settled at ${found}` };
+    return { result: "error", message: `${id}: wrote ${asked} but the firmware set ${found}` };
   }
 
   async #board(id: string, socket: HsmpSocket | undefined, signal?: AbortSignal): Promise<CapBoard> {

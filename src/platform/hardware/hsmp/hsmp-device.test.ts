@@ -114,7 +114,7 @@ describe("/dev/hsmp", () => {
     stub.reset(2);
     stub.set(0, "lost", ETIMEDOUT);
     const backend = trial();
-    expect((await backend.discover()).absent).toMatch(/did not answer in time \(ETIMEDOUT\)/);
+    expect((await backend.discover()).absent).toMatch(/did not respond in time \(ETIMEDOUT\)/);
     stub.set(0, "lost", 0);
     expect((await backend.discover()).boards).toHaveLength(2);
   });
@@ -134,16 +134,16 @@ describe("/dev/hsmp", () => {
     stub.set(0, "settle", 225_000);
     expect(await trial().cap("package-0", watts(120))).toEqual({
       result: "error",
-      message: "package-0: 120 W was written and the firmware settled at 225 W",
+      message: "package-0: wrote 120 W but the firmware set 225 W",
     });
   });
 
   it.each([
-    ["ETIMEDOUT", ETIMEDOUT, "error", /did not answer in time/],
+    ["ETIMEDOUT", ETIMEDOUT, "error", /did not respond in time/],
     ["EBUSY", EBUSY, "error", /busy/],
-    ["EREMOTEIO", EREMOTEIO, "error", /refused the message/],
+    ["EREMOTEIO", EREMOTEIO, "error", /rejected the message/],
     ["ENODEV", ENODEV, "blocked", /BIOS/],
-    ["EPERM", EPERM, "blocked", /run as root/],
+    ["EPERM", EPERM, "blocked", /as root/],
   ])("X-70 %s is told in words", async (name, code, result, words) => {
     const backend = trial();
     await backend.discover();
@@ -178,7 +178,7 @@ describe("/dev/hsmp", () => {
     stub.set(0, "hang", 1);
     const hung = backend.limit("package-0");
     for (let turn = 0; turn < 20; turn++) await clock.advanceAsync(milliseconds(200));
-    expect((await hung).unreadable).toMatch(/gave no answer within 2000 ms/);
+    expect((await hung).unreadable).toMatch(/did not return within 2000 ms/);
     expect((await backend.limit("package-0")).unreadable).toMatch(/hangs/);
     expect(await backend.limit("package-1")).toEqual({ limit: 400 });
   });

@@ -122,13 +122,13 @@ describe("a control service", () => {
   });
 
   it.each([
-    [answered({ result: "blocked" }), "blocked", "the control service says blocked and not why"],
+    [answered({ result: "blocked" }), "blocked", "the control service returned blocked without a reason"],
     [answered({ result: "blocked", message: "locked" }, 403), "blocked", "locked"],
-    [answered({ result: "applied" }, 500), "error", "answered 500 although it says applied"],
-    [answered({ result: "fine" }), "error", "answered 200 without a result"],
-    [answered(null), "error", "answered 200 without a result"],
-    [{ status: 200, text: "" }, "error", "answered 200 without a result"],
-    [{ status: 502, text: "<html>bad gateway</html>" }, "error", "answered 502 without a result"],
+    [answered({ result: "applied" }, 500), "error", "returned 500 with the result applied"],
+    [answered({ result: "fine" }), "error", "returned 200 without a result"],
+    [answered(null), "error", "returned 200 without a result"],
+    [{ status: 200, text: "" }, "error", "returned 200 without a result"],
+    [{ status: 502, text: "<html>bad gateway</html>" }, "error", "returned 502 without a result"],
   ] as const)("X-18 what it says of itself counts: %o is %s", async (answer, result, words) => {
     const service = new Service();
     service.answer = answer;
@@ -271,7 +271,7 @@ describe("what a telemetry service says", () => {
 
   it("what is old is no reading", async () => {
     expect(await read({ packagePowerWatts: 100, ts: "2029-12-31T00:00:00Z" })).toEqual({
-      missing: "what the telemetry service says is old",
+      missing: "the reading of the telemetry service is stale",
     });
   });
 

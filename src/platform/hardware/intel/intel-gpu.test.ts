@@ -83,9 +83,9 @@ describe("Intel's GPUs", () => {
     }
     expect(await backend.restore(id(0), "0")).toMatchObject({ result: "error" });
     const off = (await backend.discover()).boards?.[1];
-    expect(off?.locked).toContain("switched off");
+    expect(off?.locked).toContain("disabled");
     expect(await backend.cap(id(1), watts(80))).toEqual({ result: "blocked", message: off?.locked });
-    expect((await backend.original(id(1))).unreadable).toContain("switched off");
+    expect((await backend.original(id(1))).unreadable).toContain("disabled");
     expect(host.writes).toEqual([]);
   });
 
@@ -155,7 +155,7 @@ describe("Intel's GPUs", () => {
     host.remove(`${hwmon(1)}/energy2_input`);
     expect(await backend.power()).toEqual([
       { id: id(0), missing: expect.stringContaining("counter reset") },
-      { id: id(1), missing: "its energy cannot be read" },
+      { id: id(1), missing: "its energy counter cannot be read" },
     ]);
   });
 

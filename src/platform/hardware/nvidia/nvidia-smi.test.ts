@@ -99,7 +99,7 @@ describe("nvidia-smi", () => {
     const [row] = parseSmiTable(line, smiColumns);
     expect(row).toMatchObject({ draw: undefined, limit: undefined, enforced: undefined });
     expect(row?.board.device).toEqual({ min: undefined, max: undefined, step: 1 });
-    expect(row?.board.lost ?? row?.board.locked).toContain("nvidia-smi says");
+    expect(row?.board.lost ?? row?.board.locked).toContain("nvidia-smi reports");
     expect(row?.board.slicing).toBeUndefined();
   });
 
@@ -137,7 +137,7 @@ describe("nvidia-smi", () => {
     tool.set(0, "oob", "500.00");
     expect(await smi().cap(uuid(0), watts(600))).toMatchObject({
       result: "blocked",
-      message: expect.stringContaining("enforced 500 W, not 600 W"),
+      message: expect.stringContaining("enforces 500 W, not 600 W"),
     });
     expect(tool.get(0, "power.limit")).toBe("700.00");
     expect(tool.writes()).toBe(2);
@@ -186,7 +186,7 @@ describe("nvidia-smi", () => {
     tool.set(0, "power.max_limit", "600.00");
     expect(await smi().restore(uuid(0), "700")).toEqual({
       result: "applied",
-      message: "700 W is out of range by now: restored to 600 W",
+      message: "700 W is out of range now: restored to 600 W",
     });
   });
 

@@ -113,10 +113,10 @@ describe("NVML", () => {
     stub.set(0, "oob", 500_000);
     expect(await nvml.cap(uuidOf(0), watts(600))).toEqual({
       result: "blocked",
-      message: expect.stringContaining("enforced 500 W, not 600 W"),
+      message: expect.stringContaining("enforces 500 W, not 600 W"),
     });
     expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 500 });
-    expect((await boards())[0]?.warnings).toEqual([expect.stringContaining("enforced 500 W")]);
+    expect((await boards())[0]?.warnings).toEqual([expect.stringContaining("enforces 500 W")]);
     // What was written is taken back, and the BMC's limit is not ours to keep.
     expect(await nvml.original(uuidOf(0))).toEqual({ original: "700" });
     expect(await nvml.cap(uuidOf(0), watts(450))).toEqual({ result: "applied" });
@@ -126,7 +126,7 @@ describe("NVML", () => {
     nvml = new NvmlBackend({ library: stub.library, clock: systemClock });
     stub.set(0, "lies", 1);
     const outcome = await nvml.cap(uuidOf(0), watts(400));
-    expect(outcome).toEqual({ result: "error", message: "400 W reads back, yet the board enforces 700 W" });
+    expect(outcome).toEqual({ result: "error", message: "read back 400 W, but the board enforces 700 W" });
     expect(stub.get(0, "limit")).toBe(700_000);
   });
 
@@ -175,12 +175,12 @@ describe("NVML", () => {
     stub.set(0, "max", 600_000);
     expect(await nvml.cap(uuidOf(0), watts(650))).toEqual({
       result: "error",
-      message: expect.stringMatching(/not valid .*its range was 200 W to 700 W/),
+      message: expect.stringMatching(/invalid argument .*its last known range is 200 W to 700 W/),
     });
     expect((await boards())[0]?.device).toEqual({ min: 200, max: 600, step: 1 });
     expect(await nvml.restore(uuidOf(0), original)).toEqual({
       result: "applied",
-      message: "700 W is out of range by now: restored to 600 W",
+      message: "700 W is out of range now: restored to 600 W",
     });
     expect(stub.get(0, "limit")).toBe(600_000);
   });
@@ -227,7 +227,7 @@ describe("NVML", () => {
   it("X-65 a missing library is absent with what to install", async () => {
     const missing = new NvmlBackend({ library: "libno-such-nvml.so.1", clock });
     const view = await missing.discover();
-    expect(view.absent).toMatch(/libno-such-nvml.so.1 does not load .*container toolkit.*NVML_LIBRARY/);
+    expect(view.absent).toMatch(/cannot load the NVML library libno-such-nvml.so.1 .*container toolkit.*NVML_LIBRARY/);
     expect(await missing.cap("x", watts(300))).toMatchObject({ result: "error" });
     await missing.close();
   });
@@ -265,18 +265,18 @@ describe("NVML", () => {
   it("quirk 23: a power that cannot be read is missing, never 0 W", async () => {
     stub.set(0, "energy", -1);
     stub.set(0, "power", -1);
-    expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), missing: expect.stringContaining("does not support") });
+    expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), missing: expect.stringContaining("not supported") });
   });
 
   it("a hung board is given up after its time, closed until it answers, and hides no other", async () => {
     await boards();
     stub.set(1, "hang", 1);
     const seen = (await untilGivenUp(1, nvml.discover())).boards ?? [];
-    expect(seen.find(({ id }) => id === uuidOf(1))?.lost).toContain("gave no answer within 30000 ms");
+    expect(seen.find(({ id }) => id === uuidOf(1))?.lost).toContain("did not return within 30000 ms");
     expect(seen.filter(({ lost }) => lost === undefined)).toHaveLength(2);
     expect(await nvml.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });
     const again = await boards();
-    expect(again.find(({ id }) => id === uuidOf(1))?.lost).toMatch(/not tried: .*has not returned since \d{4}-/);
+    expect(again.find(({ id }) => id === uuidOf(1))?.lost).toMatch(/skipped: .*has not returned since \d{4}-/);
     stub.set(1, "hang", 0);
     await expect.poll(async () => (await boards()).every(({ lost }) => lost === undefined)).toBe(true);
   });

@@ -258,7 +258,7 @@ describe("RAPL's quirks", () => {
     host.on(limitOf("package-0"), { write: () => "150000000" });
     const { result, message } = await backend.cap("package-0", watts(200));
     expect(result).toBe("error");
-    expect(message).toMatch(/200 W was written and 150 W reads back/);
+    expect(message).toMatch(/wrote 200 W but read back 150 W/);
   });
 
   it("a rival that undoes the cap later is seen by the next reading", async () => {
@@ -293,11 +293,11 @@ describe("RAPL's quirks", () => {
     const bits = emulateRapl(host);
     const backend = new RaplBackend({ files: host, clock: hastyClock() });
     const before = host.snapshot();
-    expect((await backend.discover()).boards?.[0]?.locked).toMatch(/switched off.*BIOS/);
+    expect((await backend.discover()).boards?.[0]?.locked).toMatch(/disabled.*BIOS/);
     const { original = "" } = await backend.original("package-0");
     const { result, message } = await backend.cap("package-0", watts(200));
     expect(result).toBe("blocked");
-    expect(message).toMatch(/switched off.*BIOS/);
+    expect(message).toMatch(/disabled.*BIOS/);
     await backend.proveWritable();
     await backend.restore("package-0", original);
     expect(host.snapshot()).toEqual(before);

@@ -71,10 +71,10 @@ describe("listening and closing", () => {
   it("says which address is taken and what to do", async () => {
     const { address } = await trial.start();
     await expect(trial.start({ address })).rejects.toThrow(
-      `cannot listen on METRICS_ADDR 127.0.0.1:${address.port}: another program listens there; stop it, or choose another port`,
+      `cannot listen on METRICS_ADDR 127.0.0.1:${address.port}: another program uses this address; stop it, or choose another port`,
     );
     await expect(trial.start({ address: { host: "192.0.2.1", port: 0 }, variable: "EXTENDER_ADDR" })).rejects.toThrow(
-      "cannot listen on EXTENDER_ADDR 192.0.2.1:0: this machine has no such address",
+      "cannot listen on EXTENDER_ADDR 192.0.2.1:0: this machine does not have this address",
     );
   });
 
@@ -119,6 +119,6 @@ describe("listening and closing", () => {
     await begun.promise;
     await served.close();
     expect(await answer).toBe("");
-    expect(trial.log).toContain("had not taken their answers in time");
+    expect(trial.log).toContain("did not read their responses in time");
   });
 });

@@ -24,7 +24,7 @@ describe("debug pages", () => {
     expect(await closed.refusal(request(peer), PATH)).toEqual({
       status: 403,
       message:
-        "/debug/plan is served to this machine only: use kubectl port-forward, send a bearer token that may get /debug/plan, or set DEBUG_ENDPOINTS=true",
+        "/debug/plan is only served to clients on this machine: use kubectl port-forward, send a bearer token that may get /debug/plan, or set DEBUG_ENDPOINTS=true",
       headers: {},
     });
   });

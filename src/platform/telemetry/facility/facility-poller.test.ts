@@ -121,7 +121,7 @@ describe("FacilityPoller", () => {
     for (let poll = 2; poll <= 4; poll++) {
       await clock.advanceAsync(milliseconds(30_000));
       await polled(poll);
-      expect(reports.at(-1)?.problem?.message).toContain("answered 503");
+      expect(reports.at(-1)?.problem?.message).toContain("status 503");
       expect(poller.snapshot().site).toEqual({ it: 1000 });
     }
     clock.advance(milliseconds(1));

@@ -52,7 +52,7 @@ describe("HttpClient", () => {
     await expect(http.json({ url: at("/bad?token=x") })).rejects.toMatchObject({
       kind: "status",
       status: 503,
-      message: expect.stringMatching(/^GET http:\/\/127\.0\.0\.1:\d+\/bad: answered 503$/),
+      message: expect.stringMatching(/^GET http:\/\/127\.0\.0\.1:\d+\/bad: status 503$/),
     });
   });
 
@@ -193,7 +193,7 @@ describe("HttpClient", () => {
     url.username = "me";
     url.password = "p@ss";
     const failure = http.json({ url });
-    await expect(failure).rejects.toThrow("answered 500");
+    await expect(failure).rejects.toThrow("status 500");
     await expect(failure).rejects.not.toThrow(/p@ss|p%40ss/);
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
   });

@@ -96,7 +96,7 @@ describe("MetricsApi", () => {
 
   it("is not fooled by an answer that is no list", async () => {
     const { api } = open(() => ({ kind: "Status" }));
-    expect(await api.read()).toMatchObject({ unavailable: "the answer is no list of nodes" });
+    expect(await api.read()).toMatchObject({ unavailable: "the response is not a node list" });
   });
 
   it("ends with the caller's reason", async () => {

@@ -68,21 +68,21 @@ describe("PrometheusClient", () => {
 
   const good = vector(1, [{ node: "a" }, "1"]).json;
   it.each<[string, FakeReply, string, RegExp]>([
-    ["an HTTP status, whatever the body says", { status: 500, json: good }, "status", /: answered 500$/],
-    ["a proxy's page", { status: 502, text: "<h1>Bad Gateway</h1>" }, "status", /: answered 502$/],
+    ["an HTTP status, whatever the body says", { status: 500, json: good }, "status", /: status 500$/],
+    ["a proxy's page", { status: 502, text: "<h1>Bad Gateway</h1>" }, "status", /: status 502$/],
     [
       "its own refusal, with its reason",
       { status: 422, json: { status: "error", errorType: "execution", error: "too many samples" } },
       "status",
-      /: answered 422 execution$/,
+      /: status 422 execution$/,
     ],
     [
       "an error in a 200",
       { json: { status: "error", errorType: "timeout", error: "late" } },
       "status",
-      /: answered 200 timeout$/,
+      /: status 200 timeout$/,
     ],
-    ["a 200 that is no answer", { text: "<html>log in</html>" }, "garbled", /: the answer is no instant vector$/],
+    ["a 200 that is no answer", { text: "<html>log in</html>" }, "garbled", /: the response is not an instant vector$/],
     ["a matrix", { json: { status: "success", data: { resultType: "matrix", result: [] } } }, "garbled", /vector/],
     ["JSON of something else", { json: { status: "success" } }, "garbled", /vector/],
     ["null", { json: null }, "garbled", /vector/],

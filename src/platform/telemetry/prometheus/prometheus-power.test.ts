@@ -151,7 +151,7 @@ describe("PrometheusPower", () => {
     const { readings, dropped, problem } = await power.read(["a", "b"]);
     expect(readings.size).toBe(0);
     expect([...dropped]).toEqual([["status", 2]]);
-    expect(problem?.message).toContain("answered 500");
+    expect(problem?.message).toContain("status 500");
     const reason = new Error("stop");
     await expect(power.read(["a"], AbortSignal.abort(reason))).rejects.toBe(reason);
   });
