@@ -22,7 +22,7 @@ describe("/metrics", () => {
     expect(answer.body.match(/^joulie_watts\{node="node-\d+"\} \d+$/gm)).toHaveLength(5000);
   });
 
-  it("breaks off where the page breaks, so that nobody takes half of it for all, and goes on serving", async () => {
+  it("aborts the response if the page fails halfway, and keeps serving", async () => {
     async function* text() {
       yield "joulie_watts 1\n";
       throw new Error("no more");
@@ -33,7 +33,7 @@ describe("/metrics", () => {
     expect((await ask(served, "/livez")).status).toBe(200);
   });
 
-  it("stops making the page when its reader goes away", async () => {
+  it("stops producing the page when the client disconnects", async () => {
     const { promise: stopped, resolve } = Promise.withResolvers<void>();
     async function* text() {
       try {
@@ -52,13 +52,13 @@ describe("/metrics", () => {
 });
 
 describe("health", () => {
-  it("says 200 and every check's name while all hold", async () => {
+  it("returns 200 and every check's name while all pass", async () => {
     const served = await trial.start({ live: { loop: () => undefined }, ready: { caches: () => undefined } });
     expect(await ask(served, "/livez")).toMatchObject({ status: 200, body: "[+] loop\nlive\n" });
     expect(await ask(served, "/readyz")).toMatchObject({ status: 200, body: "[+] caches\nready\n" });
   });
 
-  it("says 503 and why where one does not, and asks anew each time", async () => {
+  it("returns 503 with the reason if one fails, and checks again on each request", async () => {
     const reasons: (string | undefined)[] = ["no list of nodes yet", undefined];
     const served = await trial.start({ ready: { leader: () => undefined, caches: () => reasons.shift() } });
     const answer = await ask(served, "/readyz?verbose");
@@ -67,7 +67,7 @@ describe("health", () => {
     expect((await ask(served, "/readyz")).status).toBe(200);
   });
 
-  it("takes a check that throws for one that failed, on one line and without secrets", async () => {
+  it("reports a check that throws as failed, on one line and without secrets", async () => {
     const broken = () => {
       throw new Error("GET https://me:hunter2@host\nfailed");
     };
@@ -76,7 +76,7 @@ describe("health", () => {
     expect(answer.body).toContain("[-] api: the check threw an error: GET https://me:***@host\\nfailed\n");
   });
 
-  it("needs no checks", async () => {
+  it("works without checks", async () => {
     expect(await ask(await trial.start(), "/readyz")).toMatchObject({ status: 200, body: "ready\n" });
   });
 });
@@ -92,7 +92,7 @@ describe("debug pages", () => {
     "/debug/secret": () => ({ token: "hunter2", from: "http://me:hunter2@host/x" }),
   };
 
-  it("are JSON, on one line or for people", async () => {
+  it("are JSON, on one line or indented", async () => {
     const served = await trial.start({ pages });
     const answer = await ask(served, "/debug/plan?node=a%20b");
     expect(answer.headers["content-type"]).toBe("application/json");
@@ -100,7 +100,7 @@ describe("debug pages", () => {
     expect((await ask(served, "/debug/plan?pretty")).body).toBe('{\n  "node": null,\n  "profile": "eco"\n}\n');
   });
 
-  it("are closed to a page in a browser that leads here by a name of its own; metrics and health are not", async () => {
+  it("are refused to a browser that uses a foreign host name; metrics and health are not", async () => {
     const served = await trial.start({ pages });
     const asked = async (path: string) =>
       raw(served, `GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`);
@@ -110,24 +110,27 @@ describe("debug pages", () => {
     for (const path of ["/livez", "/readyz", "/metrics"]) expect(await asked(path)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("say when nothing is known", async () => {
+  it("return 404 if there is nothing for the query", async () => {
     expect((await ask(await trial.start({ pages }), "/debug/none")).status).toBe(404);
   });
 
-  it.each(["/debug/broken", "/debug/endless"])("fail in words, with the reason in the log alone: %s", async (path) => {
-    const answer = await ask(await trial.start({ pages }), path);
-    expect(answer.status).toBe(500);
-    expect(answer.body).toBe("this page failed; see the program's log\n");
-    expect(trial.log).toMatch(/a detail for the log|BigInt/);
-  });
+  it.each(["/debug/broken", "/debug/endless"])(
+    "report a failure, with the reason in the log only: %s",
+    async (path) => {
+      const answer = await ask(await trial.start({ pages }), path);
+      expect(answer.status).toBe(500);
+      expect(answer.body).toBe("this page failed; see the program's log\n");
+      expect(trial.log).toMatch(/a detail for the log|BigInt/);
+    },
+  );
 
-  it.each(["", "?pretty"])("show no secrets %s", async (query) => {
+  it.each(["", "?pretty"])("redact secrets %s", async (query) => {
     const { body } = await ask(await trial.start({ pages }), `/debug/secret${query}`);
     expect(body).not.toContain("hunter2");
     expect(JSON.parse(body)).toEqual({ token: "***", from: "http://me:***@host/x" });
   });
 
-  it.each(["/metrics", "debug", "/a?b", "/a b"])("cannot be at %s", async (path) => {
+  it.each(["/metrics", "debug", "/a?b", "/a b"])("are rejected at the path %s", async (path) => {
     await expect(trial.start({ pages: { [path]: () => 1 } })).rejects.toThrow("invalid or duplicate page path");
   });
 });
@@ -142,7 +145,7 @@ describe("requests", () => {
     },
   );
 
-  it.each(["POST", "PUT", "DELETE", "OPTIONS"])("that would change something are refused: %s", async (method) => {
+  it.each(["POST", "PUT", "DELETE", "OPTIONS"])("with a writing method are rejected: %s", async (method) => {
     const answer = await ask(
       await trial.start(),
       "/metrics",
@@ -154,7 +157,7 @@ describe("requests", () => {
     expect(answer.body).toBe("/metrics is read-only: use GET\n");
   });
 
-  it("by HEAD get the head alone, and no page is made for them", async () => {
+  it("with HEAD get the headers only, and produce no page", async () => {
     let made = 0;
     async function* text() {
       made++;
@@ -177,7 +180,7 @@ describe("requests", () => {
     ["endless headers", `GET /livez HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(40_000)}\r\n\r\n`, "431"],
     ["a URL that is none", "GET http://[ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", "404"],
     ["TLS", "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", "400"],
-  ])("that are no requests do no harm: %s", async (_what, bytes, status) => {
+  ])("that are malformed do no harm: %s", async (_what, bytes, status) => {
     const served = await trial.start();
     expect(await raw(served, bytes)).toContain(`HTTP/1.1 ${status} `);
     expect((await ask(served, "/livez")).status).toBe(200);

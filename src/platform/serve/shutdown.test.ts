@@ -35,7 +35,7 @@ describe("untilStopped", () => {
     expect(process.exits).toEqual([code]);
   });
 
-  it.each(["SIGINT", "SIGHUP"])("%s, then SIGHUP: whoever was asked to end goes on ending", (first) => {
+  it.each(["SIGINT", "SIGHUP"])("continues the shutdown after %s, then SIGHUP", (first) => {
     const process = new FakeProcess();
     untilStopped(process, log);
     process.emit(first, first);
@@ -43,7 +43,7 @@ describe("untilStopped", () => {
     expect(process.exits).toEqual([]);
   });
 
-  it("hears nothing once released, and leaves no listener", () => {
+  it("ignores signals after release and leaves no listener", () => {
     const process = new FakeProcess();
     const until = untilStopped(process, log);
     until.release();
@@ -52,7 +52,7 @@ describe("untilStopped", () => {
     expect(process.eventNames()).toEqual([]);
   });
 
-  it("takes the real process", () => {
+  it("works with the real process", () => {
     const before = process.listenerCount("SIGTERM");
     const until = untilStopped(process, log);
     expect(process.listenerCount("SIGTERM")).toBe(before + 1);

@@ -13,7 +13,7 @@ const boardOf = (id: string): number => Number(id.at(-1));
 const deviceOf = (card: number): string => `devices/pci0000:00/0000:0${card + 1}:00.0`;
 const hwmonOf = (card: number, number = card + 5): string => `${deviceOf(card)}/hwmon/hwmon${number}`;
 
-/** A card as MI300X has it: the least is 0, and its power is power1_input. */
+/** A card like MI300X: its minimum is 0, and its power is in power1_input. */
 function card(number: number, values: Readonly<Record<string, string>> = {}, hwmon = number + 5): HostTree {
   const own = {
     name: "amdgpu",
@@ -117,7 +117,7 @@ function realScene(): PowerCapFixture {
   };
 }
 
-describe("AGT-46 amdgpu keeps the contract of every backend", () => {
+describe("AGT-46 amdgpu fulfils the power-cap contract", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
@@ -129,7 +129,7 @@ describe("AGT-46 amdgpu keeps the contract of every backend", () => {
   );
 });
 
-it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", async () => {
+it("X-70 reports a read-only /sys with its mount during discovery, without a write", async () => {
   const host = new FakeHost(joinTrees(card(0), card(1)));
   const end = refuseWrites(host, /power1_cap$/, "EROFS");
   const backend = amdgpu(host);
@@ -148,7 +148,7 @@ describe("amdgpu", () => {
     return { read: refuse, write: refuse };
   };
 
-  it("AGT-46 tells boards by unique id with range, default and model; a least of 0 is no least", async () => {
+  it("AGT-46 identifies boards by unique id, with range, default and model; a minimum of 0 is no minimum", async () => {
     const host = new FakeHost(joinTrees(card(0), card(1, { power1_cap_min: "241000000" })));
     host.set(`${deviceOf(1)}/product_name`, "AMD Instinct MI300X OAM");
     const [first, second] = (await amdgpu(host).discover()).boards ?? [];
@@ -162,14 +162,14 @@ describe("amdgpu", () => {
     expect(second).toMatchObject({ model: "AMD Instinct MI300X OAM", device: { min: 241 } });
   });
 
-  it("without a unique id it goes by its place on the bus", async () => {
+  it("identifies a board without a unique id by its PCI address", async () => {
     const host = new FakeHost(without(card(0), "unique_id"));
     expect((await amdgpu(host).discover()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
     host.set(`${deviceOf(0)}/unique_id`, "0");
     expect((await amdgpu(host).discover()).boards?.[0]?.id).toBe("pci-0000:01:00.0");
   });
 
-  it("a question about one of many boards leaves the others alone", async () => {
+  it("reads only the files of the requested board", async () => {
     const cards = Array.from({ length: 8 }, (_, number) => card(number));
     const host = new FakeHost(joinTrees(...cards));
     const backend = amdgpu(host);
@@ -180,7 +180,7 @@ describe("amdgpu", () => {
     expect([...host.reads.keys()].filter((path) => !path.startsWith(deviceOf(3)))).toEqual([]);
   });
 
-  it("quirk 20: a hwmon with another number is the same board", async () => {
+  it("quirk 20: recognises a board after its hwmon number changed", async () => {
     const host = new FakeHost(card(0));
     const backend = amdgpu(host);
     await backend.discover();
@@ -191,7 +191,7 @@ describe("amdgpu", () => {
     expect(host.get(`${hwmonOf(0, 2)}/power1_cap`)).toBe("500000000");
   });
 
-  it("quirk 24: a virtual function shows a cap and may not set it: blocked, and locked from then on", async () => {
+  it("quirk 24: reports a virtual function, which cannot set its cap, as blocked and then as locked", async () => {
     const host = new FakeHost(joinTrees(card(0), card(1)));
     host.on(`${hwmonOf(0)}/power1_cap`, {
       write: () => {
@@ -208,7 +208,7 @@ describe("amdgpu", () => {
     expect(other?.locked).toBeUndefined();
   });
 
-  it("a virtual function is asked again after a while, and is locked anew where it refuses again", async () => {
+  it("tries a virtual function again after a while, and locks it if it rejects the write again", async () => {
     const host = new FakeHost(card(0));
     const end = host.on(`${hwmonOf(0)}/power1_cap`, { write: refusing("EINVAL").write });
     const clock = new VirtualClock();
@@ -228,7 +228,7 @@ describe("amdgpu", () => {
     expect(await locked()).toBe(false);
   });
 
-  it("a board that has taken a limit is no virtual function, whatever it refuses later", async () => {
+  it("does not treat a board that accepted a limit as a virtual function", async () => {
     const host = new FakeHost(card(0));
     const backend = amdgpu(host);
     await backend.cap(unique(0), watts(500));
@@ -238,7 +238,7 @@ describe("amdgpu", () => {
     expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
   });
 
-  it("an invalid value where no range is known is an error, not a virtual function", async () => {
+  it("reports EINVAL without a known range as an error, not as a virtual function", async () => {
     const host = new FakeHost(without(card(0), "power1_cap_max"));
     host.on(`${hwmonOf(0)}/power1_cap`, {
       write: () => {
@@ -264,7 +264,7 @@ describe("amdgpu", () => {
     },
   );
 
-  it("quirk 9: nothing near 0 W is ever written", async () => {
+  it("quirk 9: never writes a limit near 0 W", async () => {
     const host = new FakeHost(card(0));
     const backend = amdgpu(host);
     for (const limit of [0, 0.5, -1, Number.NaN, 1e-6]) {
@@ -274,12 +274,12 @@ describe("amdgpu", () => {
     expect(host.writes).toEqual([]);
   });
 
-  it("a limit that reads 0 is no original to put back", async () => {
+  it("does not record a limit of 0 as the original", async () => {
     const host = new FakeHost(card(0, { power1_cap: "0" }));
     expect((await amdgpu(host).original(unique(0))).unreadable).toContain("0 W");
   });
 
-  it("quirk 14: a cap outside today's range is refused unwritten; an original outside it goes to its edge", async () => {
+  it("quirk 14: rejects a cap outside the current range and clamps an original to it", async () => {
     const host = new FakeHost(
       card(0, { power1_cap_max: "220000000", power1_cap: "220000000", power1_cap_min: "200000000" }),
     );
@@ -296,13 +296,13 @@ describe("amdgpu", () => {
     });
   });
 
-  it("whole watts: what the driver cuts off is no mismatch", async () => {
+  it("accepts that the driver truncates to whole watts", async () => {
     const host = new FakeHost(card(0));
     host.on(`${hwmonOf(0)}/power1_cap`, { write: (text) => String(Math.floor(Number(text) / 1e6) * 1e6) });
     expect(await amdgpu(host).cap(unique(0), watts(500.9))).toEqual({ result: "applied" });
   });
 
-  it("the second die of an MI250X, partitions and connectors are no boards", async () => {
+  it("does not list the second die of an MI250X, partitions and connectors as boards", async () => {
     const zero = { power1_cap: "0", power1_cap_max: "0", power1_average: "0" };
     const partition: HostTree = {
       files: { "devices/platform/amdgpu_xcp.1/drm/card9/dev": "226:9" },
@@ -318,7 +318,7 @@ describe("amdgpu", () => {
     expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
   });
 
-  it("the second die of an MI250X is no board either where it carries its board's id", async () => {
+  it("does not list a second die of an MI250X that has its board's id", async () => {
     const host = new FakeHost(joinTrees(card(0), card(1, { power1_cap_max: "0", power1_average: "0" })));
     host.set(`${deviceOf(1)}/unique_id`, unique(0));
     const backend = amdgpu(host);
@@ -326,7 +326,7 @@ describe("amdgpu", () => {
     expect(await backend.power()).toEqual([{ id: unique(0), power: 191 }]);
   });
 
-  it("a card that tells power and takes no limit is locked", async () => {
+  it("reports a card without a limit file as locked", async () => {
     const host = new FakeHost(without(card(0), "power1_cap", "power1_cap_max", "power1_cap_min"));
     const backend = amdgpu(host);
     expect((await backend.discover()).boards?.[0]?.locked).toContain("power1_cap is missing");
@@ -334,7 +334,7 @@ describe("amdgpu", () => {
     expect(await backend.cap(unique(0), watts(300))).toMatchObject({ result: "error" });
   });
 
-  it("power is power1_average or power1_input; what cannot be read is missing", async () => {
+  it("reads power1_average or power1_input, and reports unreadable power as missing", async () => {
     const host = new FakeHost(
       joinTrees(card(0), card(1, { power1_average: "88000000" }), card(2, { power1_input: "N/A" })),
     );
@@ -345,7 +345,7 @@ describe("amdgpu", () => {
     ]);
   });
 
-  it("X-65 no card is absent with what to load", async () => {
+  it("X-65 is absent without a card and says what to load", async () => {
     expect((await amdgpu(new FakeHost({ files: {} })).discover()).absent).toContain("modprobe amdgpu");
   });
 });

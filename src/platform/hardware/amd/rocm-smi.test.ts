@@ -51,14 +51,14 @@ function scene(): PowerCapFixture {
   };
 }
 
-describe("AGT-46 rocm-smi keeps the contract of every backend", () => {
+describe("AGT-46 rocm-smi fulfils the power-cap contract", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
 
 describe("rocm-smi", () => {
-  it("AGT-46 tells boards by unique id and sets one by its number", async () => {
+  it("AGT-46 identifies boards by unique id and sets the limit by card number", async () => {
     boards(2);
     tool.set(-1, "warn", "");
     const backend = smi();
@@ -73,7 +73,7 @@ describe("rocm-smi", () => {
     expect(await backend.power()).toEqual([0, 1].map((board) => ({ id: unique(board), power: 191 })));
   });
 
-  it("quirk 20: a board whose number moved is the one that is capped", async () => {
+  it("quirk 20: caps the right board after its number changed", async () => {
     boards(2);
     const backend = smi();
     await backend.discover();
@@ -83,7 +83,7 @@ describe("rocm-smi", () => {
     expect([0, 1].map((board) => tool.get(board, "limit"))).toEqual(["750.0", "500.0"]);
   });
 
-  it("quirk 23: N/A is missing, never 0 W, and the second key does not overwrite the good one", () => {
+  it("quirk 23: treats N/A as missing, never as 0 W, and keeps the valid one of two keys", () => {
     const [card] = parseRocmReport(
       JSON.stringify({
         card0: {
@@ -98,20 +98,20 @@ describe("rocm-smi", () => {
     expect(card?.board.locked).toContain("no power limit");
   });
 
-  it("the second die of a package has no power and is no board", () => {
+  it("skips the second die of a package, which has no power", () => {
     const die = { "Average Graphics Package Power (W)": "N/A (Secondary die)", "Unique ID": "0x1" };
     expect(parseRocmReport(JSON.stringify({ card1: die, system: { "Driver version": "6" }, cardX: die }))).toEqual([]);
   });
 
-  it.each(["[]", "null", "{}", '{"card0": null}', '{"card0": {}}'])("a report without cards: %j", (text) => {
+  it.each(["[]", "null", "{}", '{"card0": null}', '{"card0": {}}'])("reads a report without cards: %j", (text) => {
     expect(parseRocmReport(text)).toEqual([]);
   });
 
-  it.each(["", "Traceback (most recent call last)", '{"card0":'])("what is no report: %j", (text) => {
+  it.each(["", "Traceback (most recent call last)", '{"card0":'])("throws on invalid output: %j", (text) => {
     expect(() => parseRocmReport(text)).toThrow(SyntaxError);
   });
 
-  it("X-65 a missing tool is absent with what to install", async () => {
+  it("X-65 is absent without the tool and says what to install", async () => {
     const backend = new RocmSmiBackend({ clock: systemClock, files: ["no-such-rocm-smi"] });
     expect((await backend.discover()).absent).toMatch(/no-such-rocm-smi is not installed: install rocm-smi/);
   });

@@ -62,9 +62,9 @@ const TREES: Readonly<Record<string, HostTree>> = {
   cppc_cpufreq: armCppc,
 };
 
-describe.each(Object.entries(TREES))("cpufreq keeps the contract of throttles on a fake kernel: %s", (_, tree) => {
+describe.each(Object.entries(TREES))("cpufreq fulfils the throttle contract on a fake kernel: %s", (_, tree) => {
   it.each(throttleCases(() => fakeScene(tree)))("%s", async (__, check) => expect(check()).resolves.toBeUndefined());
-  it.each(throttleCases(() => fakeScene(tree, { lag: 60 })))("while the kernel takes its time: %s", async (__, check) =>
+  it.each(throttleCases(() => fakeScene(tree, { lag: 60 })))("with a slow kernel: %s", async (__, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
@@ -102,14 +102,14 @@ function diskScene(tree: HostTree): ThrottleFixture {
   };
 }
 
-describe.each(Object.entries(TREES))("cpufreq keeps it on real files: %s", (_, tree) => {
+describe.each(Object.entries(TREES))("cpufreq fulfils the throttle contract on real files: %s", (_, tree) => {
   it.each(throttleCases(() => diskScene(tree), ["forbid", "spoil", "ignore"]))("%s", async (__, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
 
-describe("how CPUs are throttled", () => {
-  it("AGT-35 AGT-36 X-86 X-48 writes scaling_max_freq of as many policies as the share says, socket by socket", async () => {
+describe("throttling CPUs", () => {
+  it("AGT-35 AGT-36 X-86 X-48 writes scaling_max_freq of the requested share of policies, alternating between sockets", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.throttle(percent(25));
     expect(written(host)).toEqual(["policy0 1500000"]);
@@ -120,7 +120,7 @@ describe("how CPUs are throttled", () => {
     expect(host.writes.every(({ path }) => MAXIMA.test(path))).toBe(true);
   });
 
-  it("AGT-34 never goes below DVFS_MIN_FREQ_KHZ nor to the hardware's own minimum", async () => {
+  it("AGT-34 never goes below DVFS_MIN_FREQ_KHZ nor to the hardware minimum", async () => {
     for (const tree of [intelPstate, amdPstate, acpiCpufreq, hybrid, armCppc]) {
       for (const lowest of [1, 800_000, 1_000_000, 1_500_000, 2_500_000]) {
         const { host, backend } = trial(tree, {}, lowest);
@@ -134,13 +134,13 @@ describe("how CPUs are throttled", () => {
     }
   });
 
-  it("a shared policy is written once, however many CPUs share it, to a frequency of its table", async () => {
+  it("writes a shared policy once, to a frequency of its table", async () => {
     const { host, backend } = trial(acpiCpufreq);
     expect((await backend.throttle(percent(100))).result).toBe("applied");
     expect(written(host)).toEqual(["policy0 1700000", "policy3 1700000"]);
   });
 
-  it("X-52 at 0 % nothing is written, and what somebody else set stays", async () => {
+  it("X-52 writes nothing at 0 % and keeps another program's limit", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.original();
     host.write(maxFile(1), "2200000");
@@ -151,7 +151,7 @@ describe("how CPUs are throttled", () => {
     expect(maxima(host)[1]).toBe(2_200_000);
   });
 
-  it("what somebody has made faster again is named; what is held lower, let go of or was offline is not", async () => {
+  it("names policies that another program raised, but not lower, released or formerly offline ones", async () => {
     const { host, backend } = trial(intelPstate);
     expect((await backend.throttle(percent(75))).result).toBe("applied");
     expect(backend.raisedByOthers()).toBeUndefined();
@@ -175,7 +175,7 @@ describe("how CPUs are throttled", () => {
     expect(backend.raisedByOthers()).toBeUndefined();
   });
 
-  it("what somebody has made as fast as it was, and is let go of then, is no rival's any more", async () => {
+  it("no longer reports a raised policy after it was released", async () => {
     const { host, backend } = trial(intelPstate);
     const slowed = () => host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
     await backend.throttle(percent(75));
@@ -189,7 +189,7 @@ describe("how CPUs are throttled", () => {
     expect(backend.raisedByOthers()).toBeUndefined();
   });
 
-  it("easing lets go of some, and slows down nothing that somebody has made faster", async () => {
+  it("relax releases policies and does not throttle those that another program raised", async () => {
     const { host, backend } = trial(intelPstate);
     const slowed = () => host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
     await backend.throttle(percent(25));
@@ -204,7 +204,7 @@ describe("how CPUs are throttled", () => {
     expect(slowed()).toHaveLength(2);
   });
 
-  it("what a rival holds lower is not raised", async () => {
+  it("does not raise another program's lower limit", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.original();
     host.write(maxFile(0), "1000000");
@@ -212,7 +212,7 @@ describe("how CPUs are throttled", () => {
     expect(maxima(host)).toEqual([1_000_000, 1_500_000, 1_500_000, 1_500_000]);
   });
 
-  it("a lower limit elsewhere in the kernel counts as throttled; the way back names it, and works once it is gone", async () => {
+  it("counts another kernel limit as throttled; restore reports it and succeeds once it is gone", async () => {
     const { host, backend } = trial(intelPstate);
     const { original = "" } = await backend.original();
     const cool = host.on(maxFile(0), { read: () => "1200000" });
@@ -226,7 +226,7 @@ describe("how CPUs are throttled", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
   });
 
-  it("a policy that is held lower still while it is throttled is let go all the same", async () => {
+  it("releases a throttled policy that another program lowered further", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.throttle(percent(25));
     const cool = host.on(maxFile(0), { read: () => "1200000" });
@@ -235,7 +235,7 @@ describe("how CPUs are throttled", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
   });
 
-  it("where no policy has room, the throttle is blocked and says so; where some have, it is told", async () => {
+  it("blocks the throttle if no policy has room, and reports it if some have none", async () => {
     const none = trial(intelPstate, {}, 3_800_000);
     const { result, message } = await none.backend.throttle(percent(50));
     expect(result).toBe("blocked");
@@ -248,7 +248,7 @@ describe("how CPUs are throttled", () => {
     expect(outcome.message).toMatch(/2 of 4/);
   });
 
-  it("is absent in a virtual machine, and where every CPU is offline", async () => {
+  it("is absent in a virtual machine, and if every CPU is offline", async () => {
     expect((await trial(virtualCpus).backend.discover()).absent).toMatch(/virtual machine/);
     const { host, backend } = trial(intelPstate);
     for (const id of [0, 1, 2, 3]) host.set(`${CPUFREQ}/policy${id}/affected_cpus`, "");
@@ -258,7 +258,7 @@ describe("how CPUs are throttled", () => {
 });
 
 describe("cpufreq's quirks", () => {
-  it("an offline policy answers EBUSY and stops no other", async () => {
+  it("skips an offline policy (EBUSY) and throttles the others", async () => {
     const { host, backend } = trial(intelPstate);
     host.set(`${CPUFREQ}/policy1/affected_cpus`, "");
     expect((await backend.discover()).absent).toBeUndefined();
@@ -267,7 +267,7 @@ describe("cpufreq's quirks", () => {
     expect((await backend.frequencies(true)).map(({ cpu }) => cpu)).toEqual([0, 2, 3]);
   });
 
-  it("one that goes offline in between is passed over, and one that is throttled and offline is not forgotten", async () => {
+  it("skips a policy that goes offline, and remembers a throttled policy while it is offline", async () => {
     const { host, backend } = trial(intelPstate);
     const { original = "" } = await backend.original();
     host.beforeWrite = (path) => {
@@ -284,7 +284,7 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
   });
 
-  it("a policy that comes later is throttled once its original was asked for", async () => {
+  it("throttles a new policy after its original was recorded", async () => {
     const { host, backend } = trial(intelPstate);
     host.set(`${CPUFREQ}/policy3/affected_cpus`, "");
     await backend.original();
@@ -298,7 +298,7 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
   });
 
-  it("turbo off at the start: the way back leads to the maximum of then, and to more once turbo is on", async () => {
+  it("restores to the maximum without turbo, and to the turbo maximum once turbo is on", async () => {
     const { host, backend } = trial(intelPstate, { rivalMax: 2_000_000 });
     host.set("devices/system/cpu/intel_pstate/no_turbo", "1");
     const { original = "" } = await backend.original();
@@ -309,7 +309,7 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([2_000_000, 2_000_000, 2_000_000, 2_000_000]);
   });
 
-  it("boost off at the start: what was at its maximum goes to the maximum of later", async () => {
+  it("restores an unlimited policy to the new maximum after boost was enabled", async () => {
     const { host, backend } = trial(acpiCpufreq);
     const { original = "" } = await backend.original();
     await backend.throttle(percent(100));
@@ -318,7 +318,7 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([2_600_000, 2_600_000]);
   });
 
-  it("the firmware's limit of the moment is not taken for somebody's", async () => {
+  it("does not treat the firmware's current limit as a user's limit", async () => {
     const { host, backend } = trial(intelPstate, { rivalMax: 2_600_000 });
     for (const id of [0, 1, 2, 3]) host.set(`${CPUFREQ}/policy${id}/bios_limit`, "2600000");
     const { original = "" } = await backend.original();
@@ -327,7 +327,7 @@ describe("cpufreq's quirks", () => {
     expect(written(host).at(-1)).toBe("policy3 3800000");
   });
 
-  it("nothing is touched while the kernel cools CPUs down: what it holds them at is not their original", async () => {
+  it("records no original during thermal throttling", async () => {
     const { host, backend } = trial(intelPstate, { rivalMax: 1_900_000 });
     host.set("class/thermal/cooling_device0/type", "Processor");
     host.set("class/thermal/cooling_device0/cur_state", "2");
@@ -340,7 +340,7 @@ describe("cpufreq's quirks", () => {
     expect((await backend.throttle(percent(50))).result).toBe("applied");
   });
 
-  it("what somebody sets while nothing is throttled is the original from then on", async () => {
+  it("records a limit set by another program as the original while nothing is throttled", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.original();
     await backend.throttle(percent(100));
@@ -352,7 +352,7 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([2_800_000, 2_800_000, 2_800_000, 2_800_000]);
   });
 
-  it("a limit that a person had set is kept as it is, turbo or not", async () => {
+  it("restores a user's limit exactly, with or without turbo", async () => {
     const { host, backend } = trial(intelPstate);
     host.set("devices/system/cpu/intel_pstate/no_turbo", "1");
     for (const id of [0, 1, 2, 3]) host.write(maxFile(id), "1800000");
@@ -362,7 +362,7 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([1_800_000, 1_800_000, 1_800_000, 1_800_000]);
   });
 
-  it("a minimum that was pulled down comes back with the maximum, or is put back", async () => {
+  it("restores a minimum that the kernel lowered", async () => {
     const { host, backend } = trial(intelPstate);
     for (const id of [0, 1, 2, 3]) host.write(minFile(id), "2000000");
     const before = limits(host);
@@ -373,7 +373,7 @@ describe("cpufreq's quirks", () => {
     expect(limits(host)).toEqual(before);
   });
 
-  it("an old kernel that refuses a maximum below the minimum gets the minimum first, and both back", async () => {
+  it("lowers the minimum first on old kernels, and restores both", async () => {
     const host = new FakeHost(intelPstate);
     for (const id of [0, 1, 2, 3]) {
       host.set(minFile(id), "2000000");
@@ -393,7 +393,7 @@ describe("cpufreq's quirks", () => {
     expect(limits(host)).toEqual(before);
   });
 
-  it("X-59 a new run that is told the originals knows what is throttled, and puts it back", async () => {
+  it("X-59 restores throttled policies in a new run from the adopted originals", async () => {
     const first = trial(intelPstate);
     const before = limits(first.host);
     const { original = "" } = await first.backend.original();
@@ -408,7 +408,7 @@ describe("cpufreq's quirks", () => {
     expect(limits(first.host)).toEqual(before);
   });
 
-  it("X-59 a new run that was told nothing does not forget a throttled policy that is offline", async () => {
+  it("X-59 remembers an offline throttled policy in a new run without adopted originals", async () => {
     const first = trial(intelPstate);
     const before = limits(first.host);
     const { original = "" } = await first.backend.original();
@@ -426,7 +426,7 @@ describe("cpufreq's quirks", () => {
     expect(limits(first.host)).toEqual(before);
   });
 
-  it("a throttled policy that goes offline while all are put back is not forgotten", async () => {
+  it("remembers a throttled policy that goes offline during restore", async () => {
     const { host, backend } = trial(intelPstate);
     const { original = "" } = await backend.original();
     await backend.throttle(percent(100));
@@ -440,14 +440,14 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 3_800_000, 3_800_000]);
   });
 
-  it("a policy whose files make no sense is left alone", async () => {
+  it("ignores a policy with invalid files", async () => {
     const { host, backend } = trial(intelPstate);
     host.on(maxFile(1), { read: () => "<unknown>" });
     expect((await backend.throttle(percent(100))).result).toBe("applied");
     expect(written(host)).toEqual(["policy0 1500000", "policy2 1500000", "policy3 1500000"]);
   });
 
-  it("one policy that may not be written stops no other, and is told in a few words", async () => {
+  it("throttles the other policies if some are not writable, with a short message", async () => {
     const { host, backend } = trial(intelPstate);
     refuseWrites(host, /policy[01]\/scaling_max_freq$/, "EACCES");
     const { result, message } = await backend.throttle(percent(100));
@@ -456,13 +456,13 @@ describe("cpufreq's quirks", () => {
     expect(maxima(host)).toEqual([3_800_000, 3_800_000, 1_500_000, 1_500_000]);
   });
 
-  it("waiting for the kernel ends with the signal, as an error", async () => {
+  it("returns an error if aborted while waiting for the kernel", async () => {
     const { backend } = trial(intelPstate, { lag: 60 });
     const outcome = await backend.throttle(percent(50), AbortSignal.abort(new Error("time is up")));
     expect(outcome).toEqual({ result: "error", message: "cpufreq: time is up" });
   });
 
-  it("reads current frequencies off the event loop, and only when asked", async () => {
+  it("reads current frequencies off the event loop, and only on request", async () => {
     const { host, backend } = trial(intelPstate);
     await backend.discover();
     await backend.original();
@@ -479,7 +479,7 @@ describe("cpufreq's quirks", () => {
     expect(await backend.frequencies(true, AbortSignal.abort())).toEqual([]);
   });
 
-  it("X-86 whatever is asked in whatever order, restoring gives back the tree as it was", async () => {
+  it("X-86 restores the original tree after any sequence of throttles", async () => {
     const shares = fc.array(fc.oneof(fc.double({ min: 0, max: 100 }), fc.double()), { maxLength: 8 });
     const trees = fc.constantFrom(intelPstate, amdPstate, acpiCpufreq, hybrid, armCppc);
     await fc.assert(

@@ -94,14 +94,14 @@ function scene(): PowerCapFixture {
   };
 }
 
-describe("all GPUs of a node keep the contract of every backend", () => {
+describe("the combined GPU backend fulfils the power-cap contract", () => {
   it.each(powerCapCases(scene, ["ignore"]))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
 
 describe("findGpuBackend", () => {
-  it("AGT-47 X-65 without any GPU it is absent, and says what was tried", async () => {
+  it("AGT-47 X-65 is absent without a GPU and lists what was tried", async () => {
     const backend = gpus(new FakeHost(nothing));
     const { absent } = await backend.discover();
     expect(absent).toMatch(/^no GPU backend works on this node: /);
@@ -114,12 +114,12 @@ describe("findGpuBackend", () => {
     expect(await backend.power?.()).toEqual([]);
   });
 
-  it("AGT-47 X-65 a GPU without its tools is absent with what to install", async () => {
+  it("AGT-47 X-65 is absent for a GPU without driver or tools and says what to install", async () => {
     const { absent } = await gpus(new FakeHost(nvidiaBoard)).discover();
     expect(absent).toMatch(/cannot load .*install the NVIDIA driver.*nvidia-smi is not installed/);
   });
 
-  it("boards of two vendors live side by side, each driven by its own", async () => {
+  it("drives boards of two vendors, each with its own backend", async () => {
     const host = new FakeHost(amdCard);
     const backend = gpus(host, stub.library);
     const { boards } = await backend.discover();
@@ -132,7 +132,7 @@ describe("findGpuBackend", () => {
     expect((await backend.power?.())?.map(({ power }) => power)).toEqual([310, 310, 191]);
   });
 
-  it("a vendor whose driver went away is lost with its reason, and takes no other's boards with it", async () => {
+  it("reports only the boards of a vendor whose driver disappeared as lost", async () => {
     const backend = gpus(new FakeHost(amdCard), stub.library);
     await backend.discover();
     stub.set(-1, "loaded", 0);
@@ -147,12 +147,12 @@ describe("findGpuBackend", () => {
     expect(await backend.cap(uuidOf(0), watts(500))).toMatchObject({ result: "error" });
   });
 
-  it("a vendor that never worked is a word of warning where another does", async () => {
+  it("warns about a vendor without a working backend", async () => {
     const [board] = (await gpus(new FakeHost(joinTrees(amdCard, nvidiaBoard))).discover()).boards ?? [];
     expect(board).toMatchObject({ id: AMD, warnings: [expect.stringContaining("nvidia GPUs are not managed")] });
   });
 
-  it("AGT-45 nvidia-smi stands in for NVML, with the same ids and originals, until NVML is back", async () => {
+  it("AGT-45 falls back to nvidia-smi with the same ids and originals until NVML works again", async () => {
     const tool = installed("nvidia-smi", smiBoard);
     stub.set(-1, "initcode", 18);
     const backend = gpus(new FakeHost(nvidiaBoard), stub.library);
@@ -169,7 +169,7 @@ describe("findGpuBackend", () => {
     expect(stub.get(0, "limit")).toBe(700_000);
   });
 
-  it("AGT-46 rocm-smi stands in for amdgpu's files, with the same ids, and only where AMD's GPU is there", async () => {
+  it("AGT-46 falls back to rocm-smi with the same ids, only if an AMD GPU is present", async () => {
     const draw = { "draw-key": "Average Graphics Package Power (W)", draw: "100", limit: "750", unique: `0x${AMD}` };
     const tool = installed("rocm-smi", draw);
     const backend = gpus(new FakeHost(amdBoard));
@@ -180,7 +180,7 @@ describe("findGpuBackend", () => {
     expect(tool.runs()).toHaveLength(1);
   });
 
-  it("reads the bus again only when it lists other devices", async () => {
+  it("reads the PCI bus again only if the device list changes", async () => {
     const host = new FakeHost(joinTrees(amdBoard, amdCard));
     const backend = gpus(host);
     await backend.discover();

@@ -15,12 +15,12 @@ import {
 const figures = [0, -1, 0.5, 1e308, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0];
 
 describe("a GPU's limit", () => {
-  it("quirk 9: is never written near 0 W, nor where it is no number a GPU could have", () => {
+  it("quirk 9: is rejected near 0 W and beyond any GPU's range", () => {
     expect(figures.map((figure) => whyInvalidLimit(watts(figure)) !== undefined)).toEqual(figures.map(() => true));
     expect([1, 72, 1400].map((figure) => whyInvalidLimit(watts(figure)))).toEqual([undefined, undefined, undefined]);
   });
 
-  it("comes back from the journal's text as it was", () => {
+  it("survives the round trip through the journal", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1000, max: 9_999_999 }), (milliwatts) => {
         const limit = watts(milliwatts / 1000);
@@ -29,14 +29,14 @@ describe("a GPU's limit", () => {
     );
   });
 
-  it("a text that is no limit is none", () => {
+  it("is undefined for an invalid text", () => {
     for (const text of ["", "0", "1e3", "0x10", "-5", " 300", "300 W", "NaN", "99999", "3".repeat(400)]) {
       expect(parseOriginal(text)).toBeUndefined();
     }
     fc.assert(fc.property(fc.string(), (text) => parseOriginal(text) === undefined || Number(text) >= 1));
   });
 
-  it("goes into a range, and where the range contradicts itself to the lower end", () => {
+  it("is clamped to a range, and to the lower end of a contradictory range", () => {
     expect(clampToRange(watts(300), {})).toBe(300);
     expect(clampToRange(watts(100), { min: watts(200), max: watts(700) })).toBe(200);
     expect(clampToRange(watts(800), { min: watts(200), max: watts(700) })).toBe(700);
@@ -50,7 +50,7 @@ describe("a GPU's limit", () => {
     [400, 700, 700, "error"],
     [600, 600, 500, "blocked"],
     [400, 400, 700, "error"],
-  ])("asked for %d, says %d and enforces %s: %s", (asked, limit, enforced, result) => {
+  ])("requested %d, reported %d, enforced %s: %s", (asked, limit, enforced, result) => {
     const outcome = readBackOutcome({
       asked: watts(asked),
       limit: watts(limit),
@@ -60,7 +60,7 @@ describe("a GPU's limit", () => {
     expect(outcome.message === undefined).toBe(result === "applied");
   });
 
-  it("what cannot be taken back is an error that says both", async () => {
+  it("reports both errors if the rollback fails", async () => {
     const blocked = { result: "blocked", message: "enforced 500 W" } as const;
     expect(await outcomeAfterRollback(blocked, async () => {})).toEqual(blocked);
     const outcome = await outcomeAfterRollback(blocked, async () => Promise.reject(new Error("lost")));
@@ -68,10 +68,10 @@ describe("a GPU's limit", () => {
   });
 });
 
-describe("what the tools print", () => {
+describe("output of vendor tools", () => {
   const cell = fc.oneof(fc.string(), fc.constantFrom("[N/A]", "0", "0.00", "-1", "1e308", "700.00", "NaN"));
 
-  it("quirk 23: no cell ever becomes a limit of 0 W, or of no number", () => {
+  it("quirk 23: no table cell becomes a limit of 0 W or NaN", () => {
     fc.assert(
       fc.property(fc.array(cell, { minLength: smiColumns.length, maxLength: smiColumns.length }), (cells) => {
         for (const { limit, draw, enforced, board } of parseSmiTable(["0", ...cells.slice(1)].join(", "), smiColumns)) {
@@ -84,7 +84,7 @@ describe("what the tools print", () => {
     );
   });
 
-  it("quirk 23: nor does any value of a report", () => {
+  it("quirk 23: no report value becomes a limit of 0 W or NaN", () => {
     const value = fc.oneof(cell, fc.jsonValue());
     const keys = ["Average Graphics Package Power (W)", "Max Graphics Package Power (W)", "Unique ID", "Card Series"];
     const card = fc.record(Object.fromEntries(keys.map((key) => [key, value])));

@@ -23,7 +23,7 @@ const tool = (file: string, clock = systemClock): VendorTool =>
   new VendorTool({ files: [file], install: "install it", clock });
 
 describe("a vendor's tool", () => {
-  it("gets its arguments as they are: no shell reads them", async () => {
+  it("gets its arguments without shell interpretation", async () => {
     const answer = await tool(script("echo", 'printf "%s|" "$@"; echo oops >&2; exit 3')).run([
       "$(id)",
       "a b",
@@ -33,7 +33,7 @@ describe("a vendor's tool", () => {
     expect(answer).toEqual({ status: 3, stdout: "$(id)|a b|;|*|", stderr: "oops\n" });
   });
 
-  it("gets no variable of ours but those that find it", async () => {
+  it("gets a minimal environment", async () => {
     process.env["JOULIE_SECRET"] = "s3cret";
     const answer = await tool(script("env", "env")).run([]);
     delete process.env["JOULIE_SECRET"];
@@ -41,7 +41,7 @@ describe("a vendor's tool", () => {
     expect(JSON.stringify(answer)).not.toContain("s3cret");
   });
 
-  it("X-65 that is not there is absent, with what to install; so is a script without its interpreter", async () => {
+  it("X-65 is absent if the file or its interpreter is missing, and says what to install", async () => {
     const missing = join(folder, "nowhere");
     expect(await tool(missing).run([])).toEqual({ absent: `${missing} is not installed: install it` });
     const python = join(folder, "python-script");
@@ -50,12 +50,12 @@ describe("a vendor's tool", () => {
     expect(await tool(python).run([])).toEqual({ absent: `${python} is not installed: install it` });
   });
 
-  it("that may not be run fails in words", async () => {
+  it("reports a file that is not executable", async () => {
     const answer = await tool(script("locked", "true", 0o644)).run([]);
     expect(answer.failed).toMatch(/locked cannot be run: .*EACCES/);
   });
 
-  it("that does not end in its time is killed, and the next run works again", async () => {
+  it("is killed after its time limit, and the next run works", async () => {
     const clock = new VirtualClock();
     const file = script("sleepy", 'if [ "$1" = sleep ]; then exec sleep 1000; fi; echo awake');
     const sleepy = tool(file, clock);
@@ -63,11 +63,11 @@ describe("a vendor's tool", () => {
     await expect.poll(() => clock.waiting).toBe(1);
     clock.advance(milliseconds(30_000));
     expect(await first).toEqual({ failed: `${file} did not finish within 30000 ms` });
-    // The killed process ends in its own time; until then no other is started.
+    // No other run starts until the killed process has ended.
     await expect.poll(async () => sleepy.run([])).toEqual({ status: 0, stdout: "awake\n", stderr: "" });
   });
 
-  it("that nobody waits for any longer is killed", async () => {
+  it("is killed when the caller cancels it", async () => {
     const stop = new AbortController();
     const clock = new VirtualClock();
     const running = tool(script("abandoned", "exec sleep 1000"), clock).run([], stop.signal);
@@ -76,17 +76,17 @@ describe("a vendor's tool", () => {
     expect((await running).failed).toContain("cancelled by the caller");
   });
 
-  it("that talks without end is cut off", async () => {
+  it("is stopped when it prints too much", async () => {
     expect((await tool(script("chatty", "exec yes")).run([])).failed).toContain("printed more than");
   });
 
-  it("runs once at a time", async () => {
+  it("runs one call at a time", async () => {
     const once = tool(script("once", `mkdir ${folder}/held || exit 9; sleep 0.05; rmdir ${folder}/held`));
     const answers = await Promise.all([once.run([]), once.run([]), once.run([])]);
     expect(answers.map((answer) => "status" in answer && answer.status)).toEqual([0, 0, 0]);
   });
 
-  it("has last words", () => {
+  it("reports its last output line", () => {
     expect(lastOutputLine({ stdout: "Unable to set.\nAll done.\n=====\n", stderr: "" })).toBe("Unable to set.");
     expect(lastOutputLine({ stdout: "", stderr: "" })).toBe("it printed nothing");
     expect(lastOutputLine({ stdout: "x".repeat(9999), stderr: "" })).toHaveLength(300);

@@ -20,8 +20,8 @@ const EMPTY: HostTree = { files: {} };
 const factsOf = (sys: HostTree, cpuinfo: string) =>
   hostFacts({ sys: new FakeHost(sys), proc: new FakeHost(procTree(cpuinfo), "/proc") });
 
-describe("what a host is made of", () => {
-  it("a Xeon of two sockets", () => {
+describe("hostFacts", () => {
+  it("reads a Xeon with two sockets", () => {
     expect(factsOf(intelPstate, xeonCpuinfo)).toEqual({
       cpu: {
         model: "Intel(R) Xeon(R) Platinum 8480+",
@@ -39,7 +39,7 @@ describe("what a host is made of", () => {
     });
   });
 
-  it("an EPYC, with the frequency below which it saves no more", () => {
+  it("reads an EPYC with its lowest nonlinear frequency", () => {
     expect(factsOf(amdPstate, epycCpuinfo).cpu).toMatchObject({
       model: "AMD EPYC 9654 96-Core Processor",
       vendor: "amd",
@@ -48,7 +48,7 @@ describe("what a host is made of", () => {
     });
   });
 
-  it("boost that is off hides its maximum from the common file only; the base frequency is CPPC's or the table's", () => {
+  it("finds the boost maximum while boost is off, and the base frequency from CPPC or the table", () => {
     const host = new FakeHost(amdPstate);
     for (const id of [0, 1, 2, 3]) host.set(`devices/system/cpu/cpufreq/policy${id}/cpuinfo_max_freq`, "2400000");
     host.set("devices/system/cpu/cpu0/acpi_cppc/nominal_freq", "2400");
@@ -68,19 +68,19 @@ describe("what a host is made of", () => {
     ["0xc0", "0xac3", "AmpereOne", "ampere"],
     ["0x41", "0xfff", "0x41 0xfff", "arm"],
     ["0x99", "0x123", "0x99 0x123", undefined],
-  ])("an ARM server has no model name: %s %s is %s", (implementer, part, model, vendor) => {
+  ])("names an ARM core by implementer and part: %s %s is %s", (implementer, part, model, vendor) => {
     const { cpu } = factsOf(armCppc, armCpuinfo(implementer, part));
     expect(cpu).toMatchObject({ model, sockets: 1, totalCores: 4, driver: "cppc_cpufreq" });
     expect(cpu.vendor).toBe(vendor);
   });
 
-  it("cores of several kinds are told, and the fastest counts", () => {
+  it("warns about a hybrid CPU and uses the fastest core type", () => {
     const { cpu } = factsOf(hybrid, hybridCpuinfo);
     expect(cpu.landmarks).toEqual({ min: 800, nominal: 2500, maxBoost: 5000 });
     expect(cpu.warnings.join()).toMatch(/hybrid CPU/);
   });
 
-  it("a virtual machine: no cpufreq, packages without a number, and a word of it", () => {
+  it("reads a virtual machine without cpufreq and package numbers, with a warning", () => {
     const { cpu } = factsOf(virtualCpus, virtualCpuinfo);
     expect(cpu).toMatchObject({ isVirtual: true, sockets: 1, totalCores: 2, logicalCpus: 2, landmarks: {} });
     expect(cpu.driver).toBeUndefined();
@@ -91,23 +91,23 @@ describe("what a host is made of", () => {
     ["hypervisor/type", "xen"],
     ["class/dmi/id/product_name", "KVM Virtual Machine"],
     ["class/dmi/id/product_name", "Google Compute Engine"],
-  ])("on ARM a hypervisor shows in %s", (file, text) => {
+  ])("detects a hypervisor on ARM in %s", (file, text) => {
     const files = { ...virtualCpus.files, [file]: text };
     expect(factsOf({ files }, armCpuinfo("0x41", "0xd40")).cpu.isVirtual).toBe(true);
     expect(factsOf(virtualCpus, armCpuinfo("0x41", "0xd40")).cpu.isVirtual).toBe(false);
   });
 
-  it("CPUs that are offline are told, and count for nothing", () => {
+  it("warns about offline CPUs and does not count them", () => {
     const { cpu } = factsOf(acpiCpufreq, xeonCpuinfo);
     expect(cpu).toMatchObject({ sockets: 1, totalCores: 3, logicalCpus: 3 });
     expect(cpu.warnings.join()).toMatch(/1 CPUs are offline/);
   });
 
-  it("where sysfs has no topology, cpuinfo's own numbers count", () => {
+  it("falls back to cpuinfo if sysfs has no topology", () => {
     expect(factsOf(EMPTY, xeonCpuinfo).cpu).toMatchObject({ sockets: 2, totalCores: 4, logicalCpus: 8 });
   });
 
-  it("with nothing to read at all there are no facts, only words", () => {
+  it("returns only warnings if nothing can be read", () => {
     const { cpu, memoryBytes, warnings } = hostFacts({ sys: new FakeHost(EMPTY), proc: new FakeHost(EMPTY, "/proc") });
     expect(cpu).toEqual({ isVirtual: false, landmarks: {}, warnings: expect.any(Array) });
     expect(cpu.warnings.join()).toMatch(/\/proc\/cpuinfo cannot be read.*sockets is unknown/);
@@ -115,7 +115,7 @@ describe("what a host is made of", () => {
     expect(warnings.join()).toMatch(/meminfo/);
   });
 
-  it("is read again when CPUs or policies come or go, and not before", () => {
+  it("reads again only after CPUs or policies changed", () => {
     const sys = new FakeHost(intelPstate);
     const reader = new HostFactsReader({ sys, proc: new FakeHost(procTree(xeonCpuinfo)) });
     const first = reader.read();
@@ -128,7 +128,7 @@ describe("what a host is made of", () => {
     expect(reader.read()).not.toBe(third);
   });
 
-  it("is the same from real files", () => {
+  it("reads the same from real files", () => {
     const sys = scratchTree(intelPstate);
     const proc = scratchTree(procTree(xeonCpuinfo));
     const roots = { sys: new HostDirectory(sys.root), proc: new HostDirectory(proc.root) };
@@ -139,8 +139,8 @@ describe("what a host is made of", () => {
   });
 });
 
-describe("the kernel's texts", () => {
-  it("lists of CPUs, with ranges, gaps and spaces", () => {
+describe("kernel file formats", () => {
+  it("parses CPU lists with ranges, gaps and spaces", () => {
     expect(cpuList("0-3,8,10-11")).toEqual([0, 1, 2, 3, 8, 10, 11]);
     expect(cpuList("0 2 1\n")).toEqual([0, 1, 2]);
     expect(cpuList("")).toEqual([]);
@@ -148,7 +148,7 @@ describe("the kernel's texts", () => {
     expect(cpuList("0-999999").length).toBe(65_536);
   });
 
-  it("whatever stands in cpuinfo, it is read without a fall", () => {
+  it("parses any cpuinfo without throwing", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 400 }), (text) => {
         const { logicalCpus } = parseCpuinfo(text);

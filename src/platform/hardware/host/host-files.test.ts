@@ -56,8 +56,8 @@ const kinds: (readonly [string, () => HostFiles])[] = [
   ["the fake", () => new FakeHost(tree)],
 ];
 
-describe.each(kinds)("files of the host: %s", (_, make) => {
-  it("reads what is there, by relative links too, without the line end", async () => {
+describe.each(kinds)("host files: %s", (_, make) => {
+  it("reads files, also through relative links, without the trailing newline", async () => {
     const host = make();
     expect(host.read(`${ZONE}/name`)).toBe("package-0");
     expect(host.read("devices/virtual/two-lines")).toBe("one\ntwo");
@@ -66,7 +66,7 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
     expect(host.real(ZONE)).toBe("devices/virtual/powercap/intel-rapl/intel-rapl:0");
   });
 
-  it("follows an absolute link that the host's own sysfs would have", () => {
+  it("follows an absolute link into the root's own path", () => {
     const host = make();
     expect(host.read("class/absolute/power1_cap")).toBe("750000000");
     expect(host.real("class/absolute")).toBe("devices/virtual/hwmon/hwmon1");
@@ -74,7 +74,7 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
     expect(host.read("devices/virtual/hwmon/hwmon1/power1_cap")).toBe("500000000");
   });
 
-  it("refuses every way out of the root, to read, to write, to list", async () => {
+  it("refuses to read, write or list outside the root", async () => {
     const host = make();
     for (const path of [
       "../etc/hostname",
@@ -92,7 +92,7 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
     expect(codeOf(() => host.read("class/powercap\0"))).toBe("ESCAPE");
   });
 
-  it("writes what it is told, shorter or longer than what was there, and makes no file", () => {
+  it("writes shorter and longer values, and creates no file", () => {
     const host = make();
     for (const text of ["1", "350000000", "90"]) {
       host.write(LIMIT, text);
@@ -102,14 +102,14 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
     expect(host.exists(`${ZONE}/constraint_9_power_limit_uw`)).toBe(false);
   });
 
-  it("opens nothing for writing that is not on the list of written files", () => {
+  it("refuses to write files that are not on the list", () => {
     const host = make();
     expect(codeOf(() => host.write(`${ZONE}/energy_uj`, "0"))).toBe("EUNLISTED");
     expect(codeOf(() => host.write(`${ZONE}/name`, "x"))).toBe("EUNLISTED");
     expect(host.read(`${ZONE}/name`)).toBe("package-0");
   });
 
-  it("lists what is in a folder, and nothing where there is none", () => {
+  it("lists a folder, and nothing for a missing folder", () => {
     const host = make();
     expect(host.list("class/powercap")).toContain("intel-rapl:2:0");
     expect(host.list("class/nothing")).toEqual([]);
@@ -117,7 +117,7 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
     expect(host.list("class/dangling")).toEqual([]);
   });
 
-  it("knows what exists; a link that leads nowhere does not", () => {
+  it("reports whether a file exists; a broken link does not", () => {
     const host = make();
     expect(host.exists(ZONE)).toBe(true);
     expect(host.exists(LIMIT)).toBe(true);
@@ -126,7 +126,7 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
     expect(host.exists(`${ZONE}/min_power_uw`)).toBe(false);
   });
 
-  it("keeps the kernel's word for what went wrong", () => {
+  it("keeps the kernel's error code", () => {
     const host = make();
     expect(codeOf(() => host.read(`${ZONE}/nothing`))).toBe("ENOENT");
     expect(codeOf(() => host.read(ZONE))).toBe("EISDIR");
@@ -134,8 +134,8 @@ describe.each(kinds)("files of the host: %s", (_, make) => {
   });
 });
 
-describe("real files alone", () => {
-  it("sees what changes behind a kept descriptor: the text, the file, the folder", () => {
+describe("HostDirectory on real files", () => {
+  it("sees changes behind an open descriptor: the text, the file, the folder", () => {
     const host = onDisk();
     const at = join(host.root, host.real(LIMIT));
     expect(host.read(LIMIT)).toBe("350000000");
@@ -147,7 +147,7 @@ describe("real files alone", () => {
     expect(host.read(LIMIT)).toBe("2");
   });
 
-  it("reads long files whole, and refuses what has no end in sight", async () => {
+  it("reads long files completely, and rejects endless ones", async () => {
     const host = onDisk();
     const long = "processor\t: 0\n".repeat(10_000);
     writeFileSync(join(host.root, "long"), long);
@@ -159,7 +159,7 @@ describe("real files alone", () => {
     await expect(host.readLater("long")).rejects.toMatchObject({ code: "EFBIG" });
   });
 
-  it("keeps a bounded number of descriptors, and reads on beyond it", () => {
+  it("limits the number of open descriptors", () => {
     const host = onDisk();
     mkdirSync(join(host.root, "many"));
     for (let index = 0; index < 1500; index += 1) writeFileSync(join(host.root, `many/${index}`), `${index}\n`);
@@ -183,7 +183,7 @@ describe("real files alone", () => {
     sys.close();
   });
 
-  it("a root that is itself a link, or is not there, is no surprise", () => {
+  it("accepts a root that is a link or does not exist", () => {
     const host = onDisk();
     symlinkSync(host.root, `${host.root}-link`);
     ends.push(() => rmSync(`${host.root}-link`));
@@ -197,7 +197,7 @@ describe("real files alone", () => {
 });
 
 describe("the list of written files", () => {
-  it("has the limits and frequencies, and none of their neighbours", () => {
+  it("contains limit and frequency files only", () => {
     expect(writtenFiles.every(({ why }) => why.length > 0)).toBe(true);
     const zone = "devices/virtual/powercap/intel-rapl/intel-rapl:0";
     expect(isWrittenFile(`${zone}/constraint_0_power_limit_uw`)).toBe(true);

@@ -8,7 +8,7 @@ const LIMIT = milliseconds(5_000);
 function gate() {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   const through = new HungCallGuard(clock);
-  /** A call that ends when told to. */
+  /** A call that the test completes. */
   const call = (lane: string, signal?: AbortSignal) => {
     const work = Promise.withResolvers<string>();
     let started = false;
@@ -36,8 +36,8 @@ function gate() {
 
 const settled = async (): Promise<void> => systemClock.sleep(milliseconds(0));
 
-describe("the gate before NVML", () => {
-  it("lets two calls through at a time, and the next when one ends", async () => {
+describe("HungCallGuard", () => {
+  it("runs two calls at a time, and the next when one ends", async () => {
     const { call, through } = gate();
     const calls = ["a", "b", "c"].map((lane) => call(lane));
     await settled();
@@ -51,14 +51,14 @@ describe("the gate before NVML", () => {
     expect(through.stuck).toBe(false);
   });
 
-  it("closes the lane of a call that took too long until it returns, and no other", async () => {
+  it("closes only the lane of a timed-out call until it returns", async () => {
     const { call, clock, through } = gate();
     const hung = call("a");
     await settled();
     clock.advance(LIMIT);
     expect(await hung.outcome).toBe("call about a did not return within 5000 ms");
     const refusal = "skipped: call about a has not returned since 2030-01-01T00:00:00Z; the driver hangs";
-    // The same words at every later try: each change of a status message is a write to the API.
+    // The message stays the same on every retry, because each change of a status message is an API write.
     for (const passed of [0, 15_000, 3_600_000]) {
       clock.advance(milliseconds(passed));
       expect(await call("a").outcome).toBe(refusal);
@@ -75,7 +75,7 @@ describe("the gate before NVML", () => {
     expect(await again.outcome).toBe("answer");
   });
 
-  it("refuses everybody at once while every place hangs, also those that wait for one", async () => {
+  it("rejects new and queued calls at once while every slot hangs", async () => {
     const { call, clock } = gate();
     const hung = [call("a"), call("b")];
     const waiting = call("c");
@@ -91,7 +91,7 @@ describe("the gate before NVML", () => {
     expect(await later.outcome).toBe("answer");
   });
 
-  it("does not start what nobody waits for any longer, and keeps count of what it started", async () => {
+  it("does not start a cancelled call, and keeps count of running calls", async () => {
     const { call, through } = gate();
     const stop = new AbortController();
     const running = call("a", stop.signal);

@@ -25,7 +25,7 @@ it.each([
   expect(mountPointOf(path, table)).toBe(point);
 });
 
-it("X-70 a read-only mount is named in the outcome; without a table the file is", () => {
+it("X-70 names the read-only mount in the outcome, or the file without a mount table", () => {
   const error = new HostFileError("EROFS", "x", "write");
   const path = "/host-sys/class/powercap/x";
   expect(

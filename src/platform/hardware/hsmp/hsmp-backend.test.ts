@@ -91,18 +91,18 @@ function diskScene(): PowerCapFixture {
   };
 }
 
-describe.each(Object.entries(WIRINGS))("HSMP keeps the contract of power caps on a fake kernel: %s", (_, wiring) => {
+describe.each(Object.entries(WIRINGS))("HSMP fulfils the power-cap contract on a fake kernel: %s", (_, wiring) => {
   it.each(powerCapCases(() => fakeScene(wiring)))("%s", async (__, check) => expect(check()).resolves.toBeUndefined());
 });
 
-describe("HSMP keeps it on real files", () => {
+describe("HSMP fulfils the power-cap contract on real files", () => {
   it.each(powerCapCases(diskScene, ["forbid", "spoil", "ignore"]))("%s", async (_, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
 
 describe("HSMP", () => {
-  it("a socket keeps its name however its hwmon is numbered after a boot", async () => {
+  it("keeps a socket's id after its hwmon number changed", async () => {
     for (const hwmons of [
       [3, 4],
       [9, 2],
@@ -116,7 +116,7 @@ describe("HSMP", () => {
     }
   });
 
-  it("the older driver has one device: sockets go by the order of their sensors", async () => {
+  it("orders the sockets of the older driver by their sensors", async () => {
     const { host, backend } = trial(hsmpTree({ hwmons: [9, 10], acpi: false }));
     expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
     await backend.cap("package-0", watts(200));
@@ -127,7 +127,7 @@ describe("HSMP", () => {
     { numbers: "all new", after: [11, 12] },
     { numbers: "moved up by one", after: [10, 11] },
     { numbers: "lower", after: [3, 9] },
-  ])("the older driver loaded anew has the same sockets by the same names: numbers $numbers", async ({ after }) => {
+  ])("keeps socket ids after the older driver was reloaded: numbers $numbers", async ({ after }) => {
     const before = { hwmons: [9, 10], acpi: false };
     const { host, backend } = trial(hsmpTree(before));
     await backend.discover();
@@ -140,7 +140,7 @@ describe("HSMP", () => {
     host.remove("devices/platform/amd_hsmp");
     expect((await backend.discover()).absent).toBeDefined();
     const wiring = { hwmons: after, acpi: false };
-    // Sensors come one by one; the firmware has kept the cap.
+    // Sensors appear one by one; the firmware has kept the cap.
     place(hsmpTree({ hwmons: after.slice(0, 1), acpi: false }));
     expect((await backend.discover()).boards).toMatchObject([
       { id: "package-0" },
@@ -158,7 +158,7 @@ describe("HSMP", () => {
     expect(host.get(`${folderOf("package-1", wiring)}/power1_cap`)).toBe("400000000");
   });
 
-  it("a firmware ceiling that means nothing is bounded by the catalogue, and told", async () => {
+  it("limits an implausible firmware maximum to the catalogue's, with a warning", async () => {
     const { backend } = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
     const { boards } = await backend.discover();
     expect(boards?.[0]).toMatchObject({ device: { max: 400, step: 0.001 } });
@@ -167,7 +167,7 @@ describe("HSMP", () => {
     expect((await trial().backend.discover()).boards?.[0]?.warnings).toEqual([]);
   });
 
-  it("an original above today's ceiling goes to the ceiling, and one above the catalogue's goes back as it was", async () => {
+  it("clamps an original to the firmware maximum, but not to the catalogue's", async () => {
     const lowered = trial(hsmpTree({ capMax: 320_000_000 }));
     emulateHsmp(lowered.host, (asked) => Math.min(asked, 320_000));
     await lowered.backend.cap("package-0", watts(200));
@@ -183,7 +183,7 @@ describe("HSMP", () => {
     expect(await mere.backend.restore("package-0", "500000000")).toEqual({ result: "applied" });
   });
 
-  it("firmware that settles elsewhere is told with both figures", async () => {
+  it("reports both values if the firmware sets another limit", async () => {
     const { host, backend } = trial();
     emulateHsmp(host, (asked) => Math.max(asked, 225_000));
     expect(await backend.cap("package-0", watts(120))).toEqual({
@@ -192,13 +192,13 @@ describe("HSMP", () => {
     });
   });
 
-  it("a mailbox that times out loses its socket only", async () => {
+  it("loses only the socket whose mailbox times out", async () => {
     const { host, backend } = trial();
     refuseReads(host, capPattern("package-1"), "ETIMEDOUT");
     expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
   });
 
-  it("says what it needs where it is absent", async () => {
+  it("says what to install if it is absent", async () => {
     const { backend } = trial(epyc);
     expect((await backend.discover()).absent).toMatch(/kernel 6\.16.*BIOS/);
   });

@@ -14,7 +14,7 @@ import { HsmpDevice } from "./hsmp-device.ts";
 
 const { EBUSY, EIO, EPERM, ENODEV, EREMOTEIO, ETIMEDOUT } = { EREMOTEIO: 121, ...constants.errno };
 const KEYS = ["limit", "ceiling"];
-/** An EPYC whose kernel has the driver and no hwmon files of it. */
+/** An EPYC whose kernel has the driver but no hwmon files. */
 const OLD_KERNEL = joinTrees(epyc, { files: { "module/amd_hsmp/refcnt": "0" } });
 const IDS = ["package-0", "package-1"];
 const socketOf = (id: string): number => Number(id.at(-1));
@@ -67,12 +67,12 @@ function scene(): PowerCapFixture {
   };
 }
 
-describe("HSMP keeps the contract of power caps on /dev/hsmp", () => {
+describe("HSMP fulfils the power-cap contract on /dev/hsmp", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => expect(check()).resolves.toBeUndefined());
 });
 
 describe("/dev/hsmp", () => {
-  it("AGT-16 is used only where the kernel has no hwmon files", async () => {
+  it("AGT-16 is used only if the kernel has no hwmon files", async () => {
     const host = new FakeHost(joinTrees(OLD_KERNEL, hsmpTree()));
     emulateHsmp(host);
     const backend = trial({ host });
@@ -81,14 +81,14 @@ describe("/dev/hsmp", () => {
     expect(writes()).toBe(0);
   });
 
-  it("is left alone where HOST_SYS_ROOT shows no driver: it would be another machine's", async () => {
+  it("is not used if HOST_SYS_ROOT shows no driver", async () => {
     const backend = trial({ host: new FakeHost(epyc) });
     expect((await backend.discover()).absent).toMatch(/\/dev\/hsmp/);
     expect((await backend.cap("package-0", watts(200))).result).toBe("error");
     expect(writes()).toBe(0);
   });
 
-  it("is opened anew after the driver was loaded again, and a second socket that fails at first is told", async () => {
+  it("is opened again after a driver reload, and reports a second socket that fails at first", async () => {
     stub.set(1, "lost", ETIMEDOUT);
     const backend = trial();
     expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
@@ -99,14 +99,14 @@ describe("/dev/hsmp", () => {
     expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, undefined]);
   });
 
-  it("speaks of each socket by its number, in milliwatts", async () => {
+  it("addresses each socket by number, in milliwatts", async () => {
     const backend = trial();
     expect((await backend.cap("package-1", watts(200.1234))).result).toBe("applied");
     expect([stub.get(0, "limit"), stub.get(1, "limit")]).toEqual([400_000, 200_123]);
     expect(await backend.limit("package-1")).toEqual({ limit: 200.123 });
   });
 
-  it("finds as many sockets as there are, and one that comes to answer later", async () => {
+  it("finds all sockets, including one that responds later", async () => {
     stub.reset(1);
     expect((await trial().discover()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
     stub.reset(0);
@@ -119,7 +119,7 @@ describe("/dev/hsmp", () => {
     expect((await backend.discover()).boards).toHaveLength(2);
   });
 
-  it("a ceiling of the firmware that means nothing is bounded by the catalogue, and so is how low it goes", async () => {
+  it("limits an implausible firmware range to the catalogue's", async () => {
     stub.set(0, "ceiling", 2_000_000);
     const backend = trial({ least: watts(320), most: watts(400) });
     const board = (await backend.discover()).boards?.[0];
@@ -130,7 +130,7 @@ describe("/dev/hsmp", () => {
     expect(writes()).toBe(0);
   });
 
-  it("firmware that settles elsewhere is told with both figures", async () => {
+  it("reports both values if the firmware sets another limit", async () => {
     stub.set(0, "settle", 225_000);
     expect(await trial().cap("package-0", watts(120))).toEqual({
       result: "error",
@@ -144,7 +144,7 @@ describe("/dev/hsmp", () => {
     ["EREMOTEIO", EREMOTEIO, "error", /rejected the message/],
     ["ENODEV", ENODEV, "blocked", /BIOS/],
     ["EPERM", EPERM, "blocked", /as root/],
-  ])("X-70 %s is told in words", async (name, code, result, words) => {
+  ])("X-70 explains %s", async (name, code, result, words) => {
     const backend = trial();
     await backend.discover();
     stub.set(0, "setcode", code);
@@ -154,7 +154,7 @@ describe("/dev/hsmp", () => {
     expect((await backend.cap("package-1", watts(200))).result).toBe("applied");
   });
 
-  it("proves control by setting the limit in force: a refusal locks the board, and ends with it", async () => {
+  it("tests control by writing the current limit; a rejection locks the board until a write succeeds", async () => {
     stub.set(0, "setcode", EPERM);
     const backend = trial();
     await backend.proveWritable();
@@ -171,7 +171,7 @@ describe("/dev/hsmp", () => {
     expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
   });
 
-  it("a firmware that hangs is given up after a while, and blocks neither the other socket nor the event loop", async () => {
+  it("abandons hung firmware calls without blocking the other socket or the event loop", async () => {
     const clock = new VirtualClock();
     const backend = trial({ clock });
     await backend.discover();

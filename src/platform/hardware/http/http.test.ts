@@ -9,7 +9,7 @@ import { HttpControlClient } from "./http-control.ts";
 import { readTelemetry } from "./http-readings.ts";
 import { HttpThrottleBackend } from "./http-throttle.ts";
 
-/** A control service in memory, one for all of a node. */
+/** An in-memory control service for one node. */
 class Service {
   readonly calls: {
     readonly url: string;
@@ -58,7 +58,7 @@ class Service {
 
 const answered = (body: unknown, status = 200): HttpAnswer => ({ status, text: JSON.stringify(body) });
 
-describe.each(["cpu", "gpu"] as const)("the contract of power caps: a control service, %s", (kind) => {
+describe.each(["cpu", "gpu"] as const)("an HTTP control service fulfils the power-cap contract: %s", (kind) => {
   const scene = () => {
     const service = new Service();
     return {
@@ -76,14 +76,14 @@ describe.each(["cpu", "gpu"] as const)("the contract of power caps: a control se
       vanish: () => undefined,
     };
   };
-  // One board for all; what it says it did is believed until telemetry says otherwise; that it is gone shows when it is asked.
+  // One board for all devices. Its result is trusted until telemetry contradicts it. Its loss shows on the next call.
   const lacking = ["several", "lose", "ignore", "vanish"] as const;
   it.each(powerCapCases(scene, lacking))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
 
-describe("the contract of throttles: a control service", () => {
+describe("an HTTP control service fulfils the throttle contract", () => {
   const scene = () => {
     const service = new Service();
     return {
@@ -103,7 +103,7 @@ describe("the contract of throttles: a control service", () => {
 });
 
 describe("a control service", () => {
-  it("AGT-15 AGT-37 AGT-43 X-09 is sent one command, with the node's name escaped and the time", async () => {
+  it("AGT-15 AGT-37 AGT-43 X-09 receives one command with the time, the node's name escaped in the URL", async () => {
     const service = new Service();
     await service.caps("cpu").cap("packages", watts(240));
     await service.caps("gpu").cap("gpus", watts(400));
@@ -129,7 +129,7 @@ describe("a control service", () => {
     [answered(null), "error", "returned 200 without a result"],
     [{ status: 200, text: "" }, "error", "returned 200 without a result"],
     [{ status: 502, text: "<html>bad gateway</html>" }, "error", "returned 502 without a result"],
-  ] as const)("X-18 what it says of itself counts: %o is %s", async (answer, result, words) => {
+  ] as const)("X-18 uses the result in the body: %o is %s", async (answer, result, words) => {
     const service = new Service();
     service.answer = answer;
     const outcome = await service.caps("cpu").cap("packages", watts(240));
@@ -137,7 +137,7 @@ describe("a control service", () => {
     expect(outcome.message).toContain(words);
   });
 
-  it("X-18 of its answer nothing is passed on but its message: on one line, short, and nothing that a terminal obeys", async () => {
+  it("X-18 passes on only its message: on one line, shortened, without control characters", async () => {
     const service = new Service();
     const cap = async (answer: HttpAnswer) => {
       service.answer = answer;
@@ -152,7 +152,7 @@ describe("a control service", () => {
     expect(outcome.message?.length).toBeLessThan(100);
   });
 
-  it("that no variable allows is blocked and not an error", async () => {
+  it("is blocked if no variable allows its endpoint", async () => {
     const service = new Service();
     service.answer = new TelemetryError("not_allowed", "http://service is not an allowed endpoint");
     expect(await service.caps("cpu").cap("packages", watts(240))).toEqual({
@@ -161,7 +161,7 @@ describe("a control service", () => {
     });
   });
 
-  it("that does not answer is not asked again within the same tick", async () => {
+  it("is not called again in the same tick after a timeout", async () => {
     const service = new Service();
     const control = service.control();
     service.answer = new TelemetryError("timeout", "no answer within 2s");
@@ -178,7 +178,7 @@ describe("a control service", () => {
     expect(await control.send({ action: "dvfs.set_throttle_pct", throttlePct: 10 })).toEqual({ result: "applied" });
   });
 
-  it("X-49 is restored where it was set, whatever the route says by now", async () => {
+  it("X-49 is restored at the endpoint of the cap, even after the route changed", async () => {
     const service = new Service();
     const { original = "" } = await service.caps("gpu").original("gpus");
     const elsewhere = new HttpCapBackend({
@@ -197,7 +197,7 @@ describe("a control service", () => {
     });
   });
 
-  it("goes back to the device's most or to what limits nothing, and to more if seen: a cap that is seen may be ours", async () => {
+  it("restores the device's maximum or an unreachable limit, or a higher reported cap", async () => {
     const service = new Service();
     const wattsOf = async (
       devices: Omit<ReturnType<ConstructorParameters<typeof HttpCapBackend>[0]["devices"]>, "device" | "count">,
@@ -218,7 +218,7 @@ describe("a control service", () => {
     expect(await wattsOf({})).toBe(1000);
   });
 
-  it("a cap of all packages together is the cap of each", async () => {
+  it("reads a reported total as the cap of each package", async () => {
     const service = new Service();
     let seen = { cap: watts(700) };
     const caps = new HttpCapBackend({
@@ -227,7 +227,7 @@ describe("a control service", () => {
       devices: () => ({ device: {}, count: 2, seen }),
     });
     await caps.cap("packages", watts(240));
-    // What was seen before says nothing of what was set since.
+    // A reading from before the cap says nothing about it.
     expect(await caps.limit("packages")).toHaveProperty("unreadable");
     seen = { cap: watts(480) };
     expect(await caps.limit("packages")).toEqual({ limit: 240 });
@@ -236,7 +236,7 @@ describe("a control service", () => {
   });
 });
 
-describe("what a telemetry service says", () => {
+describe("telemetry of an HTTP service", () => {
   const read = async (payload: unknown) =>
     readTelemetry(
       { json: async () => payload },
@@ -245,7 +245,7 @@ describe("what a telemetry service says", () => {
       () => instant(Date.UTC(2030, 0, 1)),
     );
 
-  it("X-17 AGT-23 is the CPUs' figure, caps and throttle", async () => {
+  it("X-17 AGT-23 contains CPU power, caps and throttle", async () => {
     const cpu = { packagePowerWatts: 210, capWatts: 240, throttlePct: 10 };
     const gpu = { powerWattsTotal: 900, capWattsPerGpuApplied: 400, count: 4 };
     expect(await read({ packagePowerWatts: 1110, cpu, gpu })).toEqual({
@@ -259,7 +259,7 @@ describe("what a telemetry service says", () => {
   });
 
   it.each([null, [], "x", 7, {}, { cpu: { packagePowerWatts: -1, capWatts: "much", throttlePct: Number.NaN } }])(
-    "what makes no sense is missing, and never 0 W: %o",
+    "treats invalid values as missing, never as 0 W: %o",
     async (payload) => {
       const reading = await read(payload);
       expect(reading.cpuPower).toBeUndefined();
@@ -269,13 +269,13 @@ describe("what a telemetry service says", () => {
     },
   );
 
-  it("what is old is no reading", async () => {
+  it("ignores a stale reading", async () => {
     expect(await read({ packagePowerWatts: 100, ts: "2029-12-31T00:00:00Z" })).toEqual({
       missing: "the reading of the telemetry service is stale",
     });
   });
 
-  it("a failure is told", async () => {
+  it("reports a failure", async () => {
     const http = {
       json: async () => {
         throw new TelemetryError("timeout", "no answer within 1s");

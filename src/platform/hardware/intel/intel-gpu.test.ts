@@ -54,13 +54,13 @@ function scene(): PowerCapFixture {
   };
 }
 
-describe("Intel's GPUs keep the contract of every backend", () => {
+describe("Intel GPUs fulfil the power-cap contract", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
 
-it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", async () => {
+it("X-70 reports a read-only /sys with its mount during discovery, without a write", async () => {
   const host = new FakeHost(card(0));
   const end = refuseWrites(host, /power1_max$/, "EROFS");
   const backend = new IntelGpuBackend({ files: host, clock: systemClock });
@@ -70,13 +70,13 @@ it("X-70 a read-only /sys shows in a look, with the mount, and writes nothing", 
   expect(host.writes).toEqual([]);
 });
 
-describe("Intel's GPUs", () => {
+describe("Intel GPUs", () => {
   const gpu = (tree: HostTree, clock = new VirtualClock()) => {
     const host = new FakeHost(tree);
     return { host, clock, backend: new IntelGpuBackend({ files: host, clock }) };
   };
 
-  it("quirk 9: 0 switches the limit off, so 0 is never written and a limit that is off is not switched on", async () => {
+  it("quirk 9: never writes 0, which disables the limit, and never enables a disabled limit", async () => {
     const { host, backend } = gpu(joinTrees(card(0), card(1, { power1_max: "0" })));
     for (const limit of [0, 0.1, Number.NaN]) {
       expect(await backend.cap(id(0), watts(limit))).toMatchObject({ result: "error" });
@@ -89,7 +89,7 @@ describe("Intel's GPUs", () => {
     expect(host.writes).toEqual([]);
   });
 
-  it("a limit that somebody switched off under our cap is put back: it was on before", async () => {
+  it("restores a limit that another program disabled after our cap", async () => {
     const { host, backend } = gpu(card(0));
     const { original = "" } = await backend.original(id(0));
     await backend.cap(id(0), watts(80));
@@ -103,7 +103,7 @@ describe("Intel's GPUs", () => {
     expect(await backend.restore(id(0), original)).toMatchObject({ result: "error" });
   });
 
-  it("a card of another driver is not searched at every look, and is found when it changes drivers", async () => {
+  it("does not search another driver's card on every discovery, and finds it after a driver change", async () => {
     const { host, backend } = gpu(card(0, { name: "amdgpu" }));
     const searched = vi.spyOn(host, "list");
     for (let look = 0; look < 10; look++) expect(await backend.discover()).toHaveProperty("absent");
@@ -113,7 +113,7 @@ describe("Intel's GPUs", () => {
     expect(await backend.discover()).toMatchObject({ boards: [{ id: id(0) }] });
   });
 
-  it("a card that was gone is looked at anew, whatever its files said of another driver before", async () => {
+  it("searches a card again after it disappeared", async () => {
     const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
     expect(await backend.discover()).toHaveProperty("absent");
     host.remove("class/drm/card0");
@@ -124,7 +124,7 @@ describe("Intel's GPUs", () => {
     expect(await backend.discover()).toMatchObject({ boards: [{ id: id(0) }] });
   });
 
-  it("a card of another driver that gets one more hwmon is found after a while", async () => {
+  it("finds another driver's card after it gets one more hwmon", async () => {
     const { host, backend } = gpu(card(0, { name: "i915_gt0" }));
     expect(await backend.discover()).toHaveProperty("absent");
     for (const [file, text] of Object.entries({ name: "i915", power1_max: "120000000" }))
@@ -133,14 +133,14 @@ describe("Intel's GPUs", () => {
     while ("absent" in (await backend.discover())) expect(++looks).toBeLessThan(64);
   });
 
-  it("a burst limit called power1_cap is left alone", async () => {
+  it("does not write the burst limit power1_cap", async () => {
     const { host, backend } = gpu(card(0, { power1_cap: "200000000" }));
     expect(await backend.cap(id(0), watts(80))).toEqual({ result: "applied" });
     expect(host.get(`${hwmon(0)}/power1_cap`)).toBe("200000000");
     expect(host.get(`${hwmon(0)}/power1_max`)).toBe("80000000");
   });
 
-  it("power is the mean since the last look, by whichever counter there is", async () => {
+  it("computes the mean power since the last sample from the available counter", async () => {
     const { host, clock, backend } = gpu(joinTrees(card(0), card(1, { energy1_input: "", energy2_input: "5000000" })));
     expect((await backend.power()).map(({ missing }) => missing !== undefined)).toEqual([true, true]);
     clock.advance(milliseconds(10_000));
@@ -159,7 +159,7 @@ describe("Intel's GPUs", () => {
     ]);
   });
 
-  it("no mean of power reaches back to before a new limit", async () => {
+  it("computes no mean across a new limit", async () => {
     const { host, clock, backend } = gpu(card(0));
     await backend.power();
     clock.advance(milliseconds(10_000));
@@ -170,7 +170,7 @@ describe("Intel's GPUs", () => {
     expect(await backend.power()).toEqual([{ id: id(0), power: 80 }]);
   });
 
-  it("a card without a limit is locked, and has telemetry", async () => {
+  it("reports a card without a limit as locked, with power", async () => {
     const { host, backend } = gpu(card(0));
     host.remove(`${hwmon(0)}/power1_max`);
     expect((await backend.discover()).boards?.[0]).toMatchObject({ id: id(0), vendor: "intel", device: { max: 120 } });

@@ -56,14 +56,14 @@ function scene(): PowerCapFixture {
   };
 }
 
-describe("AGT-45 nvidia-smi keeps the contract of every backend", () => {
+describe("AGT-45 nvidia-smi fulfils the power-cap contract", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
 
 describe("nvidia-smi", () => {
-  it("AGT-45 tells boards by UUID and sets one by it, as arguments and never through a shell", async () => {
+  it("AGT-45 identifies and sets boards by UUID, without a shell", async () => {
     boards(2);
     const backend = smi();
     expect((await backend.discover()).boards?.[0]).toEqual({
@@ -80,7 +80,7 @@ describe("nvidia-smi", () => {
     expect(tool.writes()).toBe(1);
   });
 
-  it("one run serves a look, the limits and the power of one tick", async () => {
+  it("reuses one run for discovery, limits and power of one tick", async () => {
     boards(2);
     const clock = new VirtualClock();
     const backend = smi(clock);
@@ -94,16 +94,19 @@ describe("nvidia-smi", () => {
     expect(tool.runs()).toHaveLength(2);
   });
 
-  it.each(["[N/A]", "[Not Supported]", "[Unknown Error]", "N/A", ""])("quirk 23: %j is missing, never 0 W", (words) => {
-    const line = `0, GPU-a, NVIDIA T4, ${words}, ${words}, ${words}, ${words}, ${words}, ${words}, [N/A], Enabled`;
-    const [row] = parseSmiTable(line, smiColumns);
-    expect(row).toMatchObject({ draw: undefined, limit: undefined, enforced: undefined });
-    expect(row?.board.device).toEqual({ min: undefined, max: undefined, step: 1 });
-    expect(row?.board.lost ?? row?.board.locked).toContain("nvidia-smi reports");
-    expect(row?.board.slicing).toBeUndefined();
-  });
+  it.each(["[N/A]", "[Not Supported]", "[Unknown Error]", "N/A", ""])(
+    "quirk 23: treats %j as missing, never as 0 W",
+    (words) => {
+      const line = `0, GPU-a, NVIDIA T4, ${words}, ${words}, ${words}, ${words}, ${words}, ${words}, [N/A], Enabled`;
+      const [row] = parseSmiTable(line, smiColumns);
+      expect(row).toMatchObject({ draw: undefined, limit: undefined, enforced: undefined });
+      expect(row?.board.device).toEqual({ min: undefined, max: undefined, step: 1 });
+      expect(row?.board.lost ?? row?.board.locked).toContain("nvidia-smi reports");
+      expect(row?.board.slicing).toBeUndefined();
+    },
+  );
 
-  it("passes over what is no row", () => {
+  it("skips lines that are not rows", () => {
     expect(parseSmiTable("", smiColumns)).toEqual([]);
     expect(parseSmiTable("No devices were found\n", smiColumns)).toEqual([]);
     expect(parseSmiTable("0, GPU-a\n, , ,\n", smiColumns)).toEqual([]);
@@ -111,7 +114,7 @@ describe("nvidia-smi", () => {
     expect(parseSmiTable(wild, smiColumns)[0]).toMatchObject({ draw: undefined, limit: undefined });
   });
 
-  it("quirk 11: a lost board spoils the answer for all, and the others are asked for one by one", async () => {
+  it("quirk 11: queries boards one by one if a lost board truncates the output", async () => {
     boards(3);
     const backend = smi();
     await backend.discover();
@@ -124,7 +127,7 @@ describe("nvidia-smi", () => {
     ]);
     expect(seen[1]?.lost).toContain("GPU is lost");
     expect(await backend.cap(uuid(2), watts(300))).toEqual({ result: "applied" });
-    // A program that starts now knows no UUIDs yet, and finds the same.
+    // A new program without known UUIDs finds the same boards.
     expect((await smi().discover()).boards?.map(({ id, lost }) => [id, lost !== undefined])).toEqual([
       [uuid(0), false],
       ["nvidia-1", true],
@@ -132,7 +135,7 @@ describe("nvidia-smi", () => {
     ]);
   });
 
-  it("quirk 12: a limit that the BMC undercuts is blocked, and taken back", async () => {
+  it("quirk 12: blocks and rolls back a limit that the BMC undercuts", async () => {
     boards(1);
     tool.set(0, "oob", "500.00");
     expect(await smi().cap(uuid(0), watts(600))).toMatchObject({
@@ -143,7 +146,7 @@ describe("nvidia-smi", () => {
     expect(tool.writes()).toBe(2);
   });
 
-  it("quirk 12: a restore goes by the board's own limit, whatever the BMC enforces: our cap does not come back", async () => {
+  it("quirk 12: restores by the board's own limit, whatever the BMC enforces", async () => {
     boards(1);
     const backend = smi();
     expect(await backend.cap(uuid(0), watts(400))).toEqual({ result: "applied" });
@@ -153,7 +156,7 @@ describe("nvidia-smi", () => {
     expect(tool.writes()).toBe(2);
   });
 
-  it("a restore that the board does not take is an error, and is not followed by our cap", async () => {
+  it("reports a rejected restore as an error and does not set the cap again", async () => {
     boards(1);
     const backend = smi();
     await backend.cap(uuid(0), watts(400));
@@ -167,7 +170,7 @@ describe("nvidia-smi", () => {
     expect(tool.writes()).toBe(2);
   });
 
-  it("a refusal says its range, or its permission", async () => {
+  it("reports the range or the missing permission of a rejected write", async () => {
     boards(1);
     const backend = smi();
     expect(await backend.cap(uuid(0), watts(150))).toEqual({
@@ -181,7 +184,7 @@ describe("nvidia-smi", () => {
     });
   });
 
-  it("quirk 14: an original outside today's range goes to its edge", async () => {
+  it("quirk 14: clamps an original to the current range", async () => {
     boards(1);
     tool.set(0, "power.max_limit", "600.00");
     expect(await smi().restore(uuid(0), "700")).toEqual({
@@ -190,7 +193,7 @@ describe("nvidia-smi", () => {
     });
   });
 
-  it("a column that an old driver does not know is left out", async () => {
+  it("drops a column that an old driver does not support", async () => {
     boards(1);
     tool.set(-1, "unknown-field", "mig.mode.current");
     const [board] = (await smi().discover()).boards ?? [];
@@ -198,7 +201,7 @@ describe("nvidia-smi", () => {
     expect(board?.slicing).toBeUndefined();
   });
 
-  it("X-65 a missing tool is absent with what to install", async () => {
+  it("X-65 is absent without the tool and says what to install", async () => {
     const backend = new NvidiaSmiBackend({ clock: systemClock, files: ["no-such-nvidia-smi"] });
     expect((await backend.discover()).absent).toMatch(/no-such-nvidia-smi is not installed: install .*driver/);
   });

@@ -36,7 +36,7 @@ function scene(): PowerCapFixture {
   };
 }
 
-describe("AGT-45 NVML keeps the contract of every backend", () => {
+describe("AGT-45 NVML fulfils the power-cap contract", () => {
   it.each(powerCapCases(scene))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
@@ -57,7 +57,7 @@ describe("NVML", () => {
   });
 
   const boards = async () => (await nvml.discover()).boards ?? [];
-  /** Real threads answer in their own time: only once nothing but the hung calls is waited for does virtual time jump. */
+  /** Calls run on real threads: virtual time advances only when nothing but hung calls is pending. */
   async function untilGivenUp<Result>(hung: number, work: Promise<Result>): Promise<Result> {
     const ended = work.then(() => "ended");
     while ((await Promise.race([ended, systemClock.sleep(milliseconds(1))])) !== "ended") {
@@ -66,7 +66,7 @@ describe("NVML", () => {
     return work;
   }
 
-  it("AGT-45 tells each board by its UUID, with model, range and default, in whole watts", async () => {
+  it("AGT-45 identifies boards by UUID, with model, range and default in whole watts", async () => {
     stub.set(1, "longname", 1);
     const [first, second] = await boards();
     expect(first).toEqual({
@@ -95,7 +95,7 @@ describe("NVML", () => {
     },
   );
 
-  it("quirk 11: a board that was known keeps its id when it is lost, and when the driver no longer lists it", async () => {
+  it("quirk 11: keeps the id of a lost or unlisted board", async () => {
     await boards();
     stub.set(2, "lost", 15);
     expect((await boards()).find(({ id }) => id === uuidOf(2))?.lost).toContain("fell off the bus");
@@ -108,7 +108,7 @@ describe("NVML", () => {
     expect((await boards()).map(({ lost }) => lost)).toEqual([undefined, undefined, undefined]);
   });
 
-  it("quirk 12: a limit that the BMC undercuts is blocked and says what is enforced", async () => {
+  it("quirk 12: blocks a limit that the BMC undercuts and reports the enforced limit", async () => {
     nvml = new NvmlBackend({ library: stub.library, clock: systemClock });
     stub.set(0, "oob", 500_000);
     expect(await nvml.cap(uuidOf(0), watts(600))).toEqual({
@@ -117,12 +117,12 @@ describe("NVML", () => {
     });
     expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 500 });
     expect((await boards())[0]?.warnings).toEqual([expect.stringContaining("enforces 500 W")]);
-    // What was written is taken back, and the BMC's limit is not ours to keep.
+    // The write is rolled back, and the BMC's limit is not recorded as the original.
     expect(await nvml.original(uuidOf(0))).toEqual({ original: "700" });
     expect(await nvml.cap(uuidOf(0), watts(450))).toEqual({ result: "applied" });
   });
 
-  it("quirk 2: a limit that reads back and is not enforced is an error", async () => {
+  it("quirk 2: reports a limit that is read back but not enforced as an error", async () => {
     nvml = new NvmlBackend({ library: stub.library, clock: systemClock });
     stub.set(0, "lies", 1);
     const outcome = await nvml.cap(uuidOf(0), watts(400));
@@ -130,7 +130,7 @@ describe("NVML", () => {
     expect(stub.get(0, "limit")).toBe(700_000);
   });
 
-  it("quirk 10: without persistence it warns, and a limit that fell back to the default is read as that", async () => {
+  it("quirk 10: warns without persistence mode and reads a limit that returned to the default", async () => {
     stub.set(0, "persistence", 0);
     expect((await boards())[0]?.warnings).toEqual([expect.stringContaining("nvidia-persistenced")]);
     await nvml.cap(uuidOf(0), watts(400));
@@ -138,14 +138,14 @@ describe("NVML", () => {
     expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 700 });
   });
 
-  it("quirk 21: a limit that a rival undid is read as it is, and can be set again", async () => {
+  it("quirk 21: reads a limit that another program changed, and can set it again", async () => {
     await nvml.cap(uuidOf(0), watts(400));
     stub.set(0, "limit", 700_000);
     expect(await nvml.limit(uuidOf(0))).toEqual({ limit: 700 });
     expect(await nvml.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });
   });
 
-  it("quirk 13: a percentage that falls below the least the board takes is raised to it", async () => {
+  it("quirk 13: raises a percentage below the board's minimum to the minimum", async () => {
     stub.set(0, "min", 150_000);
     stub.set(0, "max", 180_000);
     const cap = resolveCap({ pctOfMax: percent(83) }, (await boards())[0]?.device ?? {});
@@ -153,7 +153,7 @@ describe("NVML", () => {
     expect(cap.kind === "watts" && (await nvml.cap(uuidOf(0), cap.watts))).toEqual({ result: "applied" });
   });
 
-  it("initialises anew after the driver was reloaded", async () => {
+  it("initialises NVML again after a driver reload", async () => {
     await boards();
     stub.reload();
     expect((await boards()).map(({ lost }) => lost)).toEqual([undefined, undefined, undefined]);
@@ -169,7 +169,7 @@ describe("NVML", () => {
     expect(await boards()).toHaveLength(3);
   });
 
-  it("quirk 14: a range that changed is read again after a refusal, and an original outside it goes to its edge", async () => {
+  it("quirk 14: reads a changed range again after a rejection and clamps an original to it", async () => {
     await boards();
     const { original = "" } = await nvml.original(uuidOf(0));
     stub.set(0, "max", 600_000);
@@ -185,7 +185,7 @@ describe("NVML", () => {
     expect(stub.get(0, "limit")).toBe(600_000);
   });
 
-  it("what a board says of itself is believed for a minute", async () => {
+  it("caches a board description for a minute", async () => {
     await boards();
     stub.set(0, "min", 250_000);
     expect((await boards())[0]?.device.min).toBe(200);
@@ -193,7 +193,7 @@ describe("NVML", () => {
     expect((await boards())[0]?.device.min).toBe(250);
   });
 
-  it("MIG: the cap is the whole board's, and a warning says so", async () => {
+  it("warns that a cap applies to the whole board with MIG", async () => {
     stub.set(0, "mig", 1);
     stub.set(1, "mig", -1);
     const [sliced, whole] = await boards();
@@ -202,7 +202,7 @@ describe("NVML", () => {
     expect(await nvml.cap(uuidOf(0), watts(400))).toEqual({ result: "applied" });
   });
 
-  it("a board without power limits is locked, not lost, and a cap on it is blocked", async () => {
+  it("reports a board without power limits as locked and blocks its cap", async () => {
     stub.set(0, "limit", 0);
     const [board] = await boards();
     expect(board).toMatchObject({ locked: expect.stringContaining("not supported"), device: { step: 1 } });
@@ -217,14 +217,14 @@ describe("NVML", () => {
     [4, "root"],
     [999, "Xid"],
     [77, "NVML 77"],
-  ])("says in words why it does not start: code %i", async (code, words) => {
+  ])("explains why NVML does not start: code %i", async (code, words) => {
     stub.set(-1, "initcode", code);
     expect((await nvml.discover()).absent).toContain(words);
     stub.set(-1, "initcode", 0);
     expect(await boards()).toHaveLength(3);
   });
 
-  it("X-65 a missing library is absent with what to install", async () => {
+  it("X-65 is absent without the library and says what to install", async () => {
     const missing = new NvmlBackend({ library: "libno-such-nvml.so.1", clock });
     const view = await missing.discover();
     expect(view.absent).toMatch(/cannot load the NVML library libno-such-nvml.so.1 .*container toolkit.*NVML_LIBRARY/);
@@ -232,17 +232,17 @@ describe("NVML", () => {
     await missing.close();
   });
 
-  it("no board at all is absent", async () => {
+  it("is absent without a board", async () => {
     stub.set(-1, "count", 0);
     expect(await nvml.discover()).toEqual({ absent: "NVML finds no GPU on this node" });
   });
 
-  it("power: what the board draws now, then the mean by its energy counter", async () => {
+  it("reads the power first, then the mean from the energy counter", async () => {
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 310 });
     clock.advance(milliseconds(10_000));
     stub.set(0, "energy", 5_000_000 + 4_000_000);
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 400 });
-    // A counter that started over, or one that cannot be true, is passed over.
+    // A reset or implausible counter is ignored.
     clock.advance(milliseconds(10_000));
     stub.set(0, "energy", 1000);
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 310 });
@@ -251,7 +251,7 @@ describe("NVML", () => {
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 310 });
   });
 
-  it("power: no mean reaches back to before a new limit", async () => {
+  it("computes no mean power across a new limit", async () => {
     await nvml.power();
     clock.advance(milliseconds(10_000));
     stub.set(0, "energy", 5_000_000 + 6_000_000);
@@ -262,13 +262,13 @@ describe("NVML", () => {
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), power: 400 });
   });
 
-  it("quirk 23: a power that cannot be read is missing, never 0 W", async () => {
+  it("quirk 23: reports unreadable power as missing, never as 0 W", async () => {
     stub.set(0, "energy", -1);
     stub.set(0, "power", -1);
     expect((await nvml.power())[0]).toEqual({ id: uuidOf(0), missing: expect.stringContaining("not supported") });
   });
 
-  it("a hung board is given up after its time, closed until it answers, and hides no other", async () => {
+  it("abandons calls to a hung board, skips it until it responds, and keeps the others", async () => {
     await boards();
     stub.set(1, "hang", 1);
     const seen = (await untilGivenUp(1, nvml.discover())).boards ?? [];
@@ -281,7 +281,7 @@ describe("NVML", () => {
     await expect.poll(async () => (await boards()).every(({ lost }) => lost === undefined)).toBe(true);
   });
 
-  it("a driver that hangs altogether is refused at once from the second call on, and the loop goes on", async () => {
+  it("fails at once from the second call on if the whole driver hangs", async () => {
     await boards();
     for (let board = 0; board < 3; board += 1) stub.set(board, "hang", 1);
     const outcomes = untilGivenUp(2, Promise.all([0, 1, 2].map(async (board) => nvml.limit(uuidOf(board)))));
@@ -290,7 +290,7 @@ describe("NVML", () => {
     expect(stub.get(0, "writes")).toBe(0);
   });
 
-  it("what is no longer waited for ends at once", async () => {
+  it("returns at once when the caller aborts", async () => {
     stub.set(-1, "inithang", 1);
     const stop = new AbortController();
     const looking = nvml.discover(stop.signal);
@@ -300,7 +300,7 @@ describe("NVML", () => {
 });
 
 describe("NVML of an old driver", () => {
-  it("lacks a function: only that feature is missing", async () => {
+  it("leaves out only the feature of a missing function", async () => {
     const old = buildNvmlStub("OLD_DRIVER");
     try {
       old.reset(1);

@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(state, { recursive: true });
 });
 
-/** Runs a few lines in a process of its own, with an Nvml in it, `gpus` to find all GPUs, and the stub's `set`. */
+/** Runs code in a subprocess with an NvmlBackend `nvml`, a function `gpus` that finds all GPUs, and the stub's `set`. */
 async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) {
   const here = JSON.stringify(import.meta.dirname);
   const stubLines = `
@@ -53,7 +53,7 @@ async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) 
 }
 
 describe("a process with NVML in it", () => {
-  it("ends when told to, with its exit code, although a call into the driver never returns", async () => {
+  it("exits with its exit code although a driver call never returns", async () => {
     const { code, output } = await run(`
       await nvml.discover();
       set(0, "hang", 1);
@@ -68,7 +68,7 @@ describe("a process with NVML in it", () => {
     expect({ code, output }).toEqual({ code: 7, output: "earlier handlers ran\n" });
   });
 
-  it("quirk 11: NVML that ends the program twice is left alone, and tried again after a boot", async () => {
+  it("quirk 11: disables NVML after it crashed twice, and tries it again after a reboot", async () => {
     const look = "console.log((await gpus(library)).name, (await gpus(library).discover()).absent);";
     const crash = { STUB_NVML_CRASH: "1", PATH: "/nowhere" };
     expect(await run(look, crash)).toMatchObject({ signal: "SIGSEGV" });
@@ -81,13 +81,13 @@ describe("a process with NVML in it", () => {
     ).toMatchObject({
       output: "2\n",
     });
-    // It came back this time, so nothing is held against it.
+    // This attempt finished, so the record is gone.
     expect(await run("console.log((await gpus(library).discover()).boards.length); process.exit(0)")).toMatchObject({
       output: "2\n",
     });
   });
 
-  it("is tried again after slow starts that somebody ended: that is no crash of NVML", async () => {
+  it("tries NVML again after slow starts that were killed, because NVML did not crash", async () => {
     const look = (then: string) => `const looking = gpus(library, "slow").discover(); ${then}`;
     const killed = look(`set(-1, "inithang", 1); await systemClock.sleep(200); process.kill(process.pid, "SIGKILL");`);
     for (let start = 0; start < 3; start++) expect(await run(killed)).toMatchObject({ signal: "SIGKILL" });
@@ -95,7 +95,7 @@ describe("a process with NVML in it", () => {
     expect(await run(later, { STUB_NVML_BOARDS: "2" })).toMatchObject({ output: "2\n" });
   });
 
-  it("writes nothing where it may not", async () => {
+  it("writes no record if it may not", async () => {
     const lines = `
       const where = ${JSON.stringify(join(state, "untouched"))};
       const backend = findGpuBackend({
@@ -110,12 +110,12 @@ describe("a process with NVML in it", () => {
     expect(await run(lines)).toMatchObject({ code: 0, output: "false\n" });
   });
 
-  it("ends at once, with its exit code, while a call is under way that nobody has given up yet", async () => {
+  it("exits at once with its exit code while a call is running", async () => {
     const lines = `set(-1, "inithang", 1); void nvml.discover(); await systemClock.sleep(200); process.exit(143);`;
     expect(await run(lines)).toMatchObject({ code: 143, signal: null });
   });
 
-  it("does not load koffi where there is no sign of NVIDIA", async () => {
+  it("does not load koffi without a sign of NVIDIA", async () => {
     const { output } = await run(
       `console.log((await gpus("libnvidia-ml.so.1").discover()).absent);
        console.log(process.report.getReport().sharedObjects.filter((file) => file.includes("koffi")).length);`,
@@ -125,7 +125,7 @@ describe("a process with NVML in it", () => {
     expect(output).toMatch(/no NVIDIA GPU .*\n0\n$/s);
   });
 
-  it("ends by itself once NVML is closed", async () => {
+  it("exits by itself after NVML is closed", async () => {
     const { code, output } = await run("console.log((await nvml.discover()).boards.length); await nvml.close();");
     expect({ code, output }).toEqual({ code: 0, output: "2\n" });
   });

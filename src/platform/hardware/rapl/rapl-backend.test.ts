@@ -36,7 +36,7 @@ function trial(tree: HostTree, kernel: { locked?: boolean } = {}) {
 
 interface Machine {
   readonly tree: HostTree;
-  /** The folders of each package: one for each die. */
+  /** The folders of each package, one per die. */
   readonly folders: Readonly<Record<string, readonly string[]>>;
   readonly within: number;
   readonly most: number;
@@ -87,7 +87,7 @@ function fakeScene({ tree, folders, within, most }: Machine): PowerCapFixture {
   };
 }
 
-describe.each(Object.entries(MACHINES))("RAPL keeps the contract of power caps on a fake kernel: %s", (_, machine) => {
+describe.each(Object.entries(MACHINES))("RAPL fulfils the power-cap contract on a fake kernel: %s", (_, machine) => {
   const lacking = Object.keys(machine.folders).length > 1 ? [] : (["several"] as const);
   it.each(powerCapCases(() => fakeScene(machine), lacking))("%s", async (__, check) =>
     expect(check()).resolves.toBeUndefined(),
@@ -130,16 +130,16 @@ function diskScene({ tree, folders, within, most }: Machine): PowerCapFixture {
   };
 }
 
-describe.each(Object.entries(MACHINES))("RAPL keeps it on real files: %s", (_, machine) => {
-  // Tests run as root, whom plain files refuse nothing.
+describe.each(Object.entries(MACHINES))("RAPL fulfils the power-cap contract on real files: %s", (_, machine) => {
+  // Tests run as root, so ordinary files reject no write.
   const several = Object.keys(machine.folders).length > 1 ? [] : (["several"] as const);
   it.each(powerCapCases(() => diskScene(machine), ["forbid", "spoil", "ignore", ...several]))("%s", async (__, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
 
-describe("what RAPL finds", () => {
-  it("X-36 AGT-16 goes by names: psys between the packages, dram and core are never written", async () => {
+describe("RAPL discovery", () => {
+  it("X-36 AGT-16 selects zones by name and never writes psys, dram and core", async () => {
     for (const tree of [sapphireRapids, clientWithMmio]) {
       const { host, backend } = trial(tree);
       const ids = ((await backend.discover()).boards ?? []).map(({ id }) => id);
@@ -156,7 +156,7 @@ describe("what RAPL finds", () => {
     ]);
   });
 
-  it("says the range a cap has to be in, from the part's own figures", async () => {
+  it("reports the cap range from the part's values", async () => {
     const { boards } = await trial(sapphireRapids).backend.discover();
     expect(boards?.[0]).toMatchObject({
       device: { min: 87.5, max: 350, registerLimit: 4095.875, step: 0.125 },
@@ -164,7 +164,7 @@ describe("what RAPL finds", () => {
     });
   });
 
-  it("takes the catalogue's figure where the part has none", async () => {
+  it("uses the catalogue if the part reports no rated power", async () => {
     const host = new FakeHost(sapphireRapids);
     host.set(`${zonePath("intel-rapl:0")}/constraint_0_max_power_uw`, "0");
     refuseReads(host, new RegExp(`^${zonePath("intel-rapl:2")}/constraint_0_max_power_uw$`), "ENODATA");
@@ -174,7 +174,7 @@ describe("what RAPL finds", () => {
     expect((await aided.discover()).boards?.map(({ device }) => device.max)).toEqual([270, 270]);
   });
 
-  it("finds the long-term limit by its name, wherever it stands", async () => {
+  it("finds the long-term limit by name at any index", async () => {
     const { host, backend } = trial(sapphireRapids);
     const zone = zonePath("intel-rapl:0");
     host.set(`${zone}/constraint_0_name`, "short_term");
@@ -196,7 +196,7 @@ describe("what RAPL finds", () => {
     expect(host.writes).toEqual([]);
   });
 
-  it("a package of two dies is one board, and its cap is shared by both", async () => {
+  it("treats a package of two dies as one board and splits its cap", async () => {
     const { host, backend } = trial(multiDie);
     const before = host.snapshot();
     const { boards } = await backend.discover();
@@ -209,7 +209,7 @@ describe("what RAPL finds", () => {
     expect(host.snapshot()).toEqual(before);
   });
 
-  it("on the way back the other die is set though one fails", async () => {
+  it("restores the other die if one fails", async () => {
     const { host, backend } = trial(multiDie);
     const { original = "" } = await backend.original("package-0");
     await backend.cap("package-0", watts(300));
@@ -220,7 +220,7 @@ describe("what RAPL finds", () => {
 });
 
 describe("RAPL's quirks", () => {
-  it("a locked register is found by the first write, told as blocked, and not tried at every tick", async () => {
+  it("reports a locked register as blocked after the first write and does not retry on every tick", async () => {
     const { host, clock, backend } = trial(sapphireRapids, { locked: true });
     expect((await backend.discover()).boards?.[0]?.locked).toBeUndefined();
     for (let tick = 0; tick < 40; tick += 1) {
@@ -236,7 +236,7 @@ describe("RAPL's quirks", () => {
     expect(host.writes.length).toBe(2);
   });
 
-  it("a lock that goes is seen as soon as the zone reads otherwise", async () => {
+  it("retries a locked zone as soon as its values change", async () => {
     const { host, backend } = trial(sapphireRapids, { locked: true });
     expect((await backend.cap("package-0", watts(200))).result).toBe("blocked");
     emulateRapl(host);
@@ -244,7 +244,7 @@ describe("RAPL's quirks", () => {
     expect((await backend.cap("package-0", watts(200))).result).toBe("applied");
   });
 
-  it("a lower memory-mapped limit wins, and is told before and after", async () => {
+  it("reports a lower memory-mapped limit before and after a cap", async () => {
     const { backend } = trial(clientWithMmio);
     expect((await backend.discover()).boards?.[0]?.warnings?.join()).toMatch(/memory-mapped limit of 45 W is lower/);
     const { result, message } = await backend.cap("package-0", watts(50));
@@ -253,7 +253,7 @@ describe("RAPL's quirks", () => {
     expect((await backend.cap("package-0", watts(40))).message).toBeUndefined();
   });
 
-  it("what firmware sets back is an error that names both figures", async () => {
+  it("reports both values if the firmware reverts the limit", async () => {
     const { host, backend } = trial(sapphireRapids);
     host.on(limitOf("package-0"), { write: () => "150000000" });
     const { result, message } = await backend.cap("package-0", watts(200));
@@ -261,7 +261,7 @@ describe("RAPL's quirks", () => {
     expect(message).toMatch(/wrote 200 W but read back 150 W/);
   });
 
-  it("a rival that undoes the cap later is seen by the next reading", async () => {
+  it("reads a limit that another program changed later", async () => {
     const { host, backend } = trial(sapphireRapids);
     await backend.cap("package-0", watts(200));
     host.set(limitOf("package-0"), "350000000");
@@ -271,7 +271,7 @@ describe("RAPL's quirks", () => {
     expect((await backend.limit("package-0")).limit).toBeGreaterThan(4000);
   });
 
-  it("X-36 no watts a register would cut are ever written", async () => {
+  it("X-36 never writes watts that the register would truncate", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.double({ min: 0, max: 400 }), fc.double(), fc.integer({ min: 4000, max: 20_000 })),
@@ -288,7 +288,7 @@ describe("RAPL's quirks", () => {
     );
   });
 
-  it("X-91 a limit that is switched off is not switched on: the short-term limit's own bit could not be put back", async () => {
+  it("X-91 does not enable a disabled limit, because the short-term limit's bit could not be restored", async () => {
     const host = new FakeHost(lockedByBios);
     const bits = emulateRapl(host);
     const backend = new RaplBackend({ files: host, clock: hastyClock() });
@@ -305,7 +305,7 @@ describe("RAPL's quirks", () => {
       expect(bits.get(zonePath(zone))).toEqual({ clamp: true, shortTerm: true });
   });
 
-  it("X-91 a rival that switches a capped limit off is told; on the way back only the limit is written", async () => {
+  it("X-91 reports a capped limit that another program disabled, and restores only the limit value", async () => {
     const { host, backend } = trial(sapphireRapids);
     const { original = "" } = await backend.original("package-0");
     await backend.cap("package-0", watts(200));
@@ -315,7 +315,7 @@ describe("RAPL's quirks", () => {
     expect(host.writes.map(({ text }) => text)).toEqual(["200000000", "350000000"]);
   });
 
-  it("where one die refuses, nothing stays changed", async () => {
+  it("changes nothing if one die rejects the write", async () => {
     const dies = trial(multiDie);
     const whole = dies.host.snapshot();
     refuseWrites(dies.host, /intel-rapl:1\/constraint_0/, "ENODATA");
@@ -323,7 +323,7 @@ describe("RAPL's quirks", () => {
     expect(dies.host.snapshot()).toEqual(whole);
   });
 
-  it("`enabled` is never written where it is right: that would clear the clamp", async () => {
+  it("never writes `enabled`, which would clear the clamp", async () => {
     const { host, backend } = trial(sapphireRapids);
     const { original = "" } = await backend.original("package-0");
     await backend.cap("package-0", watts(200));
@@ -349,14 +349,14 @@ describe("RAPL's quirks", () => {
     expect([min, minSource]).toEqual([60, undefined]);
   });
 
-  it("X-88 a maximum that no such part takes makes no floor", async () => {
+  it("X-88 derives no minimum from an implausible maximum", async () => {
     const { host } = trial(sapphireRapids);
     host.set(`${zonePath("intel-rapl:0")}/constraint_0_max_power_uw`, "4090000000");
     const backend = new RaplBackend({ files: host, clock: hastyClock(), maxPower: () => watts(400) });
     expect((await backend.discover()).boards?.[0]?.device).toMatchObject({ min: 100, max: 4090 });
   });
 
-  it("X-70 proves control by writing each limit back as it is: a lock shows before the first cap", async () => {
+  it("X-70 tests control by writing each limit back, so that a lock shows before the first cap", async () => {
     const locked = trial(sapphireRapids, { locked: true });
     const before = locked.host.snapshot();
     await locked.backend.proveWritable();
@@ -390,11 +390,11 @@ describe("RAPL's quirks", () => {
   );
 
   it.each([
-    ["EACCES", "blocked", /run as root/],
+    ["EACCES", "blocked", /as root/],
     ["EROFS", "blocked", /is mounted read-only: mount the host's \/sys writable/],
     ["EIO", "error", /EIO/],
     ["EINVAL", "error", /EINVAL/],
-  ])("X-70 %s is %s, with words", async (code, expected, words) => {
+  ])("X-70 reports %s as %s with an explanation", async (code, expected, words) => {
     const { host, backend } = trial(sapphireRapids);
     refuseWrites(host, limitPattern("package-0"), code);
     const { result, message } = await backend.cap("package-0", watts(200));
@@ -405,7 +405,7 @@ describe("RAPL's quirks", () => {
     expect((await backend.cap("package-1", watts(200))).result).toBe("applied");
   });
 
-  it("an original above what a cap may be is put back all the same", async () => {
+  it("restores an original above the cap range", async () => {
     const { host, backend } = trial(clientWithMmio);
     const { original = "" } = await backend.original("package-0");
     await backend.cap("package-0", watts(50));
@@ -413,7 +413,7 @@ describe("RAPL's quirks", () => {
     expect(host.get(`${zonePath("intel-rapl:0")}/constraint_0_power_limit_uw`)).toBe("135000000");
   });
 
-  it("a package that goes offline is lost and not forgotten, and its files may say anything", async () => {
+  it("reports a package that disappears as lost", async () => {
     const { host, backend } = trial(sapphireRapids);
     await backend.discover();
     host.remove(zonePath("intel-rapl:2"));
@@ -426,7 +426,7 @@ describe("RAPL's quirks", () => {
     expect((await backend.limit("package-0")).unreadable).toMatch(/no number/);
   });
 
-  it("a package without a CPU online leaves at once, and there is nothing to put back on it", async () => {
+  it("drops a package without online CPUs, with nothing to restore", async () => {
     const cpus = Object.fromEntries(
       [0, 1].map((id) => [`devices/system/cpu/cpu${id}/topology/physical_package_id`, `${id}`]),
     );
@@ -442,7 +442,7 @@ describe("RAPL's quirks", () => {
     expect(await backend.restore("package-1", original)).toEqual({ result: "applied" });
   });
 
-  it("a read that is aborted is an error and no rejection", async () => {
+  it("returns an error instead of rejecting when aborted", async () => {
     const { host, backend } = trial(sapphireRapids);
     ignoreWrites(host, limitPattern("package-0"));
     expect(await backend.cap("package-0", watts(200), AbortSignal.abort(new Error("time is up")))).toEqual({
@@ -451,7 +451,7 @@ describe("RAPL's quirks", () => {
     });
   });
 
-  it("on real files a limit that somebody replaces is read anew", async () => {
+  it("reads a replaced limit file on a real file system", async () => {
     const { root, remove } = scratchTree(sapphireRapids);
     const files = new HostDirectory(root);
     const backend = new RaplBackend({ files, clock: hastyClock() });

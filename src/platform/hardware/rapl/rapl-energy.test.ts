@@ -31,7 +31,7 @@ function trial(tree: HostTree, ratedPower = watts(400)) {
 
 const zonesOf = (meter: EnergyMeter): string[] => meter.sample().zones.map(({ zone }) => zone);
 
-/** Power of all packages over 20 s in which each counter gains this much. */
+/** The power of all packages over 20 s in which each counter grows by this much. */
 function measured(tree: HostTree, power: number): number | undefined {
   const { host, clock, meter } = trial(tree);
   emulateEnergy(host, clock, watts(power));
@@ -46,7 +46,7 @@ function measured(tree: HostTree, power: number): number | undefined {
   );
 }
 
-describe("energy of the packages", () => {
+describe("RaplEnergy", () => {
   it.each([
     ["psys and dram are not packages", sapphireRapids, ["package-0", "package-1"]],
     ["the memory-mapped zone has the same counter", clientWithMmio, ["package-0"]],
@@ -54,11 +54,11 @@ describe("energy of the packages", () => {
     ["eight zones of one EPYC socket are one counter", epycWithDieZones, ["package-0", "package-1"]],
     ["dies with limits of their own have counters of their own", multiDie, ["package-0-die-0", "package-0-die-1"]],
     ["a lock changes nothing", lockedByBios, ["package-0", "package-1"]],
-  ])("X-48 each counter is in it once: %s", (_, tree, zones) => {
+  ])("X-48 reads each counter once: %s", (_, tree, zones) => {
     expect(zonesOf(trial(tree).meter)).toEqual(zones);
   });
 
-  it("every counter says whose it is: the boards that RAPL caps, dies and all", async () => {
+  it("names the board of every counter, as RaplBackend does", async () => {
     for (const tree of [sapphireRapids, clientWithMmio, multiDie]) {
       const { host, clock, meter } = trial(tree);
       const { boards = [] } = await new RaplBackend({ files: host, clock }).discover();
@@ -68,13 +68,13 @@ describe("energy of the packages", () => {
     expect(trial(multiDie).meter.sample().zones).toMatchObject([{ board: "package-0" }, { board: "package-0" }]);
   });
 
-  it("X-48 two paths to one zone are one zone", () => {
+  it("X-48 reads a zone with two paths once", () => {
     const { host, meter } = trial(sapphireRapids);
     host.link("class/powercap/intel-rapl:7", "intel-rapl:0");
     expect(zonesOf(meter)).toEqual(["package-0", "package-1"]);
   });
 
-  it("AGT-22 X-48 its differences are the node's watts, on every tree", () => {
+  it("AGT-22 X-48 gives the node's power on every tree", () => {
     expect(measured(sapphireRapids, 200)).toBeCloseTo(400, 3);
     expect(measured(clientWithMmio, 45)).toBeCloseTo(45, 3);
     expect(measured(epyc, 180)).toBeCloseTo(360, 3);
@@ -82,7 +82,7 @@ describe("energy of the packages", () => {
     expect(measured(multiDie, 150)).toBeCloseTo(300, 3);
   });
 
-  it("a counter that starts over at the end of its range is read on", () => {
+  it("handles a counter wrap at the end of its range", () => {
     const zone = {
       dir: "intel-rapl:0",
       name: "package-0",
@@ -93,7 +93,7 @@ describe("energy of the packages", () => {
     expect(measured(powercapTree([zone]), 300)).toBeCloseTo(300, 3);
   });
 
-  it("a counter that goes back or starts anew makes no reading, and counts on", () => {
+  it("drops the reading after a counter reset and continues", () => {
     const { host, clock, meter } = trial(sapphireRapids);
     const first = meter.sample().zones[0];
     clock.advance(milliseconds(20_000));
@@ -104,7 +104,7 @@ describe("energy of the packages", () => {
     });
   });
 
-  it("X-53 a CPU rated for 95 W whose board ships a limit of 4090 W is read at 210 W, and a reset is still dropped", () => {
+  it("X-53 reads 210 W on a CPU rated for 95 W whose limit is 4090 W, and still drops a reset", () => {
     const zone = {
       dir: "intel-rapl:0",
       name: "package-0",
@@ -128,7 +128,7 @@ describe("energy of the packages", () => {
     });
   });
 
-  it("says the counter's range and the package's rating, the catalogue's where the part has none", () => {
+  it("reports the counter range and the rated power, from the catalogue if the part has none", () => {
     const [intel] = trial(sapphireRapids).meter.sample().zones;
     expect(intel?.counter).toEqual({ range: 262143.32885, ratedPower: 350, longTermLimit: 350, highestLimit: 764 });
     const [amd] = trial(epyc).meter.sample().zones;
@@ -142,11 +142,11 @@ describe("energy of the packages", () => {
     ["an empty class", emptyPowercap, /virtual machine/],
     ["no class", noPowercap, /virtual machine/],
     ["links that lead nowhere", maskedPowercap, /HOST_SYS_ROOT/],
-  ])("X-31 nothing to read is missing with a reason, never 0 W: %s", (_, tree, words) => {
+  ])("X-31 reports missing counters with a reason, never as 0 W: %s", (_, tree, words) => {
     expect(trial(tree).meter.sample()).toEqual({ zones: [], missing: expect.stringMatching(words) });
   });
 
-  it("X-31 counters that only root may read are missing with what to do; a part of a total is none", () => {
+  it("X-31 reports counters that only root may read as missing, with the remedy and no partial total", () => {
     const { host, meter } = trial(sapphireRapids);
     refuseReads(host, /intel-rapl:2\/energy_uj$/, "EACCES");
     expect(meter.sample()).toEqual({ zones: [], missing: expect.stringMatching(/package-1: .*root/) });
@@ -154,7 +154,7 @@ describe("energy of the packages", () => {
     expect(meter.sample().missing).toMatch(/package-0: energy_uj holds/);
   });
 
-  it("reads real files by kept descriptors and sees them move", () => {
+  it("reads changing real files through open descriptors", () => {
     const { root, remove } = scratchTree(sapphireRapids);
     const files = new HostDirectory(root);
     const meter = new RaplEnergy({ files, clock: new VirtualClock() });

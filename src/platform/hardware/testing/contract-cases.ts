@@ -1,7 +1,7 @@
-/** One thing that every implementation of a port keeps, tried on a scene of its own. */
+/** One rule that every implementation of a port must follow, checked on a new fixture. */
 export interface ContractCase<Scene, Lacking extends string> {
   readonly title: string;
-  /** What the scene has to be able to do for it. */
+  /** The actions that the fixture must support. */
   readonly needs?: readonly Lacking[];
   readonly check: (scene: Scene) => Promise<void>;
 }
@@ -10,7 +10,7 @@ interface Ending {
   readonly end?: () => void | Promise<void>;
 }
 
-/** For `it.each(…)("%s", async (_, check) => expect(check()).resolves.toBeUndefined())`: each case with a new scene. */
+/** For `it.each(…)("%s", async (_, check) => expect(check()).resolves.toBeUndefined())`: each case gets a new fixture. */
 export const casesFor = <Scene extends Ending, Lacking extends string>(
   cases: readonly ContractCase<Scene, Lacking>[],
   make: () => Scene | Promise<Scene>,

@@ -1,6 +1,6 @@
 import type { HostTree } from "./fake-host.ts";
 
-// Trees of /sys/devices/system/cpu as machines show them; those of amd-pstate are from a log of the linux-pm list, the others
+// Trees of /sys/devices/system/cpu of real machines. Those of amd-pstate are from the linux-pm mailing list, the others
 // follow the kernel's documentation of each driver.
 
 const CPU = "devices/system/cpu";
@@ -14,7 +14,7 @@ interface CpuTree {
   readonly policies: readonly Policy[];
   /** Files below devices/system/cpu: intel_pstate/no_turbo, cpufreq/boost. */
   readonly globals?: Readonly<Record<string, string>>;
-  /** The package and core of each CPU that is online. */
+  /** The package and core of each online CPU. */
   readonly topology: readonly (readonly [cpu: number, packageId: number, coreId: number])[];
   readonly present: string;
   readonly online: string;
@@ -46,7 +46,7 @@ function cpuTree({ policies, globals = {}, topology, present, online, offline = 
   return { files, links };
 }
 
-/** Four CPUs with a policy each, the first two in one socket and the others in another. */
+/** Four CPUs with one policy each, on two sockets. */
 const oneEach = (
   files: Readonly<Record<string, string>>,
 ): Pick<CpuTree, "policies" | "topology" | "present" | "online"> => ({
@@ -124,7 +124,7 @@ export const acpiCpufreq: HostTree = cpuTree({
   offline: "2",
 });
 
-/** Cores of two kinds with different frequencies, as hybrid clients have. */
+/** A hybrid client CPU with two core types. */
 export const hybrid: HostTree = (() => {
   const tree = cpuTree({
     policies: [0, 1, 2, 3].map((id) => ({
@@ -167,7 +167,7 @@ function oneEachOfOneSocket(files: Readonly<Record<string, string>>): CpuTree {
   return { ...four, topology: four.topology.map(([cpu]) => [cpu, 0, cpu] as const) };
 }
 
-/** A virtual machine: CPUs, and no cpufreq. Packages have the default number of those that name none. */
+/** A virtual machine without cpufreq. Its package ids have the default value of -1. */
 export const virtualCpus: HostTree = cpuTree({
   policies: [],
   topology: [

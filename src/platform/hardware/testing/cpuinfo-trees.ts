@@ -1,6 +1,6 @@
 import type { HostTree } from "./fake-host.ts";
 
-// /proc/cpuinfo and /proc/meminfo as machines show them, with a few CPUs in place of hundreds.
+// /proc/cpuinfo and /proc/meminfo of real machines, shortened to a few CPUs.
 
 interface Processor {
   readonly cpu: number;
@@ -56,7 +56,7 @@ export const virtualCpuinfo = x86("GenuineIntel", 6, "Intel(R) Xeon(R) Processor
   { cpu: 1, socket: 0, core: 1 },
 ]);
 
-/** ARM names neither model nor socket. */
+/** ARM reports neither model nor socket. */
 export const armCpuinfo = (implementer: string, part: string, cpus = 4): string =>
   Array.from({ length: cpus }, (_, cpu) =>
     block({
@@ -71,7 +71,7 @@ export const armCpuinfo = (implementer: string, part: string, cpus = 4): string 
     }),
   ).join("\n\n");
 
-/** A procfs with 512 GiB, as the kernel counts them. */
+/** A procfs with 512 GiB of memory. */
 export const procTree = (cpuinfo: string): HostTree => ({
   files: {
     cpuinfo: `${cpuinfo}\n`,

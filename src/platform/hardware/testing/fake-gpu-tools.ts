@@ -2,14 +2,14 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A vendor's tool as a shell script, and the boards it tells of: a folder each, with a file for every value. */
+/** A fake vendor tool as a shell script. Each board is a folder with one file per value. */
 export interface FakeTool {
   readonly file: string;
   /** Boards by number. */
   get(board: number, key: string): string;
   set(board: number, key: string, value: string): void;
   unset(board: number, key: string): void;
-  /** Runs so far that changed something or tried to. */
+  /** The number of runs that tried to set a limit. */
   writes(): number;
   /** Every run's arguments. */
   runs(): readonly string[];
@@ -18,7 +18,7 @@ export interface FakeTool {
   remove(): void;
 }
 
-/** `lost`, `forbid`, `spoil` and `ignore` are files whose presence counts; `unknown-field` at the top names a column. */
+/** The presence of the files `lost`, `forbid`, `spoil` and `ignore` matters; the top-level `unknown-field` names a column. */
 const nvidiaSmi = String.raw`
 echo "$*" >> "$D/runs"
 [ -e "$D/hang" ] && sleep 1000

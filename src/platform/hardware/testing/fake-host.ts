@@ -3,13 +3,13 @@ import { followLinks } from "../host/host-path.ts";
 import { isWrittenFile } from "../host/written-files.ts";
 import type { HostFiles } from "../port.ts";
 
-/** A host's tree as data: it becomes a FakeHost or a folder of real files. */
+/** A host's file tree as data, for a FakeHost or a folder of real files. */
 export interface HostTree {
-  /** Text of each file, without its line end; `noData` reads as ENODATA, and is an empty file in a folder. */
+  /** Text of each file without its newline. `noData` reads as ENODATA, or becomes an empty real file. */
   readonly files: Readonly<Record<string, string | typeof noData>>;
-  /** Links by their path, to where they lead, as `ln -s` takes it. */
+  /** Link targets by path, as for `ln -s`. */
   readonly links?: Readonly<Record<string, string>>;
-  /** Directories that hold nothing. */
+  /** Empty directories. */
   readonly folders?: readonly string[];
 }
 
@@ -21,36 +21,36 @@ export const joinTrees = (...trees: readonly HostTree[]): HostTree => ({
   folders: trees.flatMap(({ folders }) => folders ?? []),
 });
 
-/** What a file does when it is read or written. Throw `errno("…")` for what the kernel would answer. */
+/** Overrides reads and writes of a file. Throw `errno("…")` for a kernel error. */
 export interface FileBehaviour {
   readonly read?: (stored: string) => string;
-  /** Returns what is stored; undefined = nothing is. */
+  /** Returns the text to store; undefined stores nothing. */
   readonly write?: (text: string, stored: string) => string | undefined;
-  /** Throws what shows without a write: a read-only mount, missing rights. */
+  /** Throws the error that `checkWritable` shows: a read-only mount, missing permissions. */
   readonly access?: () => void;
 }
 
-export const errno = (code: string): HostFileError => new HostFileError(code, "", "as the kernel would say");
+export const errno = (code: string): HostFileError => new HostFileError(code, "", "simulated kernel error");
 
-/** One write that reached a file, whether it took it or not. */
+/** One write to a file, successful or not. */
 export interface SeenWrite {
   readonly path: string;
   readonly text: string;
   readonly refused?: string;
 }
 
-/** A host in memory. Its files do what `on` says they do; its tree is changed by `set` and `remove`, as the kernel would. */
+/** An in-memory host. `on` overrides the behaviour of files; `set` and `remove` change the tree as the kernel would. */
 export class FakeHost implements HostFiles {
   readonly root: string;
-  /** All that was written, in order, by the real path. */
+  /** All writes in order, by resolved path. */
   readonly writes: SeenWrite[] = [];
-  /** Reads of each file, by its real path. */
+  /** The number of reads per file, by resolved path. */
   readonly reads = new Map<string, number>();
   readonly #files = new Map<string, string | typeof noData>();
   readonly #links = new Map<string, string>();
   readonly #folders = new Set<string>();
   readonly #behaviours = new Map<string, FileBehaviour[]>();
-  /** Called before each write and after it: a test may look, or throw to cut a run short. */
+  /** Called before and after each write. A test may inspect the state, or throw to interrupt a run. */
   beforeWrite: (path: string, text: string) => void = () => {};
   afterWrite: (path: string, text: string) => void = () => {};
 
@@ -77,7 +77,7 @@ export class FakeHost implements HostFiles {
 
   write(path: string, text: string): void {
     const { at, stored } = this.#fileAt(path, "write");
-    if (!isWrittenFile(at)) throw new HostFileError("EUNLISTED", path, "not a file that Joulie writes:");
+    if (!isWrittenFile(at)) throw new HostFileError("EUNLISTED", path, "not on the list of files that Joulie writes:");
     this.beforeWrite(at, text);
     const [behaviour] = this.#behaviours.get(at)?.filter(({ write }) => write !== undefined) ?? [];
     try {
@@ -100,7 +100,7 @@ export class FakeHost implements HostFiles {
       ?.access?.();
   }
 
-  /** Another program writes: it may write any file, and what it writes is none of ours. */
+  /** Writes as another program would: to any file, and without recording the write. */
   writeAsAnother(path: string, text: string): void {
     const { at, stored } = this.#fileAt(path, "write");
     const behaviour = this.#behaviours.get(at)?.find(({ write }) => write !== undefined);
@@ -134,14 +134,14 @@ export class FakeHost implements HostFiles {
 
   close(): void {}
 
-  /** The world changes a file, or makes one: no behaviour is asked. */
+  /** Creates or changes a file directly, bypassing behaviours. */
   set(path: string, text: string | typeof noData): void {
     const at = this.real(path);
     this.#files.set(at, text);
     this.#addFolders(at.split("/").slice(0, -1).join("/"));
   }
 
-  /** What a file holds, without a read that counts. */
+  /** The text of a file, without counting a read. */
   get(path: string): string {
     const stored = this.#files.get(this.real(path));
     if (stored === undefined) throw new Error(`the fake host has no ${path}`);
@@ -153,7 +153,7 @@ export class FakeHost implements HostFiles {
     this.#addFolders(path.split("/").slice(0, -1).join("/"));
   }
 
-  /** A file, a link or a folder with all that is in it. */
+  /** Removes a file, a link, or a folder with its content. */
   remove(path: string): void {
     const at = this.#links.has(path) ? path : this.real(path);
     for (const known of [this.#files, this.#links, this.#folders]) {
@@ -161,7 +161,7 @@ export class FakeHost implements HostFiles {
     }
   }
 
-  /** From now on the file behaves so; what came last counts. Returns how to end it. */
+  /** Adds a behaviour to a file; the latest wins. Returns a function that removes it. */
   on(path: string, behaviour: FileBehaviour): () => void {
     const at = this.real(path);
     this.#behaviours.set(at, [behaviour, ...(this.#behaviours.get(at) ?? [])]);
@@ -170,12 +170,12 @@ export class FakeHost implements HostFiles {
     };
   }
 
-  /** Every file as it is now, to compare a tree with what it was. */
+  /** A copy of all files, to compare later. */
   snapshot(): ReadonlyMap<string, string> {
     return new Map([...this.#files].map(([path, text]) => [path, text === noData ? "" : text]));
   }
 
-  /** Real paths of files that match. */
+  /** Resolved paths of matching files. */
   find(pattern: RegExp): readonly string[] {
     return [...this.#files.keys()].filter((path) => pattern.test(path)).toSorted();
   }

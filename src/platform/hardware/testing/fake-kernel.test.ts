@@ -20,7 +20,7 @@ const codeOf = (act: () => unknown): string => {
   }
 };
 
-describe("the fake kernel does what the real one does", () => {
+describe("the fake kernel", () => {
   it.each([
     ["350000000", "350000000"],
     ["350000000\n", "350000000"],
@@ -29,14 +29,14 @@ describe("the fake kernel does what the real one does", () => {
     ["4095875000", "4095875000"],
     ["4096000000", "0"],
     ["5000000000", "904000000"],
-  ])("RAPL takes %j for %s µW", (text, stored) => {
+  ])("RAPL stores %j as %s µW", (text, stored) => {
     const host = new FakeHost(sapphireRapids);
     emulateRapl(host);
     host.write(LIMIT, text);
     expect(host.read(LIMIT)).toBe(stored);
   });
 
-  it("RAPL refuses what is no unsigned integer, and everything once it is locked", () => {
+  it("RAPL rejects anything but unsigned integers, and everything while locked", () => {
     const host = new FakeHost(sapphireRapids);
     emulateRapl(host);
     for (const text of ["12.5", "-1", "", "abc", "0x10"]) expect(codeOf(() => host.write(LIMIT, text))).toBe("EINVAL");
@@ -59,7 +59,7 @@ describe("the fake kernel does what the real one does", () => {
     expect(bits).toEqual({ clamp: true, shortTerm: true });
   });
 
-  it("HSMP keeps whole milliwatts, or what its firmware likes", () => {
+  it("HSMP stores whole milliwatts, or the firmware's choice", () => {
     const host = new FakeHost(hsmpTree());
     const cap = "class/hwmon/hwmon3/power1_cap";
     emulateHsmp(host);
@@ -70,7 +70,7 @@ describe("the fake kernel does what the real one does", () => {
     expect(host.read(cap)).toBe("225000000");
   });
 
-  it("energy counters follow the clock and start over", () => {
+  it("energy counters follow the clock and wrap", () => {
     const host = new FakeHost(epyc);
     const clock = new VirtualClock();
     emulateEnergy(host, clock, watts(100));
@@ -82,7 +82,7 @@ describe("the fake kernel does what the real one does", () => {
     expect(Number(host.read(counter))).toBeLessThan(start);
   });
 
-  it("cpufreq clamps, pulls the minimum along and gives it back, and takes its time", () => {
+  it("cpufreq clamps, lowers and restores the minimum, and may be slow", () => {
     const host = new FakeHost(intelPstate);
     const clock = new VirtualClock();
     emulateCpufreq(host, { clock, lag: 50 });
@@ -104,7 +104,7 @@ describe("the fake kernel does what the real one does", () => {
     expect(codeOf(() => host.write(`${policy}/scaling_max_freq`, "1.5 GHz"))).toBe("EINVAL");
   });
 
-  it("cpufreq goes up to the next P-state where none is in reach, and the lowest request counts", () => {
+  it("cpufreq rounds up to the next P-state, and the lowest request wins", () => {
     const host = new FakeHost(acpiCpufreq);
     emulateCpufreq(host);
     const policy = "devices/system/cpu/cpufreq/policy3";
@@ -116,7 +116,7 @@ describe("the fake kernel does what the real one does", () => {
     expect(held.read("devices/system/cpu/cpufreq/policy0/scaling_max_freq")).toBe("1200000");
   });
 
-  it("cpufreq answers EBUSY while all CPUs of a policy are offline", () => {
+  it("cpufreq returns EBUSY while all CPUs of a policy are offline", () => {
     const host = new FakeHost(intelPstate);
     emulateCpufreq(host);
     const policy = "devices/system/cpu/cpufreq/policy3";

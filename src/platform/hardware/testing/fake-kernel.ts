@@ -3,20 +3,20 @@ import type { Clock } from "../../clock/index.ts";
 import { HostFileError } from "../host/host-error.ts";
 import { errno, type FakeHost } from "./fake-host.ts";
 
-// What the kernel does with what is written to its files, as its drivers do it.
+// Simulates how kernel drivers handle writes to their files.
 
-/** Unsigned decimal integers, with or without a line end, are all that the kernel takes. */
+/** The kernel accepts only unsigned decimal integers, with or without a newline. */
 function parsed(text: string): number {
   if (!/^\d+\n?$/.test(text)) throw errno("EINVAL");
   return Number(text);
 }
 
 interface RaplKernel {
-  /** By the BIOS: limits answer ENODATA, `enabled` ENOSYS, and both read as ever. */
+  /** Locked by the BIOS: writes to limits fail with ENODATA, to `enabled` with ENOSYS; reads work. */
   readonly locked?: boolean;
 }
 
-/** The bits of a zone's register that no file shows. */
+/** Register bits of a zone that no file shows. */
 interface HiddenBits {
   clamp: boolean;
   /** The short-term limit's own enable bit. */
@@ -24,8 +24,8 @@ interface HiddenBits {
 }
 
 /**
- * intel_rapl: limits go into 15 bits of 1/8 W, whatever does not fit. Writing `enabled` also sets or clears the clamp and the
- * short-term limit (set_floor_freq_default). Returns those bits by the zone's folder; firmware has set both.
+ * intel_rapl: limits are stored in 15 bits of 1/8 W, truncated. Writing `enabled` also sets or clears the clamp and the
+ * short-term limit (set_floor_freq_default). Returns those bits by zone folder; both are set initially.
  */
 export function emulateRapl(host: FakeHost, { locked = false }: RaplKernel = {}): ReadonlyMap<string, HiddenBits> {
   const bits = new Map<string, HiddenBits>();
@@ -53,21 +53,21 @@ export function emulateRapl(host: FakeHost, { locked = false }: RaplKernel = {})
   return bits;
 }
 
-/** hsmp: limits are whole milliwatts, and the firmware may settle elsewhere. */
+/** hsmp: limits are whole milliwatts, and the firmware may choose another value. */
 export function emulateHsmp(host: FakeHost, settle: (milliwatts: number) => number = (asked) => asked): void {
   for (const path of host.find(/hwmon\d+\/power1_cap$/)) {
     host.on(path, { write: (text) => String(settle(Math.floor(parsed(text) / 1000)) * 1000) });
   }
 }
 
-/** What the kernel refuses when a file is opened, whatever would be written: `access` finds it. */
+/** Errors that occur when a file is opened for writing, so that `access` shows them. */
 const REFUSED_AT_OPEN: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
 
-/** Every write to files that match fails so: EACCES for all but root, EROFS where sysfs is mounted read-only. Returns how to end it. */
+/** Makes every write to matching files fail: EACCES without root, EROFS on a read-only mount. Returns a function that ends it. */
 export function refuseWrites(host: FakeHost, pattern: RegExp, code: string): () => void {
   const ends = host.find(pattern).map((path) => {
     const refuse = (): never => {
-      // The host's files name the mount.
+      // HostDirectory names the mount in the error.
       throw code === "EROFS" ? new HostFileError(code, `${host.root}/${path}`, "write", host.root) : errno(code);
     };
     return host.on(path, { write: refuse, ...(REFUSED_AT_OPEN.has(code) && { access: refuse }) });
@@ -77,7 +77,7 @@ export function refuseWrites(host: FakeHost, pattern: RegExp, code: string): () 
   };
 }
 
-/** Taken, and forgotten at once: a rival, or firmware that knows better. */
+/** Accepts writes and ignores them, as if another program or the firmware reverted them. */
 export function ignoreWrites(host: FakeHost, pattern: RegExp): void {
   for (const path of host.find(pattern)) host.on(path, { write: () => undefined });
 }
@@ -92,7 +92,7 @@ export function refuseReads(host: FakeHost, pattern: RegExp, code: string): void
   }
 }
 
-/** Energy counters that go on with the clock and start over at the end of their range. */
+/** Energy counters that follow the clock and wrap at the end of their range. */
 export function emulateEnergy(host: FakeHost, clock: Pick<Clock, "monotonic">, power: Watts): void {
   for (const path of host.find(/:[\da-f]+\/energy_uj$/)) {
     const start = Number(host.get(path));
@@ -104,13 +104,13 @@ export function emulateEnergy(host: FakeHost, clock: Pick<Clock, "monotonic">, p
 
 interface CpufreqKernel {
   readonly clock?: Pick<Clock, "monotonic">;
-  /** How long a policy still reads its old maximum, in milliseconds. */
+  /** How long a policy still reports its old maximum, in milliseconds. */
   readonly lag?: number;
-  /** What another part of the kernel asks for at the same time: the lowest request counts. */
+  /** A limit from another part of the kernel: the lowest request wins. */
   readonly rivalMax?: number;
 }
 
-/** cpufreq's core: requests are kept, the lowest counts, and a maximum below the minimum pulls that down with it. */
+/** The cpufreq core: the lowest request wins, and a maximum below the minimum lowers the minimum. */
 export function emulateCpufreq(host: FakeHost, { clock, lag = 0, rivalMax = Infinity }: CpufreqKernel = {}): void {
   const now = (): number => clock?.monotonic() ?? 0;
   for (const path of host.find(/cpufreq\/policy\d+\/scaling_max_freq$/)) {

@@ -1,7 +1,7 @@
 import { instant } from "../../../core/units/index.ts";
 import { type Clock, VirtualClock } from "../../clock/index.ts";
 
-/** Time that moves on as soon as somebody sleeps: what waits in real life is over at once, and the clock says it was waited. */
+/** A clock that advances by itself during each sleep: sleeps end at once, and the clock shows the slept time. */
 export function hastyClock(): Clock & { readonly virtual: VirtualClock } {
   const virtual = new VirtualClock(instant(0));
   return {

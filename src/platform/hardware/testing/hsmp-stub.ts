@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import koffi from "koffi";
 
-/** The HSMP driver of hsmp-stub.c, compiled, with the strings that move its sockets. Socket -1 is the driver. */
+/** The compiled HSMP driver stub (hsmp-stub.c), with functions to change its sockets. Socket -1 is the driver. */
 export interface HsmpStub {
   readonly library: string;
-  /** Stands for /dev/hsmp: an empty file, which only has to be there and to be opened. */
+  /** An empty file in place of /dev/hsmp. */
   readonly device: string;
   set(socket: number, key: string, value: number): void;
   get(socket: number, key: string): number;

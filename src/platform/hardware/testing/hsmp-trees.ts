@@ -1,14 +1,14 @@
 import type { HostTree } from "./fake-host.ts";
 
 interface HsmpTree {
-  /** The hwmon number of each socket, in the order of sockets: it changes from boot to boot. */
+  /** The hwmon number of each socket, in socket order. Numbers change from boot to boot. */
   readonly hwmons?: readonly number[];
-  /** ACPI devices are one per socket; the older driver has one device with all sockets below it. */
+  /** ACPI has one device per socket; the older driver has one device for all sockets. */
   readonly acpi?: boolean;
   readonly capMax?: number;
 }
 
-/** Two EPYC sockets on a kernel with the amd_hsmp hwmon files, beside another sensor. */
+/** Two EPYC sockets with amd_hsmp hwmon files, next to another sensor. */
 export function hsmpTree({ hwmons = [3, 4], acpi = true, capMax = 400000000 }: HsmpTree = {}): HostTree {
   const files: Record<string, string> = { "devices/pci0000:00/0000:00:18.3/hwmon/hwmon0/name": "k10temp" };
   const links: Record<string, string> = {

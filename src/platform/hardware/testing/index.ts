@@ -1,4 +1,4 @@
-/** What tests elsewhere build a host from. Nothing of the product imports it. */
+/** Fixtures to build a host in the tests of other rooms. Production code must not import this. */
 
 export * from "./cpufreq-trees.ts";
 export * from "./cpuinfo-trees.ts";

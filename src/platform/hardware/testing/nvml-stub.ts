@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import koffi from "koffi";
 
-/** The NVML of nvml-stub.c, compiled, with the strings that move its boards. Board -1 is the driver. */
+/** The compiled NVML stub (nvml-stub.c), with functions to change its boards. Board -1 is the driver. */
 export interface NvmlStub {
   readonly library: string;
   set(board: number, key: string, value: number): void;
   get(board: number, key: string): number;
-  /** The driver is unloaded and loaded again. */
+  /** Simulates a driver reload. */
   reload(): void;
   reset(boards: number): void;
   remove(): void;

@@ -4,40 +4,40 @@ import type { PowerCapBackend } from "../port.ts";
 import { type ContractCase, casesFor } from "./contract-cases.ts";
 
 /**
- * One world with one backend in it, as its test builds it: what the contract does to it, and what it sees past the backend.
- * Watts here are what the device itself says.
+ * A backend with its test environment: how the contract changes the environment and what it observes without the backend.
+ * Watts are the device's own values.
  */
 export interface PowerCapFixture {
   readonly backend: PowerCapBackend;
-  /** Ids of the boards that are there: two or more where the backend can have them. */
+  /** Ids of the boards: two or more if the backend supports that. */
   readonly boards: readonly string[];
-  /** A limit within every board's range and on its step, unlike the one in force. */
+  /** A limit within every board's range and on its step, different from the current one. */
   readonly within: Watts;
-  /** Limits above what any board takes. */
+  /** Limits above every board's range. */
   readonly beyond: readonly Watts[];
-  /** What the board itself says its limit is. */
+  /** The limit in the device itself. */
   readonly truth: (id: string) => Watts | Promise<Watts>;
-  /** All the boards' settings, to see whether they are as they were. */
+  /** All settings of the boards, to compare before and after. */
   readonly state: () => unknown;
-  /** Writes that reached the world so far, taken or not. */
+  /** The number of writes so far, successful or not. */
   readonly writes: () => number;
-  /** The board stops answering. */
+  /** Makes the board unresponsive. */
   readonly lose: (id: string) => void;
-  /** It may not be written: no rights, read-only, locked by firmware. */
+  /** Makes the board unwritable: no permission, read-only, locked by firmware. */
   readonly forbid: (id: string) => void;
-  /** A write to it fails for any other reason. */
+  /** Makes writes fail for any other reason. */
   readonly spoil: (id: string) => void;
-  /** It takes a write and keeps what it had. */
+  /** Makes the board accept writes without effect. */
   readonly ignore: (id: string) => void;
-  /** All this backend needs is gone: the driver, the library or the tool. */
+  /** Removes everything the backend needs: the driver, the library or the tool. */
   readonly vanish: () => void;
   readonly end?: () => void | Promise<void>;
 }
 
-/** What a kind of device cannot do or suffer; a tool that is told watts never sees a lost board, for one. */
+/** Actions that a fixture does not support. */
 type UnsupportedAction = "several" | "original" | "lose" | "forbid" | "spoil" | "ignore" | "vanish";
 
-/** What every backend keeps, whatever it drives. What the device cannot do is named, so that nothing is left out in silence. */
+/** The rules for every power-cap backend. Fixtures list unsupported actions, so that no rule is skipped silently. */
 export const powerCapCases = (
   make: () => PowerCapFixture | Promise<PowerCapFixture>,
   lacking: readonly UnsupportedAction[] = [],
@@ -45,7 +45,7 @@ export const powerCapCases = (
 
 const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
   {
-    title: "finds every board, by ids that stay, and writes nothing while it looks",
+    title: "finds every board with stable ids and writes nothing during discovery",
     check: async ({ backend, boards, state, writes }) => {
       const before = state();
       assert.deepEqual(await idsOf(backend), [...boards].toSorted());
@@ -60,7 +60,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "says a range that makes sense, with the limit of this contract in it",
+    title: "reports a valid range that contains the test limit",
     check: async ({ backend, within }) => {
       for (const { device } of (await backend.discover()).boards ?? []) {
         for (const figure of Object.values(device))
@@ -70,10 +70,10 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "caps each board: the board itself says so, and so does the backend",
+    title: "caps each board; device and backend report the new limit",
     check: async ({ backend, boards, within, truth }) => {
       for (const id of boards) {
-        assert.notEqual(await truth(id), within, "the scene starts with another limit");
+        assert.notEqual(await truth(id), within, "the fixture must start with another limit");
         assert.equal((await backend.limit(id)).limit, await truth(id));
         assert.deepEqual(resultOf(await backend.cap(id, within)), "applied");
         assert.equal(await truth(id), within);
@@ -82,7 +82,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "the same cap twice is the same cap",
+    title: "setting the same cap twice changes nothing",
     check: async ({ backend, boards, within, state }) => {
       const id = first(boards);
       assert.equal(resultOf(await backend.cap(id, within)), "applied");
@@ -92,7 +92,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a board is put back exactly as it was, however often it was capped, and twice over",
+    title: "restores a board exactly after several caps, repeatedly",
     needs: ["original"],
     check: async ({ backend, boards, within, state }) => {
       const before = state();
@@ -109,7 +109,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "an original that says nothing is refused, and changes nothing",
+    title: "rejects an invalid original and changes nothing",
     needs: ["original"],
     check: async ({ backend, boards, within, state }) => {
       const id = first(boards);
@@ -122,7 +122,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "never masks: what no board takes is refused in words, and its limit stays",
+    title: "rejects limits outside every range with a message and keeps the current limit",
     check: async ({ backend, boards, beyond, state }) => {
       const before = state();
       for (const limit of [...beyond, 0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e308]) {
@@ -132,10 +132,10 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a board nobody knows is no crash and no success",
+    title: "reports an unknown board as a failure",
     check: async ({ backend, state }) => {
       const before = state();
-      for (const id of ["", "nobody", "../package-0", "package-99"]) {
+      for (const id of ["", "unknown", "../package-0", "package-99"]) {
         words((await backend.limit(id)).unreadable);
         words((await backend.original(id)).unreadable);
         refused(await backend.cap(id, watts(100)));
@@ -145,7 +145,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a lost board is told, and stops no other",
+    title: "reports a lost board and caps the others",
     needs: ["several", "lose"],
     check: async ({ backend, boards, within, truth, lose }) => {
       const [lost = "", ...others] = boards;
@@ -167,7 +167,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "what may not be written is blocked, says what to do, and stops no other",
+    title: "reports an unwritable board as blocked with a remedy and caps the others",
     needs: ["forbid"],
     check: async ({ backend, boards, within, truth, forbid }) => {
       const [locked = "", ...others] = boards;
@@ -183,7 +183,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a write that fails is an error in words, and stops no other",
+    title: "reports a failed write as an error with a message and caps the others",
     needs: ["spoil"],
     check: async ({ backend, boards, within, truth, spoil }) => {
       const [broken = "", ...others] = boards;
@@ -197,7 +197,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a limit that does not read back is never called applied",
+    title: "never reports a limit as applied that does not read back",
     needs: ["ignore"],
     check: async ({ backend, boards, within, ignore }) => {
       ignore(first(boards));
@@ -205,7 +205,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "says why it is absent, and fails in words from then on",
+    title: "says why it is absent, and then fails with messages",
     needs: ["vanish"],
     check: async ({ backend, boards, within, vanish }) => {
       await backend.discover();
@@ -218,7 +218,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "tells the power of a board as a figure, or why it has none",
+    title: "reports the power of a board or why it is missing",
     check: async ({ backend, boards }) => {
       for (const { id, power, missing } of (await backend.power?.()) ?? []) {
         assert.ok(boards.includes(id), id);
@@ -229,7 +229,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
   },
 ];
 
-const first = (boards: readonly string[]): string => boards[0] ?? assert.fail("the scene has no board");
+const first = (boards: readonly string[]): string => boards[0] ?? assert.fail("the fixture has no board");
 
 async function idsOf(backend: PowerCapBackend): Promise<string[]> {
   const view = await backend.discover();
@@ -244,7 +244,7 @@ async function originalOf(backend: PowerCapBackend, id: string): Promise<string>
 
 type Outcome = Awaited<ReturnType<PowerCapBackend["cap"]>>;
 
-/** A success needs no words; a failure does. */
+/** Checks that a failure has a message. */
 function resultOf({ result, message }: Outcome): string {
   if (result !== "applied") words(message);
   return result;

@@ -1,7 +1,7 @@
 import { type HostTree, noData } from "./fake-host.ts";
 
-// Trees of /sys/class/powercap as machines show them. Sources: the kernel's powercap and intel_rapl drivers, and the listings
-// that people posted: intel/powertelemetry#3 (A), powercap/raplcap#14 and OpenGamingCollective/asusctl#145 (B), the linux-pm
+// Trees of /sys/class/powercap of real machines. Sources: the kernel's powercap and intel_rapl drivers, and published
+// listings: intel/powertelemetry#3 (A), powercap/raplcap#14 and OpenGamingCollective/asusctl#145 (B), the linux-pm
 // list of July 2024 (C), joular/powerjoular#25, kepler#2262 and kubernetes#125970 (none at all).
 
 type Figure = number | typeof noData;
@@ -98,12 +98,12 @@ const SAPPHIRE_RAPIDS_ZONES: readonly Zone[] = [
 ];
 export const sapphireRapids: HostTree = powercapTree(SAPPHIRE_RAPIDS_ZONES);
 
-/** E: as A, locked by the BIOS: the limits read as ever, and `enabled` reads 0. */
+/** E: like A, but locked by the BIOS: the limits are readable, and `enabled` is 0. */
 export const lockedByBios: HostTree = powercapTree(
   SAPPHIRE_RAPIDS_ZONES.map((zone) => (zone.name.startsWith("package-") ? { ...zone, enabled: 0 } : zone)),
 );
 
-/** B: one client socket that memory-mapped registers limit a second time, and lower. */
+/** B: one client socket with a second, lower limit in memory-mapped registers. */
 export const clientWithMmio: HostTree = powercapTree([
   {
     dir: "intel-rapl:0",
@@ -142,7 +142,7 @@ export const clientWithMmio: HostTree = powercapTree([
 
 const amd = (dir: string, name: string, energy: number): Zone => ({ dir, name, enabled: 0, energy, range: AMD_RANGE });
 
-/** C: two EPYC sockets: energy, and nothing to limit it with. */
+/** C: two EPYC sockets with energy counters and no limits. */
 export const epyc: HostTree = powercapTree([
   amd("intel-rapl:0", "package-0", 64930873566),
   amd("intel-rapl:0:0", "core", 31041919121),
@@ -152,7 +152,7 @@ export const epyc: HostTree = powercapTree([
 
 const EPYC_SOCKET_ENERGY = [64930873566, 45514845753] as const;
 
-/** C on the kernels 6.10 and 6.11: a zone for each of eight dies, all of which show their socket's one counter. */
+/** C on kernels 6.10 and 6.11: one zone per die, all showing the same counter of their socket. */
 export const epycWithDieZones: HostTree = powercapTree(
   EPYC_SOCKET_ENERGY.flatMap((energy, socket) =>
     Array.from({ length: 8 }, (_, die) =>
@@ -161,7 +161,7 @@ export const epycWithDieZones: HostTree = powercapTree(
   ),
 );
 
-/** A package of two dies that really are two power domains (Cascade Lake AP): each has its own counter and limit. */
+/** A package of two dies that are separate power domains (Cascade Lake AP), each with its own counter and limit. */
 export const multiDie: HostTree = powercapTree(
   [81340287145, 98812345678].map((energy, die) => ({
     dir: `intel-rapl:${die}`,
@@ -176,7 +176,7 @@ export const multiDie: HostTree = powercapTree(
   })),
 );
 
-/** D: a cloud's virtual machine has an empty class; others have none; in a container the links lead nowhere. */
+/** D: cloud virtual machines have an empty class or none; in a container the links are broken. */
 export const emptyPowercap: HostTree = { files: {}, folders: ["class/powercap"] };
 export const noPowercap: HostTree = { files: {}, folders: ["class"] };
 export const maskedPowercap: HostTree = {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type HostTree, noData } from "./fake-host.ts";
 
-/** A tree as a folder of real files, for the suites that run on those too. */
+/** Writes a tree to a folder of real files. */
 export function scratchTree(tree: HostTree): { readonly root: string; readonly remove: () => void } {
   const root = mkdtempSync(join(tmpdir(), "joulie-host-"));
   for (const folder of tree.folders ?? []) mkdirSync(join(root, folder), { recursive: true });

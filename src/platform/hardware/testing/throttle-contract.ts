@@ -4,19 +4,19 @@ import { percent } from "../../../core/units/index.ts";
 import type { ThrottleBackend } from "../port.ts";
 import { type ContractCase, casesFor } from "./contract-cases.ts";
 
-/** One world with one throttle in it, as its test builds it. */
+/** A throttle backend with its test environment. */
 export interface ThrottleFixture {
   readonly backend: ThrottleBackend;
-  /** The share of the node that is throttled, as the world itself says, in percent. */
+  /** The throttled share of the node in percent, read without the backend. */
   readonly truth: () => number;
-  /** All settings, to see whether they are as they were. */
+  /** All settings, to compare before and after. */
   readonly state: () => unknown;
   readonly writes: () => number;
-  /** Nothing may be written: no rights, read-only. */
+  /** Makes everything unwritable: no permission, read-only. */
   readonly forbid: () => void;
-  /** Every write fails for any other reason. */
+  /** Makes every write fail for any other reason. */
   readonly spoil: () => void;
-  /** Writes are taken, and change nothing. */
+  /** Makes writes succeed without effect. */
   readonly ignore: () => void;
   readonly vanish: () => void;
   readonly end?: () => void | Promise<void>;
@@ -24,7 +24,7 @@ export interface ThrottleFixture {
 
 type UnsupportedAction = "original" | "forbid" | "spoil" | "ignore" | "vanish";
 
-/** As `powerCapCases`, for what slows CPUs. */
+/** The rules for every throttle backend, like `powerCapCases`. */
 export const throttleCases = (
   make: () => ThrottleFixture | Promise<ThrottleFixture>,
   lacking: readonly UnsupportedAction[] = [],
@@ -32,7 +32,7 @@ export const throttleCases = (
 
 const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
   {
-    title: "is there, and writes nothing while it looks or while nothing is to be throttled",
+    title: "writes nothing during discovery and at a throttle of 0 %",
     check: async ({ backend, state, writes }) => {
       const before = state();
       assert.equal((await backend.discover()).absent, undefined);
@@ -43,7 +43,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "throttles the share it is told, up and down, and the same share twice is one",
+    title: "throttles the requested share, up and down, and repeating a share changes nothing",
     check: async ({ backend, state, truth }) => {
       for (const share of [50, 100, 50, 0, 100]) {
         applied(await backend.throttle(percent(share)));
@@ -55,7 +55,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a share that makes no sense is none, or all",
+    title: "clamps an invalid share to 0 % or 100 %",
     check: async ({ backend, truth }) => {
       for (const [share, meant] of [
         [-5, 0],
@@ -69,7 +69,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "is put back exactly as it was, and twice over",
+    title: "restores the original state exactly, repeatedly",
     needs: ["original"],
     check: async ({ backend, state }) => {
       const before = state();
@@ -82,7 +82,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "an original taken while throttled is still what was there before",
+    title: "reports the original from before the throttle while throttled",
     needs: ["original"],
     check: async ({ backend, state }) => {
       const before = state();
@@ -93,7 +93,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "an original that says nothing is refused, and changes nothing",
+    title: "rejects an invalid original and changes nothing",
     needs: ["original"],
     check: async ({ backend, state }) => {
       await backend.throttle(percent(50));
@@ -105,7 +105,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "what may not be written is blocked, and says what to do",
+    title: "reports an unwritable node as blocked with a remedy",
     needs: ["forbid"],
     check: async ({ backend, truth, forbid }) => {
       forbid();
@@ -116,7 +116,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a write that fails is an error in words",
+    title: "reports a failed write as an error with a message",
     needs: ["spoil"],
     check: async ({ backend, truth, spoil }) => {
       spoil();
@@ -127,7 +127,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "a throttle that does not read back is never called applied",
+    title: "never reports a throttle as applied that does not read back",
     needs: ["ignore"],
     check: async ({ backend, ignore }) => {
       ignore();
@@ -135,7 +135,7 @@ const cases: readonly ContractCase<ThrottleFixture, UnsupportedAction>[] = [
     },
   },
   {
-    title: "says why it is absent, and fails in words from then on",
+    title: "says why it is absent, and then fails with messages",
     needs: ["vanish"],
     check: async ({ backend, vanish }) => {
       vanish();

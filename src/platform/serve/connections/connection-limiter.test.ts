@@ -10,14 +10,14 @@ const trial = new TestServers();
 afterEach(async () => trial.end());
 
 describe("limits", () => {
-  it("a client that does not finish its request is sent away", async () => {
+  it("disconnects a client that does not finish its request", async () => {
     const served = await trial.start({ limits: { request: ms(40) } });
     const [silent, slow] = await Promise.all([raw(served, ""), raw(served, "GET /livez HTTP/1.1\r\nhost: x\r\n")]);
     expect(silent).toMatch(/^$|408/);
     expect(slow).toContain("HTTP/1.1 408 ");
   });
 
-  it("a client that does not take its answer is sent away", async () => {
+  it("disconnects a client that does not read its response", async () => {
     async function* text() {
       for (;;) yield "x".repeat(65_536);
     }
@@ -28,11 +28,11 @@ describe("limits", () => {
     socket.pause();
     await systemClock.sleep(ms(150));
     socket.resume();
-    // Without the limit its bytes would never end.
+    // Without the limit the response would never end.
     await expect(once(socket, "close")).resolves.toBeDefined();
   });
 
-  it("X-62 silent connections make room, and neither a kept connection nor a new one is turned away", async () => {
+  it("X-62 evicts silent connections, and rejects neither a keep-alive connection nor a new one", async () => {
     const served = await trial.start({ limits: { connections: 8 } });
     const kept = connect(served.address.port, "127.0.0.1");
     const get = async () => {
@@ -40,7 +40,7 @@ describe("limits", () => {
       await once(kept, "data");
     };
     await get();
-    // The oldest of all, and yet not closed for what another address does.
+    // The oldest connection, but not evicted because of another address.
     const elsewhere = Array.from({ length: 4 }, () =>
       connect({ port: served.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).on("error", () => undefined),
     );
@@ -48,7 +48,7 @@ describe("limits", () => {
     const silent = Array.from({ length: 12 }, () => connect(served.address.port, "127.0.0.1"));
     const closed = silent.map(async (socket) => once(socket.on("error", () => undefined).resume(), "close"));
     expect((await ask(served, "/livez")).status).toBe(200);
-    // One address keeps half of them: three silent ones and the connection that has asked.
+    // One address keeps half of the limit: three silent connections and the one that completed a request.
     await Promise.race([Promise.all(closed.slice(0, 9)), systemClock.sleep(ms(10_000))]);
     expect(silent.map(({ closed: isClosed }) => isClosed)).toEqual(Array.from({ length: 12 }, (_, i) => i < 9));
     expect(elsewhere.map(({ closed: isClosed }) => isClosed)).toEqual([false, false, false, false]);
@@ -59,7 +59,7 @@ describe("limits", () => {
 });
 
 describe("listening and closing", () => {
-  it("port 0 becomes a real one, which is told", async () => {
+  it("reports the real port for port 0", async () => {
     const served = await trial.start();
     expect(served.address.port).toBeGreaterThan(0);
     expect(served.url).toBe(`http://127.0.0.1:${served.address.port}`);
@@ -68,7 +68,7 @@ describe("listening and closing", () => {
     expect((await ask(everywhere, "/livez")).status).toBe(200);
   });
 
-  it("says which address is taken and what to do", async () => {
+  it("names the address that is in use, and the remedy", async () => {
     const { address } = await trial.start();
     await expect(trial.start({ address })).rejects.toThrow(
       `cannot listen on METRICS_ADDR 127.0.0.1:${address.port}: another program uses this address; stop it, or choose another port`,
@@ -78,7 +78,7 @@ describe("listening and closing", () => {
     );
   });
 
-  it("finishes an answer under way, closes idle connections and frees the port", async () => {
+  it("finishes a response in progress, closes idle connections and frees the port", async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const page = async () => {
@@ -90,7 +90,7 @@ describe("listening and closing", () => {
     const idle = connect(served.address.port, "127.0.0.1");
     idle.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(idle, "data");
-    // A keep-alive connection, which must not hold the server open once its answer is out.
+    // A keep-alive connection must not keep the server open after its response.
     const slow = raw(served, "GET /debug/slow HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await begun;
     const closing = served.close();

@@ -16,8 +16,8 @@ const connection = (name: string, facts: Partial<ConnectionFacts> = {}): Named =
 });
 const names = (connections: readonly Named[]) => connections.map(({ name }) => name);
 
-describe("X-62 which connections are closed first", () => {
-  it("orders them by what they have done", () => {
+describe("X-62 the eviction order of connections", () => {
+  it("sorts connections by their state", () => {
     const young = { openedAt: NOW - 500, usedAt: NOW - 500 };
     const { expendable, reserved } = evictionOrder(
       [
@@ -45,7 +45,7 @@ describe("X-62 which connections are closed first", () => {
     expect(names(reserved)).toEqual(["idle, asked lately", "being answered", "busy client"]);
   });
 
-  it("closes the oldest of the silent, the least recently used of the idle and the newest of those being answered", () => {
+  it("closes the oldest silent, the least recently used idle and the newest answering connections first", () => {
     const pair = (name: string, facts: Partial<ConnectionFacts>) => [
       connection(`${name} 2`, { ...facts, openedAt: NOW - 8000, usedAt: NOW - 8000 }),
       connection(`${name} 1`, { ...facts, openedAt: NOW - 9000, usedAt: NOW - 9000 }),

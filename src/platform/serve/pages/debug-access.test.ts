@@ -36,7 +36,7 @@ describe("debug pages", () => {
     "localhost.evil.example",
     "10.0.0.7:8081",
     "",
-  ])("are refused to a browser that was led here under the name %s", async (host) => {
+  ])("are refused to a browser that uses the host name %s", async (host) => {
     expect(await statusOf(closed, request("127.0.0.1", { host }))).toBe(403);
   });
 
@@ -47,7 +47,7 @@ describe("debug pages", () => {
     },
   );
 
-  it("are served to everybody where a person says so", async () => {
+  it("are served to every client if DEBUG_ENDPOINTS is set", async () => {
     const open = new DebugAccess({ open: true });
     expect(await statusOf(open, request("10.0.0.7", { host: "evil.example" }))).toBeUndefined();
   });
@@ -70,7 +70,7 @@ describe("debug pages", () => {
     expect(refusal?.status).toBe(status);
     expect(JSON.stringify(refusal) ?? "").not.toContain("s3cret");
     expect(asked).toEqual([["s3cret", PATH]]);
-    // Nobody is asked about what needs no token, nor about what is none.
+    // The API is not asked about requests that need no token or have none.
     await access.refusal(request("127.0.0.1", bearer("s3cret")), PATH);
     expect(await statusOf(access, request("10.0.0.7", { authorization: "Basic abc" }))).toBe(403);
     expect(await statusOf(access, request("10.0.0.7"))).toBe(403);

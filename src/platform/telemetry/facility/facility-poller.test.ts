@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const site: FacilityQueries = { ambient: "ambient", it: "it", cooling: "cooling" };
 
-/** A poller that runs, and how it is brought on by one poll. */
+/** Starts a poller, with a way to wait for each poll. */
 async function open(
   answer: (query: string, now: number) => FakeReply | undefined,
   queries: FacilityQueries,
@@ -49,7 +49,7 @@ async function open(
   );
   const running = poller.run(abort.signal);
   const figures = Object.keys(queries).length;
-  /** All figures of poll number `count`, from 1, were reported, and the poller sleeps. */
+  /** Resolves when all values of poll number `count` (from 1) were reported and the poller sleeps. */
   const polled = async (count: number) => until(() => reports.length === count * figures && clock.waiting === 1);
   const queriesSent = () => server.received.splice(0).map(queryOf);
   return { clock, server, poller, reports, abort, running, polled, queriesSent };
@@ -58,7 +58,7 @@ async function open(
 const one = (value: string) => (_query: string, now: number) => vector(now, [{}, value]);
 
 describe("FacilityPoller", () => {
-  it("OPR-37 disabled, it sends no query and knows nothing", async () => {
+  it("OPR-37 sends no query and reports no values while disabled", async () => {
     const { clock, poller, server, running } = await open(one("1"), site, { enabled: false });
     await running;
     await clock.advanceAsync(milliseconds(600_000));
@@ -67,7 +67,7 @@ describe("FacilityPoller", () => {
     expect(estimatedPue({}, poller.snapshot().site)).toBe(1);
   });
 
-  it("OPR-38 enabled, it polls in the background at once and then each interval, until the signal", async () => {
+  it("OPR-38 polls at once and then every interval until aborted", async () => {
     const { clock, polled, queriesSent, running, abort } = await open(one("1"), site);
     await polled(1);
     expect(queriesSent()).toHaveLength(3);
@@ -81,7 +81,7 @@ describe("FacilityPoller", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("OPR-38 spreads its polls, so that replicas do not ask together", async () => {
+  it("OPR-38 adds jitter to its polls, so that replicas do not poll together", async () => {
     const { clock, polled, queriesSent } = await open(one("1"), { it: "it" }, { random: { next: () => 0 } });
     await polled(1);
     queriesSent();
@@ -99,7 +99,7 @@ describe("FacilityPoller", () => {
     expect(queriesSent().toSorted()).toEqual(["ambient", "cooling", "it"]);
   });
 
-  it("X-79 sub-zero is a temperature and an unknown one 20 °C; negative power is none", async () => {
+  it("X-79 accepts negative temperatures, assumes 20 °C for an unknown one and rejects negative power", async () => {
     const { clock, poller, polled, reports } = await open(one("-12.5"), site);
     await polled(1);
     expect(poller.snapshot().site).toEqual({ ambient: -12.5 });
@@ -111,7 +111,7 @@ describe("FacilityPoller", () => {
     expect(reports.find(({ figure }) => figure === "it")?.dropped).toEqual(new Map([["negative", 1]]));
   });
 
-  it("keeps the last value for three intervals of failed polls, then knows nothing", async () => {
+  it("keeps the last value for three intervals of failed polls, then drops it", async () => {
     let reply: FakeReply | undefined;
     const { clock, poller, polled, reports } = await open((_query, now) => reply ?? vector(now, [{}, "1000"]), {
       it: "it",
@@ -137,7 +137,7 @@ describe("FacilityPoller", () => {
     ["NaN", (now: number) => vector(now, [{}, "NaN"])],
     ["an infinity", (now: number) => vector(now, [{}, "+Inf"])],
     ["an old sample", (now: number) => vector(now, [{}, "7", now - 301])],
-  ])("takes %s for no reading", async (_name, broken) => {
+  ])("treats %s as no reading", async (_name, broken) => {
     let good = true;
     const { clock, poller, polled } = await open((_query, now) => (good ? vector(now, [{}, "20"]) : broken(now)), {
       ambient: "ambient",
@@ -152,7 +152,7 @@ describe("FacilityPoller", () => {
     expect(poller.snapshot().site).toEqual({});
   });
 
-  it("one figure that fails, or never answers, takes no other with it", async () => {
+  it("reads the other values if one query fails or never returns", async () => {
     const { clock, server, poller, reports } = await open((query, now) => {
       if (query === "it") return undefined;
       return query === "cooling" ? { status: 400, text: "no" } : vector(now, [{}, "21"]);
@@ -164,7 +164,7 @@ describe("FacilityPoller", () => {
     expect(reports.at(-1)).toMatchObject({ figure: "it", problem: { kind: "timeout" } });
   });
 
-  it("X-64 X-09 asks for all zones and racks in one query each, their names escaped", async () => {
+  it("X-64 X-09 queries all zones and all racks with one query each, their names escaped", async () => {
     const queries = {
       zoneAmbient: 't{zone="{zone}"}',
       zoneIt: 'sum(it{zone="{zone}"})',
@@ -212,7 +212,7 @@ describe("FacilityPoller", () => {
     );
   });
 
-  it("X-64 a thousand racks take ten queries, and no racks none", async () => {
+  it("X-64 sends ten queries for a thousand racks and none without racks", async () => {
     let racks = Array.from({ length: 1000 }, (_, index) => `rack-${index}`);
     const { clock, poller, polled, queriesSent } = await open(
       (query, now) =>

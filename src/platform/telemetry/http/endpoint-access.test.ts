@@ -15,13 +15,13 @@ const access = (allowed: string, more: Partial<Omit<EndpointAccessOptions, "allo
 const of = (one: EndpointAccess, url: string, node = "a") => one.of(new URL(url), node);
 const refused = { token: false, refused: expect.stringContaining("TELEMETRY_ALLOWED_ENDPOINTS") };
 
-/** By URL, so that a failure names its URL. */
+/** Results by URL, so that a failing assertion names its URL. */
 const judged = (one: EndpointAccess, urls: readonly string[]) =>
   Object.fromEntries(urls.map((url) => [url, of(one, url)]));
 const each = (urls: readonly string[], expected: unknown) => Object.fromEntries(urls.map((url) => [url, expected]));
 
 describe("EndpointAccess", () => {
-  it("calls the origins of variables, with the token, and nothing else", () => {
+  it("allows only the origins of variables, with the token", () => {
     const one = access("none", { variables: ["https://bmc.example/telemetry/{node}", undefined] });
     expect(of(one, "https://bmc.example/other/path")).toEqual({ token: true });
     const others = [
@@ -40,7 +40,7 @@ describe("EndpointAccess", () => {
     });
   });
 
-  it("{node} in a host stands for the node that the call is about, and for no other host", () => {
+  it("replaces {node} in a host by the node of the call only", () => {
     const one = access("https://{node}.bmc.example", { variables: ["https://{node}:9000/t"] });
     expect(of(one, "https://a.bmc.example/x")).toEqual({ token: true });
     expect(of(one, "https://a:9000/t")).toEqual({ token: true });
@@ -49,7 +49,7 @@ describe("EndpointAccess", () => {
     expect(of(one, "https://b.bmc.example/x", "b")).toEqual({ token: true });
   });
 
-  it("a CIDR allows literal addresses, however they are written, and no name; the token stays here", () => {
+  it("allows IP addresses of a CIDR in any notation, but no host names, and sends them no token", () => {
     const one = access("10.1.0.0/16, fd00::/8");
     const inside = [
       "http://10.1.2.3:9000/",
@@ -64,7 +64,7 @@ describe("EndpointAccess", () => {
     expect(judged(one, outside)).toEqual(each(outside, refused));
   });
 
-  it("loopback is this machine by address and by name, without the token", () => {
+  it("allows loopback by address and by name, without the token", () => {
     const one = access("loopback");
     const here = ["http://127.0.0.1:1/", "http://127.8.9.1/", "http://[::1]:2/", "http://localhost:3/"];
     expect(judged(one, here)).toEqual(
@@ -76,7 +76,7 @@ describe("EndpointAccess", () => {
     expect(judged(one, beyond)).toEqual(each(beyond, refused));
   });
 
-  it("a token goes over http:// to this machine alone, unless a person allows it", () => {
+  it("sends the token over http:// only to loopback, unless the user allows more", () => {
     const list = "http://bmc.example,https://bmc.example,http://127.0.0.1:9000,http://localhost:9000";
     const inClear = { token: false, refused: expect.stringContaining("TELEMETRY_ALLOW_INSECURE_TOKEN to true") };
     expect(of(access(list), "http://bmc.example/")).toEqual(inClear);
@@ -99,7 +99,7 @@ describe("EndpointAccess", () => {
     "10.0.0/8",
     "https://a,,b",
     "https://{nod}.x",
-  ])("%s is no list of endpoints", (text) => {
+  ])("rejects %s as a list of endpoints", (text) => {
     expect(() => ranges(text)).toThrow("LIST=");
   });
 });

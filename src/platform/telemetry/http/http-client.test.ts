@@ -31,7 +31,7 @@ async function open(handler: Handler, options: Partial<HttpClientOptions> = {}) 
 const accessTo = (allowed: readonly EndpointRange[]) =>
   new EndpointAccess({ variables: [], allowed, hasToken: true, insecureToken: false });
 
-/** Of a server whose port is known only once it listens. */
+/** The URL of a server, whose port is known only after it listens. */
 const trusted = { of: () => ({ token: true }) } as unknown as EndpointAccess;
 
 function file(name: string, text: string): string {
@@ -42,7 +42,7 @@ function file(name: string, text: string): string {
 }
 
 describe("HttpClient", () => {
-  it("brings JSON, and says what else came back", async () => {
+  it("returns JSON and reports other responses as errors", async () => {
     const { http, at } = await open(({ path }) => {
       if (path === "/good") return { json: { watts: 1 } };
       return path === "/html" ? { text: "<html>log in</html>" } : { status: 503, text: "later\n" };
@@ -56,7 +56,7 @@ describe("HttpClient", () => {
     });
   });
 
-  it("keeps what came back out of its errors, whatever it is: they end up in status and logs", async () => {
+  it("keeps response bodies out of its errors, because they appear in status and logs", async () => {
     const { http, at } = await open(({ path }) => {
       if (path === "/redirect") return { status: 302, headers: { location: "http://h/?k=s3cret" }, text: "s3cret" };
       return path === "/text" ? { text: "s3cret" } : { status: 500, text: "s3cret" };
@@ -77,7 +77,7 @@ describe("HttpClient", () => {
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("s3cret");
   });
 
-  it("calls no endpoint that access refuses, and sends the token where access says so", async () => {
+  it("does not call refused endpoints and sends the token only to permitted ones", async () => {
     const { http, at, server } = await open(() => ({ json: 1 }), {
       tokenFile: file("token", "s3cret"),
       access: accessTo([{ kind: "network", address: "127.0.0.1", prefix: 32, family: "ipv4" }]),
@@ -96,7 +96,7 @@ describe("HttpClient", () => {
     ]);
   });
 
-  it("names a host that refuses", async () => {
+  it("names the host that refuses a connection", async () => {
     const { http, at, server } = await open(() => ({ json: 1 }));
     await server.close();
     await expect(http.json({ url: at("/x") })).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe("HttpClient", () => {
     });
   });
 
-  it("follows no redirect: the token stays where it was meant to go", async () => {
+  it("follows no redirect, so that the token does not reach another host", async () => {
     const other = await open(() => ({ json: {} }));
     const tokenFile = file("token", "secret\n");
     const { http, at } = await open(() => ({ status: 307, headers: { location: other.at("/steal").href }, text: "" }), {
@@ -119,7 +119,7 @@ describe("HttpClient", () => {
   it.each([
     ["says nothing", undefined],
     ["stops in the middle", { headers: { "content-length": "100" }, text: "half" }],
-  ])("gives up in the time of its clock on a server that %s, and leaves no timer", async (_name, reply) => {
+  ])("times out on a server that %s, and leaves no timer behind", async (_name, reply) => {
     const clock = new VirtualClock();
     const { http, at, server } = await open(() => reply, { clock, timeout: milliseconds(2000) });
     const caught = http.send({ url: at("/x") }).catch((error: unknown) => error);
@@ -129,7 +129,7 @@ describe("HttpClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("ends with the caller's own reason", async () => {
+  it("rejects with the caller's abort reason", async () => {
     const { http, at, server } = await open(() => undefined);
     const abort = new AbortController();
     const caught = http.send({ url: at("/x"), signal: abort.signal }).catch((error: unknown) => error);
@@ -140,7 +140,7 @@ describe("HttpClient", () => {
     await expect(http.send({ url: at("/x"), signal: abort.signal })).rejects.toBe(reason);
   });
 
-  it("holds no more bytes than told", async () => {
+  it("limits the size of a response", async () => {
     const { http, at } = await open(({ path }) => ({ text: "x".repeat(Number(path.slice(1))) }), {
       maxBodyBytes: 1000,
     });
@@ -149,14 +149,14 @@ describe("HttpClient", () => {
     await expect(http.send({ url: at("/9999999") })).rejects.toMatchObject({ kind: "too_large" });
   });
 
-  it("opens no more connections to a host than told", async () => {
+  it("limits the connections per host", async () => {
     const { http, at, server } = await open(() => ({ json: 1 }), { connections: 3 });
     await Promise.all(Array.from({ length: 50 }, async () => http.json({ url: at("/x") })));
     expect(server.received).toHaveLength(50);
     expect(server.connections).toBe(3);
   });
 
-  it("sends the token, and reads it again once it was refused", async () => {
+  it("sends the token and reads the file again after a 401", async () => {
     const tokenFile = file("token", "old\n");
     const { http, at, server } = await open(
       ({ headers }) => ({ status: headers.authorization === "Bearer new" ? 200 : 401, text: "{}" }),
@@ -165,7 +165,7 @@ describe("HttpClient", () => {
     await expect(http.json({ url: at("/x") })).rejects.toMatchObject({ status: 401 });
     writeFileSync(tokenFile, "new");
     expect(await http.json({ url: at("/x") })).toEqual({});
-    // Renewed by halves: the last token that was read stands.
+    // A half-written file: the last token stays in use.
     writeFileSync(tokenFile, "");
     expect(await http.json({ url: at("/x") })).toEqual({});
     expect(server.received.map(({ headers }) => headers.authorization)).toEqual([
@@ -175,7 +175,7 @@ describe("HttpClient", () => {
     ]);
   });
 
-  it("names a token file it cannot use", async () => {
+  it("names an unusable token file", async () => {
     const { http, at, server } = await open(() => ({ json: 1 }), {
       tokenFile: "/nowhere/token",
       access: trusted,
@@ -187,7 +187,7 @@ describe("HttpClient", () => {
     expect(server.received).toHaveLength(0);
   });
 
-  it("turns credentials in a URL into a header and keeps them out of messages", async () => {
+  it("sends URL credentials as a header and keeps them out of messages", async () => {
     const { http, at, server } = await open(() => ({ status: 500, text: "" }));
     const url = at("/x");
     url.username = "me";
@@ -198,7 +198,7 @@ describe("HttpClient", () => {
     expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
   });
 
-  it("trusts the authorities of the file, and no server without them", async () => {
+  it("trusts the CA certificates of the file only", async () => {
     const pem = (name: string) => readFileSync(join(import.meta.dirname, "../../kube/testdata", name), "utf8");
     const server = new FakeServer(() => ({ json: "trusted" }), { cert: pem("server.crt"), key: pem("server.key") });
     const url = new URL(`https://127.0.0.1:${await server.listen()}/`);

@@ -32,7 +32,7 @@ async function open(handler: Handler, more: Partial<HttpPowerOptions> = {}) {
   return { clock, server, power, asked };
 }
 
-/** Lets the clock run as long as the sockets have nothing more to do. */
+/** Advances the clock whenever the sockets are idle. */
 async function finish<Value>(clock: VirtualClock, work: Promise<Value>, step = 50): Promise<Value> {
   const state = { over: false };
   const end = () => {
@@ -51,7 +51,7 @@ const names = (kind: string, count: number) => Array.from({ length: count }, (_,
 const live: Handler = ({ path }) => (path.includes("dead") ? undefined : { json: { packagePowerWatts: 100 } });
 
 describe("HttpPower", () => {
-  it("X-17 X-09 reads each node's own total from its own endpoint, its name escaped", async () => {
+  it("X-17 X-09 reads each node's total from its endpoint, with the name escaped", async () => {
     const { power, asked } = await open(({ path }) => ({
       json: {
         packagePowerWatts: path.length,
@@ -69,7 +69,7 @@ describe("HttpPower", () => {
     expect(asked().toSorted()).toEqual(["..%2Fx", "a", "b.example.com"]);
   });
 
-  it("counts what gave no power, and gives no 0 W for it", async () => {
+  it("counts failed readings and never reports 0 W for them", async () => {
     const answers: Record<string, ReturnType<Handler>> = {
       gone: { status: 404, text: "" },
       page: { text: "<html>" },
@@ -93,11 +93,11 @@ describe("HttpPower", () => {
     });
   });
 
-  it("500 endpoints that never answer do not delay the others", async () => {
+  it("does not let 500 unresponsive endpoints delay the others", async () => {
     const { clock, power, server } = await open(live);
-    // All the dead ones first: the worst order there is.
+    // The worst order: all unresponsive endpoints first.
     const reading = power.read([...names("dead", 500), ...names("live", 100)]);
-    // 32 places, each given up after 200 ms: by turns of 32, not by timeouts of 2 s (which would take 32 s).
+    // 32 slots, each freed after 200 ms. Waiting for the 2 s timeouts instead would take 32 s.
     for (let asked = 32; asked < 500; asked += 32) {
       await until(() => server.received.length >= asked);
       clock.advance(milliseconds(200));
@@ -110,8 +110,8 @@ describe("HttpPower", () => {
     expect(clock.monotonic()).toBeLessThanOrEqual(3000 + TIMEOUT);
   });
 
-  it("leaves an endpoint that failed alone for ever longer, and asks it after all others", async () => {
-    // One at a time: requests over several connections arrive in any order.
+  it("polls a failed endpoint with growing backoff, and after all others", async () => {
+    // One request at a time, because requests over several connections arrive in any order.
     const { clock, power, asked } = await open(live, { poller: { parallel: 1 } });
     const nodes = [...names("dead", 10), ...names("live", 10)];
     await finish(clock, power.read(nodes));
@@ -134,7 +134,7 @@ describe("HttpPower", () => {
     expect(asked()).toHaveLength(10);
   });
 
-  it("asks an endpoint that came back as before, and one that was forgotten like a new one", async () => {
+  it("resets the backoff of an endpoint that recovers or was removed meanwhile", async () => {
     let up = false;
     const { clock, power, asked } = await open(() => (up ? { json: { packagePowerWatts: 1 } } : { status: 500 }));
     await power.read(["a", "b"]);
@@ -147,7 +147,7 @@ describe("HttpPower", () => {
     expect((await power.read(["a", "b"])).readings.size).toBe(2);
   });
 
-  it("continues in the next round where the time of this one was over", async () => {
+  it("continues in the next poll where the time budget of the last one ended", async () => {
     const rounds = { parallel: 4, patience: milliseconds(100), maxOpen: 1000, budget: milliseconds(1000) };
     const { clock, power, asked } = await open(live, { poller: rounds });
     const nodes = [...names("dead", 100), ...names("live", 20)];
@@ -162,8 +162,8 @@ describe("HttpPower", () => {
     expect(third.readings.size).toBe(20);
   });
 
-  it("starves no node when every round ends before its end", async () => {
-    // Each answer takes 100 ms, and a round has time for ten.
+  it("polls every node even if each poll runs out of time", async () => {
+    // Each response takes 100 ms, and a poll has time for ten.
     const rounds = { parallel: 1, budget: milliseconds(1000) };
     const { clock, power, asked } = await open(
       () => {
@@ -180,11 +180,11 @@ describe("HttpPower", () => {
       expect(dropped.get("deferred")).toBe(15);
       seen.push(...asked());
     }
-    // Two full turns.
+    // Two complete passes over all nodes.
     expect(seen).toEqual([...nodes, ...nodes]);
   });
 
-  it("holds no more requests open than told", async () => {
+  it("limits the number of open requests", async () => {
     const rounds = { parallel: 10, patience: milliseconds(10), maxOpen: 25, budget: milliseconds(60_000) };
     const { clock, power, server } = await open(live, { poller: rounds });
     const reading = power.read(names("dead", 60));
@@ -199,7 +199,7 @@ describe("HttpPower", () => {
     expect(Object.fromEntries(dropped)).toEqual({ timeout: 60 });
   });
 
-  it("asks a node named twice once, and ends with the caller's reason", async () => {
+  it("polls a duplicate node once and rejects with the caller's abort reason", async () => {
     const { power, asked, server } = await open(live);
     expect((await power.read(["a", "a"])).readings.size).toBe(1);
     expect(asked()).toEqual(["a"]);

@@ -16,7 +16,7 @@ const shaped = fc.record({
 });
 
 describe("powerInPayload", () => {
-  it("X-17 the operator prefers the node total, the agent cpu.packagePowerWatts", () => {
+  it("X-17 prefers the node total for the operator and cpu.packagePowerWatts for the agent", () => {
     const both = { packagePowerWatts: 900, cpu: { packagePowerWatts: 250 }, gpu: { powerWattsTotal: 640 } };
     expect(power(both, "node")).toBe(900);
     expect(power(both, "cpu")).toBe(250);
@@ -75,12 +75,12 @@ describe("powerInPayload", () => {
     [1_700_000_000_500, 1_700_000_000_500],
     ["yesterday", undefined],
     [{}, undefined],
-  ])("knows when it was measured: %j", (ts, at) => {
+  ])("reads the time of measurement: %j", (ts, at) => {
     const read = powerInPayload({ packagePowerWatts: 1, ts }, "node");
     expect(typeof read === "string" ? read : read.at).toBe(at);
   });
 
-  it("gives a power or a reason for whatever JSON can hold", () => {
+  it("returns a power or a reason for any JSON", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.jsonValue(), shaped),

@@ -28,7 +28,7 @@ const item = (name: string, cpu: unknown, age = 10, now: number = START) => ({
 });
 
 describe("MetricsApi", () => {
-  it("gives the cores every node uses by one list", async () => {
+  it("reads the cores used on every node with one list", async () => {
     const items = [item("a", "1500m"), item("b.example", "250000000n"), item("c", "0"), item("d", "3")];
     const { api, paths } = open(() => ({ kind: "NodeMetricsList", items }));
     const { usage, dropped, unavailable } = await api.read();
@@ -43,7 +43,7 @@ describe("MetricsApi", () => {
     expect(paths).toEqual(["/apis/metrics.k8s.io/v1beta1/nodes"]);
   });
 
-  it("drops and counts what is no usage", async () => {
+  it("drops and counts invalid usage", async () => {
     const items = [
       item("a", "x"),
       item("b", 5),
@@ -82,19 +82,19 @@ describe("MetricsApi", () => {
     there = true;
     for (let count = 0; count < 12; count++) passes.push(await pass());
     expect(passes.at(-1)).toEqual({ size: 1, unavailable: undefined });
-    // Found again, it is asked in every pass.
+    // After it recovered, it is read in every pass.
     const before = paths.length;
     await pass();
     await pass();
     expect(paths.length).toBe(before + 2);
-    // And its next failure is a first one again.
+    // The next failure starts a new backoff.
     there = false;
     await pass();
     await pass();
     expect(paths.length).toBe(before + 4);
   });
 
-  it("is not fooled by an answer that is no list", async () => {
+  it("reports a response that is not a list as unavailable", async () => {
     const { api } = open(() => ({ kind: "Status" }));
     expect(await api.read()).toMatchObject({ unavailable: "the response is not a node list" });
   });

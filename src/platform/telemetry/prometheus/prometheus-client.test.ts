@@ -22,7 +22,7 @@ async function open(handler: Handler, path = "") {
 }
 
 describe("PrometheusClient", () => {
-  it("asks by a form, under the address's own path", async () => {
+  it("sends a form to the path of the address", async () => {
     const { server, client } = await open(() => vector(1.5, [{ node: "a" }, "12.5"]), "/prometheus/");
     expect(await client.query('sum(x{a="b&c"})')).toEqual([{ labels: { node: "a" }, value: 12.5, at: 1500 }]);
     expect(server.received[0]).toMatchObject({
@@ -37,14 +37,14 @@ describe("PrometheusClient", () => {
     ]);
   });
 
-  it("reads every form of a value, and NaN for what is none", async () => {
+  it("reads every value format, and NaN for anything else", async () => {
     const values = ["1e+03", "-0.5", "NaN", "+Inf", "-Inf", "", "0x10", "12 W"];
     const { client } = await open(() => vector(1, ...values.map((value) => [{}, value] as const)));
     const read = await client.query("x");
     expect(read.map(({ value }) => value)).toEqual([1000, -0.5, Number.NaN, Infinity, -Infinity, NaN, NaN, NaN]);
   });
 
-  it("takes a scalar, an empty vector, and what is broken beside what is whole", async () => {
+  it("reads a scalar, an empty vector, and valid samples next to broken ones", async () => {
     const replies: Record<string, unknown> = {
       scalar: { resultType: "scalar", result: [2, "7"] },
       empty: { resultType: "vector", result: [] },
@@ -86,7 +86,7 @@ describe("PrometheusClient", () => {
     ["a matrix", { json: { status: "success", data: { resultType: "matrix", result: [] } } }, "garbled", /vector/],
     ["JSON of something else", { json: { status: "success" } }, "garbled", /vector/],
     ["null", { json: null }, "garbled", /vector/],
-  ])("X-64 is not fooled by %s", async (_name, reply, kind, message) => {
+  ])("X-64 rejects %s", async (_name, reply, kind, message) => {
     const { client } = await open(() => reply);
     await expect(client.query("x")).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
   });

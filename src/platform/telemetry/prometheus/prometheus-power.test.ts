@@ -36,7 +36,7 @@ const figures = async (nodes: readonly string[], ...samples: Samples) => {
 };
 
 describe("PrometheusPower", () => {
-  it("X-64 one query serves all nodes, and only nodes that were asked for", async () => {
+  it("X-64 reads all requested nodes with one query", async () => {
     const nodes = Array.from({ length: 12_000 }, (_, index) => `node-${index}`);
     const { server, power } = await open(() =>
       vector(NOW, ...nodes.map((node, index) => [{ node_name: node, job: "kepler" }, String(index)] as const), [
@@ -55,7 +55,7 @@ describe("PrometheusPower", () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it("names a reading for where it came from", async () => {
+  it("names the source of a reading", async () => {
     for (const [query, source] of [
       ["sum by (instance) (rate(kepler_node_platform_joules_total[2m]))", "kepler"],
       ["sum by (instance) (my_kepler_copy)", "prometheus"],
@@ -65,7 +65,7 @@ describe("PrometheusPower", () => {
     }
   });
 
-  it("drops what is no power, counts why, and never puts 0 W in its place", async () => {
+  it("drops invalid power, counts the reasons and never reports 0 W instead", async () => {
     const nodes = ["nan", "inf", "less", "old", "ahead", "good", "absent"];
     const read = await figures(
       nodes,
@@ -80,7 +80,7 @@ describe("PrometheusPower", () => {
     expect(read.dropped).toEqual({ nan: 1, infinite: 1, negative: 1, stale: 2, missing: 1 });
   });
 
-  it("adds the parts of a node and is as old as the oldest", async () => {
+  it("adds the parts of a node; the sum is as old as the oldest part", async () => {
     const { power } = await open(
       () =>
         vector(
@@ -96,7 +96,7 @@ describe("PrometheusPower", () => {
     expect(dropped.size).toBe(0);
   });
 
-  it("takes one of what is seen twice: the newest, then the highest", async () => {
+  it("uses one of several duplicates: the newest, then the highest", async () => {
     const read = await figures(
       ["a", "b"],
       [{ node: "a", gpu: "0", replica: "0" }, "300"],
@@ -107,7 +107,7 @@ describe("PrometheusPower", () => {
     expect(read).toEqual({ watts: { a: 310, b: 100 }, dropped: { duplicate: 2 } });
   });
 
-  it("does not add zones that contain one another", async () => {
+  it("does not add overlapping zones", async () => {
     const read = await figures(
       ["a", "b", "c"],
       [{ node: "a", zone: "package" }, "200"],
@@ -124,29 +124,29 @@ describe("PrometheusPower", () => {
     expect(read).toEqual({ watts: { a: 270, b: 210, c: 120 }, dropped: { overlapping: 5 } });
   });
 
-  it("does not measure a node without one of its parts", async () => {
+  it("reports no power for a node with a missing part", async () => {
     const read = await figures(
       ["a", "b"],
       [{ node: "a", gpu: "0" }, "300"],
       [{ node: "a", gpu: "1" }, "NaN"],
-      // A stale twin of a good part takes nothing away.
+      // A stale duplicate of a valid part has no effect.
       [{ node: "b", gpu: "0", pod: "old" }, "NaN"],
       [{ node: "b", gpu: "0", pod: "new" }, "80"],
     );
     expect(read).toEqual({ watts: { b: 80 }, dropped: { nan: 2, incomplete: 1 } });
   });
 
-  it("drops what no single node goes by", async () => {
+  it("drops samples that match no single node", async () => {
     const read = await figures(["a.x", "a.y"], [{ instance: "a:1" }, "1"], [{ instance: "a.x:1" }, "2"], [{}, "3"]);
     expect(read).toEqual({ watts: { "a.x": 2 }, dropped: { ambiguous: 1, unmatched: 1, missing: 1 } });
   });
 
-  it("a sum beyond all numbers is no power", async () => {
+  it("rejects an infinite sum", async () => {
     const read = await figures(["a"], [{ node: "a", gpu: "0" }, "1e308"], [{ node: "a", gpu: "1" }, "1e308"]);
     expect(read.watts).toEqual({});
   });
 
-  it("tells of a server that fails instead of failing with it", async () => {
+  it("reports a failing server instead of rejecting", async () => {
     const { power } = await open(() => ({ status: 500, text: "down" }));
     const { readings, dropped, problem } = await power.read(["a", "b"]);
     expect(readings.size).toBe(0);
