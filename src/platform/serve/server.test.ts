@@ -6,8 +6,8 @@ import { metric, ProgramMetrics } from "../metrics/index.ts";
 import type { ServeOptions } from "./index.ts";
 import { ask, raw, TestServers } from "./testing/test-servers.ts";
 
-const trial = new TestServers();
-afterEach(async () => trial.end());
+const servers = new TestServers();
+afterEach(async () => servers.end());
 
 describe("/metrics", () => {
   it("serves Prometheus text, thousands of nodes long", async () => {
@@ -15,7 +15,7 @@ describe("/metrics", () => {
     const watts = metric({ name: "joulie_watts", help: "Watts.", type: "gauge", labels: ["node"] });
     const column = metrics.nodes.gauge(watts).column();
     for (let node = 0; node < 5000; node++) column.set(metrics.nodes.join(`node-${node}`), node);
-    const answer = await ask(await trial.start({ metrics }), "/metrics");
+    const answer = await ask(await servers.start({ metrics }), "/metrics");
     expect(answer.status).toBe(200);
     expect(answer.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(answer.body).toMatch(/^# HELP joulie_watts Watts\.\n# TYPE joulie_watts gauge\n/);
@@ -27,9 +27,9 @@ describe("/metrics", () => {
       yield "joulie_watts 1\n";
       throw new Error("no more");
     }
-    const served = await trial.start({ metrics: { contentType: "text/plain", text } });
+    const served = await servers.start({ metrics: { contentType: "text/plain", text } });
     await expect(ask(served, "/metrics")).rejects.toThrow(/aborted|hang up/);
-    expect(trial.log).toContain("no more");
+    expect(servers.log).toContain("no more");
     expect((await ask(served, "/livez")).status).toBe(200);
   });
 
@@ -42,7 +42,7 @@ describe("/metrics", () => {
         resolve();
       }
     }
-    const served = await trial.start({ metrics: { contentType: "text/plain", text } });
+    const served = await servers.start({ metrics: { contentType: "text/plain", text } });
     const socket = connect(served.address.port, "127.0.0.1");
     socket.write("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(socket, "data");
@@ -53,14 +53,14 @@ describe("/metrics", () => {
 
 describe("health", () => {
   it("returns 200 and every check's name while all pass", async () => {
-    const served = await trial.start({ live: { loop: () => undefined }, ready: { caches: () => undefined } });
+    const served = await servers.start({ live: { loop: () => undefined }, ready: { caches: () => undefined } });
     expect(await ask(served, "/livez")).toMatchObject({ status: 200, body: "[+] loop\nlive\n" });
     expect(await ask(served, "/readyz")).toMatchObject({ status: 200, body: "[+] caches\nready\n" });
   });
 
   it("returns 503 with the reason if one fails, and checks again on each request", async () => {
     const reasons: (string | undefined)[] = ["no list of nodes yet", undefined];
-    const served = await trial.start({ ready: { leader: () => undefined, caches: () => reasons.shift() } });
+    const served = await servers.start({ ready: { leader: () => undefined, caches: () => reasons.shift() } });
     const answer = await ask(served, "/readyz?verbose");
     expect(answer.status).toBe(503);
     expect(answer.body).toBe("[+] leader\n[-] caches: no list of nodes yet\nnot ready: 1 of 2 checks failed\n");
@@ -71,13 +71,13 @@ describe("health", () => {
     const broken = () => {
       throw new Error("GET https://me:hunter2@host\nfailed");
     };
-    const answer = await ask(await trial.start({ live: { api: broken } }), "/livez");
+    const answer = await ask(await servers.start({ live: { api: broken } }), "/livez");
     expect(answer.status).toBe(503);
     expect(answer.body).toContain("[-] api: the check threw an error: GET https://me:***@host\\nfailed\n");
   });
 
   it("works without checks", async () => {
-    expect(await ask(await trial.start(), "/readyz")).toMatchObject({ status: 200, body: "ready\n" });
+    expect(await ask(await servers.start(), "/readyz")).toMatchObject({ status: 200, body: "ready\n" });
   });
 });
 
@@ -93,7 +93,7 @@ describe("debug pages", () => {
   };
 
   it("are JSON, on one line or indented", async () => {
-    const served = await trial.start({ pages });
+    const served = await servers.start({ pages });
     const answer = await ask(served, "/debug/plan?node=a%20b");
     expect(answer.headers["content-type"]).toBe("application/json");
     expect(answer.body).toBe('{"node":"a b","profile":"eco"}\n');
@@ -101,7 +101,7 @@ describe("debug pages", () => {
   });
 
   it("are refused to a browser that uses a foreign host name; metrics and health are not", async () => {
-    const served = await trial.start({ pages });
+    const served = await servers.start({ pages });
     const asked = async (path: string) =>
       raw(served, `GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`);
     const refused = await asked("/debug/plan");
@@ -111,35 +111,35 @@ describe("debug pages", () => {
   });
 
   it("return 404 if there is nothing for the query", async () => {
-    expect((await ask(await trial.start({ pages }), "/debug/none")).status).toBe(404);
+    expect((await ask(await servers.start({ pages }), "/debug/none")).status).toBe(404);
   });
 
   it.each(["/debug/broken", "/debug/endless"])(
     "report a failure, with the reason in the log only: %s",
     async (path) => {
-      const answer = await ask(await trial.start({ pages }), path);
+      const answer = await ask(await servers.start({ pages }), path);
       expect(answer.status).toBe(500);
       expect(answer.body).toBe("this page failed; see the program's log\n");
-      expect(trial.log).toMatch(/a detail for the log|BigInt/);
+      expect(servers.log).toMatch(/a detail for the log|BigInt/);
     },
   );
 
   it.each(["", "?pretty"])("redact secrets %s", async (query) => {
-    const { body } = await ask(await trial.start({ pages }), `/debug/secret${query}`);
+    const { body } = await ask(await servers.start({ pages }), `/debug/secret${query}`);
     expect(body).not.toContain("hunter2");
     expect(JSON.parse(body)).toEqual({ token: "***", from: "http://me:***@host/x" });
   });
 
   it.each(["/metrics", "debug", "/a?b", "/a b"])("are rejected at the path %s", async (path) => {
-    await expect(trial.start({ pages: { [path]: () => 1 } })).rejects.toThrow("invalid or duplicate page path");
+    await expect(servers.start({ pages: { [path]: () => 1 } })).rejects.toThrow("invalid or duplicate page path");
   });
 });
 
 describe("requests", () => {
   it.each(["/", "/nope", "/metrics/", "/__proto__", "/constructor", "//metrics", "/%2e%2e/etc/passwd"])(
-    "for what is not there are told what is: %s",
+    "for an unknown page get a list of the pages: %s",
     async (path) => {
-      const answer = await ask(await trial.start({ pages: { "/debug/plan": () => 1 } }), path);
+      const answer = await ask(await servers.start({ pages: { "/debug/plan": () => 1 } }), path);
       expect(answer.status).toBe(404);
       expect(answer.body).toBe("page not found; available pages: /debug/plan, /livez, /metrics, /readyz\n");
     },
@@ -147,7 +147,7 @@ describe("requests", () => {
 
   it.each(["POST", "PUT", "DELETE", "OPTIONS"])("with a writing method are rejected: %s", async (method) => {
     const answer = await ask(
-      await trial.start(),
+      await servers.start(),
       "/metrics",
       method,
       method === "POST" ? "x".repeat(100_000) : undefined,
@@ -163,7 +163,7 @@ describe("requests", () => {
       made++;
       yield "x\n";
     }
-    const served = await trial.start({
+    const served = await servers.start({
       metrics: { contentType: "text/plain", text },
       pages: { "/p": () => ({ a: 1 }) },
     });
@@ -181,7 +181,7 @@ describe("requests", () => {
     ["a URL that is none", "GET http://[ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", "404"],
     ["TLS", "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", "400"],
   ])("that are malformed do no harm: %s", async (_what, bytes, status) => {
-    const served = await trial.start();
+    const served = await servers.start();
     expect(await raw(served, bytes)).toContain(`HTTP/1.1 ${status} `);
     expect((await ask(served, "/livez")).status).toBe(200);
   });

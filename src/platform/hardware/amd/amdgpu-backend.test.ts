@@ -48,7 +48,7 @@ const without = (tree: HostTree, ...files: readonly string[]): HostTree => ({
 
 const amdgpu = (files: FakeHost | HostDirectory): AmdgpuBackend => new AmdgpuBackend({ files, clock: systemClock });
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   const host = new FakeHost(joinTrees(card(0), card(1)));
   const cap = (id: string): string => `${hwmonOf(boardOf(id))}/power1_cap`;
   for (const id of [unique(0), unique(1)]) {
@@ -93,7 +93,7 @@ afterEach(() => {
   for (const remove of removed.splice(0)) remove();
 });
 
-function realScene(): PowerCapFixture {
+function realFixture(): PowerCapFixture {
   const tree = scratchTree(joinTrees(card(0), card(1)));
   removed.push(() => tree.remove());
   const host = new HostDirectory(tree.root);
@@ -118,10 +118,10 @@ function realScene(): PowerCapFixture {
 }
 
 describe("AGT-46 amdgpu fulfils the power-cap contract", () => {
-  it.each(powerCapCases(scene))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
-  it.each(powerCapCases(realScene, ["lose", "forbid", "spoil", "ignore", "vanish"]))(
+  it.each(powerCapCases(realFixture, ["lose", "forbid", "spoil", "ignore", "vanish"]))(
     "%s, on real files",
     async (_, check) => {
       await expect(check()).resolves.toBeUndefined();
@@ -249,7 +249,7 @@ describe("amdgpu", () => {
   });
 
   it.each(["EBUSY", "EPERM"])(
-    "a board in reset (%s) is lost for now and a cap on it an error; others go on",
+    "reports a board in reset (%s) as lost and its cap as an error; the others work",
     async (code) => {
       const host = new FakeHost(joinTrees(card(0), card(1)));
       const end = host.on(`${hwmonOf(0)}/power1_cap`, refusing(code));

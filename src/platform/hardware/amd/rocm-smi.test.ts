@@ -33,7 +33,7 @@ afterEach(() => {
 const smi = (): RocmSmiBackend =>
   new RocmSmiBackend({ clock: new VirtualClock(), files: ["no-such-rocm-smi", tool.file] });
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   const fake = boards(2);
   return {
     backend: smi(),
@@ -52,7 +52,7 @@ function scene(): PowerCapFixture {
 }
 
 describe("AGT-46 rocm-smi fulfils the power-cap contract", () => {
-  it.each(powerCapCases(scene))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });

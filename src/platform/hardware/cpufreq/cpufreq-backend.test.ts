@@ -23,7 +23,7 @@ interface Kernel {
   readonly rivalMax?: number;
 }
 
-function trial(tree: HostTree, kernel: Kernel = {}, lowest = 1_500_000) {
+function setup(tree: HostTree, kernel: Kernel = {}, lowest = 1_500_000) {
   const host = new FakeHost(tree);
   const clock = hastyClock();
   emulateCpufreq(host, { clock, ...kernel });
@@ -34,8 +34,8 @@ const maxima = (host: FakeHost): number[] => host.find(MAXIMA).map((path) => Num
 const limits = (host: FakeHost): string[] => host.find(/scaling_(max|min)_freq$/).map((path) => host.read(path));
 const written = (host: FakeHost): string[] => host.writes.map(({ path, text }) => `${path.split("/").at(-2)} ${text}`);
 
-function fakeScene(tree: HostTree, kernel: Kernel = {}): ThrottleFixture {
-  const { host, clock, backend } = trial(tree, kernel);
+function fakeFixture(tree: HostTree, kernel: Kernel = {}): ThrottleFixture {
+  const { host, clock, backend } = setup(tree, kernel);
   const before = maxima(host);
   const settle = <Value>(read: () => Value): Value => {
     clock.virtual.advance(milliseconds(1000));
@@ -63,13 +63,13 @@ const TREES: Readonly<Record<string, HostTree>> = {
 };
 
 describe.each(Object.entries(TREES))("cpufreq fulfils the throttle contract on a fake kernel: %s", (_, tree) => {
-  it.each(throttleCases(() => fakeScene(tree)))("%s", async (__, check) => expect(check()).resolves.toBeUndefined());
-  it.each(throttleCases(() => fakeScene(tree, { lag: 60 })))("with a slow kernel: %s", async (__, check) =>
+  it.each(throttleCases(() => fakeFixture(tree)))("%s", async (__, check) => expect(check()).resolves.toBeUndefined());
+  it.each(throttleCases(() => fakeFixture(tree, { lag: 60 })))("with a slow kernel: %s", async (__, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
 
-function diskScene(tree: HostTree): ThrottleFixture {
+function diskFixture(tree: HostTree): ThrottleFixture {
   const { root, remove } = scratchTree(tree);
   let writes = 0;
   class Counted extends HostDirectory {
@@ -103,14 +103,14 @@ function diskScene(tree: HostTree): ThrottleFixture {
 }
 
 describe.each(Object.entries(TREES))("cpufreq fulfils the throttle contract on real files: %s", (_, tree) => {
-  it.each(throttleCases(() => diskScene(tree), ["forbid", "spoil", "ignore"]))("%s", async (__, check) =>
+  it.each(throttleCases(() => diskFixture(tree), ["forbid", "spoil", "ignore"]))("%s", async (__, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
 
 describe("throttling CPUs", () => {
   it("AGT-35 AGT-36 X-86 X-48 writes scaling_max_freq of the requested share of policies, alternating between sockets", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     await backend.throttle(percent(25));
     expect(written(host)).toEqual(["policy0 1500000"]);
     await backend.throttle(percent(26));
@@ -123,7 +123,7 @@ describe("throttling CPUs", () => {
   it("AGT-34 never goes below DVFS_MIN_FREQ_KHZ nor to the hardware minimum", async () => {
     for (const tree of [intelPstate, amdPstate, acpiCpufreq, hybrid, armCppc]) {
       for (const lowest of [1, 800_000, 1_000_000, 1_500_000, 2_500_000]) {
-        const { host, backend } = trial(tree, {}, lowest);
+        const { host, backend } = setup(tree, {}, lowest);
         await backend.throttle(percent(100));
         for (const path of host.find(MAXIMA)) {
           const max = Number(host.read(path));
@@ -135,13 +135,13 @@ describe("throttling CPUs", () => {
   });
 
   it("writes a shared policy once, to a frequency of its table", async () => {
-    const { host, backend } = trial(acpiCpufreq);
+    const { host, backend } = setup(acpiCpufreq);
     expect((await backend.throttle(percent(100))).result).toBe("applied");
     expect(written(host)).toEqual(["policy0 1700000", "policy3 1700000"]);
   });
 
   it("X-52 writes nothing at 0 % and keeps another program's limit", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     await backend.original();
     host.write(maxFile(1), "2200000");
     host.writes.length = 0;
@@ -152,7 +152,7 @@ describe("throttling CPUs", () => {
   });
 
   it("names policies that another program raised, but not lower, released or formerly offline ones", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     expect((await backend.throttle(percent(75))).result).toBe("applied");
     expect(backend.raisedByOthers()).toBeUndefined();
     const slowed = host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
@@ -176,7 +176,7 @@ describe("throttling CPUs", () => {
   });
 
   it("no longer reports a raised policy after it was released", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     const slowed = () => host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
     await backend.throttle(percent(75));
     const before = slowed();
@@ -190,7 +190,7 @@ describe("throttling CPUs", () => {
   });
 
   it("relax releases policies and does not throttle those that another program raised", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     const slowed = () => host.find(MAXIMA).filter((path) => Number(host.read(path)) === 1_500_000);
     await backend.throttle(percent(25));
     const [raised = ""] = slowed();
@@ -205,7 +205,7 @@ describe("throttling CPUs", () => {
   });
 
   it("does not raise another program's lower limit", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     await backend.original();
     host.write(maxFile(0), "1000000");
     await backend.throttle(percent(100));
@@ -213,7 +213,7 @@ describe("throttling CPUs", () => {
   });
 
   it("counts another kernel limit as throttled; restore reports it and succeeds once it is gone", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     const { original = "" } = await backend.original();
     const cool = host.on(maxFile(0), { read: () => "1200000" });
     expect((await backend.throttle(percent(100))).result).toBe("applied");
@@ -227,7 +227,7 @@ describe("throttling CPUs", () => {
   });
 
   it("releases a throttled policy that another program lowered further", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     await backend.throttle(percent(25));
     const cool = host.on(maxFile(0), { read: () => "1200000" });
     await backend.throttle(percent(0));
@@ -236,21 +236,21 @@ describe("throttling CPUs", () => {
   });
 
   it("blocks the throttle if no policy has room, and reports it if some have none", async () => {
-    const none = trial(intelPstate, {}, 3_800_000);
+    const none = setup(intelPstate, {}, 3_800_000);
     const { result, message } = await none.backend.throttle(percent(50));
     expect(result).toBe("blocked");
     expect(message).toMatch(/2 of 2 throttled cpufreq policies/);
     expect(none.host.writes).toEqual([]);
 
-    const some = trial(hybrid, {}, 3_900_000);
+    const some = setup(hybrid, {}, 3_900_000);
     const outcome = await some.backend.throttle(percent(100));
     expect(outcome.result).toBe("applied");
     expect(outcome.message).toMatch(/2 of 4/);
   });
 
   it("is absent in a virtual machine, and if every CPU is offline", async () => {
-    expect((await trial(virtualCpus).backend.discover()).absent).toMatch(/virtual machine/);
-    const { host, backend } = trial(intelPstate);
+    expect((await setup(virtualCpus).backend.discover()).absent).toMatch(/virtual machine/);
+    const { host, backend } = setup(intelPstate);
     for (const id of [0, 1, 2, 3]) host.set(`${CPUFREQ}/policy${id}/affected_cpus`, "");
     expect((await backend.discover()).absent).toMatch(/offline/);
     expect((await backend.throttle(percent(50))).result).toBe("blocked");
@@ -259,7 +259,7 @@ describe("throttling CPUs", () => {
 
 describe("cpufreq's quirks", () => {
   it("skips an offline policy (EBUSY) and throttles the others", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     host.set(`${CPUFREQ}/policy1/affected_cpus`, "");
     expect((await backend.discover()).absent).toBeUndefined();
     expect((await backend.throttle(percent(100))).result).toBe("applied");
@@ -268,7 +268,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("skips a policy that goes offline, and remembers a throttled policy while it is offline", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     const { original = "" } = await backend.original();
     host.beforeWrite = (path) => {
       if (path === maxFile(1)) host.set(`${CPUFREQ}/policy1/affected_cpus`, "");
@@ -285,7 +285,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("throttles a new policy after its original was recorded", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     host.set(`${CPUFREQ}/policy3/affected_cpus`, "");
     await backend.original();
     host.set(`${CPUFREQ}/policy3/affected_cpus`, "3");
@@ -299,7 +299,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("restores to the maximum without turbo, and to the turbo maximum once turbo is on", async () => {
-    const { host, backend } = trial(intelPstate, { rivalMax: 2_000_000 });
+    const { host, backend } = setup(intelPstate, { rivalMax: 2_000_000 });
     host.set("devices/system/cpu/intel_pstate/no_turbo", "1");
     const { original = "" } = await backend.original();
     await backend.throttle(percent(100));
@@ -310,7 +310,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("restores an unlimited policy to the new maximum after boost was enabled", async () => {
-    const { host, backend } = trial(acpiCpufreq);
+    const { host, backend } = setup(acpiCpufreq);
     const { original = "" } = await backend.original();
     await backend.throttle(percent(100));
     for (const id of [0, 3]) host.set(`${CPUFREQ}/policy${id}/cpuinfo_max_freq`, "2600000");
@@ -319,7 +319,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("does not treat the firmware's current limit as a user's limit", async () => {
-    const { host, backend } = trial(intelPstate, { rivalMax: 2_600_000 });
+    const { host, backend } = setup(intelPstate, { rivalMax: 2_600_000 });
     for (const id of [0, 1, 2, 3]) host.set(`${CPUFREQ}/policy${id}/bios_limit`, "2600000");
     const { original = "" } = await backend.original();
     await backend.throttle(percent(100));
@@ -328,7 +328,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("records no original during thermal throttling", async () => {
-    const { host, backend } = trial(intelPstate, { rivalMax: 1_900_000 });
+    const { host, backend } = setup(intelPstate, { rivalMax: 1_900_000 });
     host.set("class/thermal/cooling_device0/type", "Processor");
     host.set("class/thermal/cooling_device0/cur_state", "2");
     host.set("class/thermal/cooling_device1/type", "Fan");
@@ -341,7 +341,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("records a limit set by another program as the original while nothing is throttled", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     await backend.original();
     await backend.throttle(percent(100));
     await backend.throttle(percent(0));
@@ -353,7 +353,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("restores a user's limit exactly, with or without turbo", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     host.set("devices/system/cpu/intel_pstate/no_turbo", "1");
     for (const id of [0, 1, 2, 3]) host.write(maxFile(id), "1800000");
     const { original = "" } = await backend.original();
@@ -363,7 +363,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("restores a minimum that the kernel lowered", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     for (const id of [0, 1, 2, 3]) host.write(minFile(id), "2000000");
     const before = limits(host);
     const { original = "" } = await backend.original();
@@ -394,7 +394,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("X-59 restores throttled policies in a new run from the adopted originals", async () => {
-    const first = trial(intelPstate);
+    const first = setup(intelPstate);
     const before = limits(first.host);
     const { original = "" } = await first.backend.original();
     await first.backend.throttle(percent(50));
@@ -409,7 +409,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("X-59 remembers an offline throttled policy in a new run without adopted originals", async () => {
-    const first = trial(intelPstate);
+    const first = setup(intelPstate);
     const before = limits(first.host);
     const { original = "" } = await first.backend.original();
     await first.backend.throttle(percent(100));
@@ -427,7 +427,7 @@ describe("cpufreq's quirks", () => {
   });
 
   it("remembers a throttled policy that goes offline during restore", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     const { original = "" } = await backend.original();
     await backend.throttle(percent(100));
     host.beforeWrite = (path) => {
@@ -441,14 +441,14 @@ describe("cpufreq's quirks", () => {
   });
 
   it("ignores a policy with invalid files", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     host.on(maxFile(1), { read: () => "<unknown>" });
     expect((await backend.throttle(percent(100))).result).toBe("applied");
     expect(written(host)).toEqual(["policy0 1500000", "policy2 1500000", "policy3 1500000"]);
   });
 
   it("throttles the other policies if some are not writable, with a short message", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     refuseWrites(host, /policy[01]\/scaling_max_freq$/, "EACCES");
     const { result, message } = await backend.throttle(percent(100));
     expect(result).toBe("error");
@@ -457,13 +457,13 @@ describe("cpufreq's quirks", () => {
   });
 
   it("returns an error if aborted while waiting for the kernel", async () => {
-    const { backend } = trial(intelPstate, { lag: 60 });
+    const { backend } = setup(intelPstate, { lag: 60 });
     const outcome = await backend.throttle(percent(50), AbortSignal.abort(new Error("time is up")));
     expect(outcome).toEqual({ result: "error", message: "cpufreq: time is up" });
   });
 
   it("reads current frequencies off the event loop, and only on request", async () => {
-    const { host, backend } = trial(intelPstate);
+    const { host, backend } = setup(intelPstate);
     await backend.discover();
     await backend.original();
     await backend.throttle(percent(100));
@@ -484,7 +484,7 @@ describe("cpufreq's quirks", () => {
     const trees = fc.constantFrom(intelPstate, amdPstate, acpiCpufreq, hybrid, armCppc);
     await fc.assert(
       fc.asyncProperty(trees, shares, fc.integer({ min: 1, max: 6_000_000 }), async (tree, asked, lowest) => {
-        const { host, backend } = trial(tree, {}, lowest);
+        const { host, backend } = setup(tree, {}, lowest);
         const before = limits(host);
         const { original = "" } = await backend.original();
         for (const share of asked) await backend.throttle(percent(share));

@@ -74,7 +74,7 @@ const smiBoard = {
   "power.max_limit": "700.00",
 };
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   stub.reset(2);
   const host = new FakeHost(nothing);
   const boardOf = (id: string): number => Number(id.at(-1));
@@ -95,7 +95,7 @@ function scene(): PowerCapFixture {
 }
 
 describe("the combined GPU backend fulfils the power-cap contract", () => {
-  it.each(powerCapCases(scene, ["ignore"]))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture, ["ignore"]))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });

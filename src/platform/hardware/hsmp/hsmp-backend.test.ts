@@ -32,7 +32,7 @@ function folderOf(id: string, { hwmons, acpi }: Wiring): string {
 const ACPI: Wiring = { hwmons: [3, 4], acpi: true };
 const capPattern = (id: string, wiring = ACPI): RegExp => new RegExp(`^${folderOf(id, wiring)}/power1_cap$`);
 
-function trial(tree = hsmpTree(), maxPower?: () => Watts | undefined) {
+function setup(tree = hsmpTree(), maxPower?: () => Watts | undefined) {
   const host = new FakeHost(tree);
   emulateHsmp(host);
   const backend = new HsmpBackend({ files: host, clock: hastyClock(), ...(maxPower ? { maxPower } : {}) });
@@ -45,8 +45,8 @@ const common = {
   beyond: [watts(401), watts(5000)],
 };
 
-function fakeScene(wiring: Wiring): PowerCapFixture {
-  const { host, backend } = trial(hsmpTree(wiring));
+function fakeFixture(wiring: Wiring): PowerCapFixture {
+  const { host, backend } = setup(hsmpTree(wiring));
   return {
     ...common,
     backend,
@@ -61,7 +61,7 @@ function fakeScene(wiring: Wiring): PowerCapFixture {
   };
 }
 
-function diskScene(): PowerCapFixture {
+function diskFixture(): PowerCapFixture {
   const tree = hsmpTree();
   const { root, remove } = scratchTree(tree);
   let writes = 0;
@@ -92,11 +92,13 @@ function diskScene(): PowerCapFixture {
 }
 
 describe.each(Object.entries(WIRINGS))("HSMP fulfils the power-cap contract on a fake kernel: %s", (_, wiring) => {
-  it.each(powerCapCases(() => fakeScene(wiring)))("%s", async (__, check) => expect(check()).resolves.toBeUndefined());
+  it.each(powerCapCases(() => fakeFixture(wiring)))("%s", async (__, check) =>
+    expect(check()).resolves.toBeUndefined(),
+  );
 });
 
 describe("HSMP fulfils the power-cap contract on real files", () => {
-  it.each(powerCapCases(diskScene, ["forbid", "spoil", "ignore"]))("%s", async (_, check) =>
+  it.each(powerCapCases(diskFixture, ["forbid", "spoil", "ignore"]))("%s", async (_, check) =>
     expect(check()).resolves.toBeUndefined(),
   );
 });
@@ -107,7 +109,7 @@ describe("HSMP", () => {
       [3, 4],
       [9, 2],
     ]) {
-      const { host, backend } = trial(hsmpTree({ hwmons }));
+      const { host, backend } = setup(hsmpTree({ hwmons }));
       expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
       await backend.cap("package-1", watts(200));
       expect(host.writes).toEqual([
@@ -117,7 +119,7 @@ describe("HSMP", () => {
   });
 
   it("orders the sockets of the older driver by their sensors", async () => {
-    const { host, backend } = trial(hsmpTree({ hwmons: [9, 10], acpi: false }));
+    const { host, backend } = setup(hsmpTree({ hwmons: [9, 10], acpi: false }));
     expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0", "package-1"]);
     await backend.cap("package-0", watts(200));
     expect(host.writes[0]?.path).toBe("devices/platform/amd_hsmp/hwmon/hwmon9/power1_cap");
@@ -129,7 +131,7 @@ describe("HSMP", () => {
     { numbers: "lower", after: [3, 9] },
   ])("keeps socket ids after the older driver was reloaded: numbers $numbers", async ({ after }) => {
     const before = { hwmons: [9, 10], acpi: false };
-    const { host, backend } = trial(hsmpTree(before));
+    const { host, backend } = setup(hsmpTree(before));
     await backend.discover();
     await backend.cap("package-1", watts(200));
     const place = (tree: HostTree): void => {
@@ -159,23 +161,23 @@ describe("HSMP", () => {
   });
 
   it("limits an implausible firmware maximum to the catalogue's, with a warning", async () => {
-    const { backend } = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
+    const { backend } = setup(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
     const { boards } = await backend.discover();
     expect(boards?.[0]).toMatchObject({ device: { max: 400, step: 0.001 } });
     expect(boards?.[0]?.warnings?.join()).toMatch(/2000 W.*400 W/);
     expect((await backend.cap("package-0", watts(500))).result).toBe("error");
-    expect((await trial().backend.discover()).boards?.[0]?.warnings).toEqual([]);
+    expect((await setup().backend.discover()).boards?.[0]?.warnings).toEqual([]);
   });
 
   it("clamps an original to the firmware maximum, but not to the catalogue's", async () => {
-    const lowered = trial(hsmpTree({ capMax: 320_000_000 }));
+    const lowered = setup(hsmpTree({ capMax: 320_000_000 }));
     emulateHsmp(lowered.host, (asked) => Math.min(asked, 320_000));
     await lowered.backend.cap("package-0", watts(200));
     expect(await lowered.backend.restore("package-0", "400000000")).toEqual({
       result: "applied",
       message: "400 W is out of range now: restored to 320 W",
     });
-    const mere = trial(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
+    const mere = setup(hsmpTree({ capMax: 2_000_000_000 }), () => watts(400));
     await mere.backend.cap("package-0", watts(200));
     expect(await mere.backend.restore("package-0", "2000000000")).toEqual({ result: "applied" });
     expect(mere.host.get(`${folderOf("package-0", ACPI)}/power1_cap`)).toBe("2000000000");
@@ -184,7 +186,7 @@ describe("HSMP", () => {
   });
 
   it("reports both values if the firmware sets another limit", async () => {
-    const { host, backend } = trial();
+    const { host, backend } = setup();
     emulateHsmp(host, (asked) => Math.max(asked, 225_000));
     expect(await backend.cap("package-0", watts(120))).toEqual({
       result: "error",
@@ -193,13 +195,13 @@ describe("HSMP", () => {
   });
 
   it("loses only the socket whose mailbox times out", async () => {
-    const { host, backend } = trial();
+    const { host, backend } = setup();
     refuseReads(host, capPattern("package-1"), "ETIMEDOUT");
     expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
   });
 
   it("says what to install if it is absent", async () => {
-    const { backend } = trial(epyc);
+    const { backend } = setup(epyc);
     expect((await backend.discover()).absent).toMatch(/kernel 6\.16.*BIOS/);
   });
 });

@@ -32,7 +32,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map(async (backend) => backend.close()));
 });
 
-function trial(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHost } = {}): HsmpBackend {
+function setup(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHost } = {}): HsmpBackend {
   const { clock = systemClock, host = new FakeHost(OLD_KERNEL) } = more;
   const device = new HsmpDevice({ clock, path: stub.device, library: stub.library });
   const backend = new HsmpBackend({
@@ -49,10 +49,10 @@ function trial(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHo
 const state = (): unknown => [0, 1].map((socket) => KEYS.map((key) => stub.get(socket, key)));
 const writes = (): number => stub.get(0, "writes") + stub.get(1, "writes");
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   stub.reset(2);
   return {
-    backend: trial(),
+    backend: setup(),
     boards: IDS,
     within: watts(240.5),
     beyond: [watts(401), watts(5000)],
@@ -68,21 +68,21 @@ function scene(): PowerCapFixture {
 }
 
 describe("HSMP fulfils the power-cap contract on /dev/hsmp", () => {
-  it.each(powerCapCases(scene))("%s", async (_, check) => expect(check()).resolves.toBeUndefined());
+  it.each(powerCapCases(fixture))("%s", async (_, check) => expect(check()).resolves.toBeUndefined());
 });
 
 describe("/dev/hsmp", () => {
   it("AGT-16 is used only if the kernel has no hwmon files", async () => {
     const host = new FakeHost(joinTrees(OLD_KERNEL, hsmpTree()));
     emulateHsmp(host);
-    const backend = trial({ host });
+    const backend = setup({ host });
     expect((await backend.cap("package-1", watts(200))).result).toBe("applied");
     expect(host.writes).toHaveLength(1);
     expect(writes()).toBe(0);
   });
 
   it("is not used if HOST_SYS_ROOT shows no driver", async () => {
-    const backend = trial({ host: new FakeHost(epyc) });
+    const backend = setup({ host: new FakeHost(epyc) });
     expect((await backend.discover()).absent).toMatch(/\/dev\/hsmp/);
     expect((await backend.cap("package-0", watts(200))).result).toBe("error");
     expect(writes()).toBe(0);
@@ -90,7 +90,7 @@ describe("/dev/hsmp", () => {
 
   it("is opened again after a driver reload, and reports a second socket that fails at first", async () => {
     stub.set(1, "lost", ETIMEDOUT);
-    const backend = trial();
+    const backend = setup();
     expect((await backend.discover()).boards?.map(({ lost }) => lost)).toEqual([undefined, "package-1: ETIMEDOUT"]);
     stub.reset(0);
     expect((await backend.limit("package-0")).unreadable).toMatch(/ENODEV/);
@@ -100,7 +100,7 @@ describe("/dev/hsmp", () => {
   });
 
   it("addresses each socket by number, in milliwatts", async () => {
-    const backend = trial();
+    const backend = setup();
     expect((await backend.cap("package-1", watts(200.1234))).result).toBe("applied");
     expect([stub.get(0, "limit"), stub.get(1, "limit")]).toEqual([400_000, 200_123]);
     expect(await backend.limit("package-1")).toEqual({ limit: 200.123 });
@@ -108,12 +108,12 @@ describe("/dev/hsmp", () => {
 
   it("finds all sockets, including one that responds later", async () => {
     stub.reset(1);
-    expect((await trial().discover()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
+    expect((await setup().discover()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
     stub.reset(0);
-    expect((await trial().discover()).absent).toMatch(/BIOS/);
+    expect((await setup().discover()).absent).toMatch(/BIOS/);
     stub.reset(2);
     stub.set(0, "lost", ETIMEDOUT);
-    const backend = trial();
+    const backend = setup();
     expect((await backend.discover()).absent).toMatch(/did not respond in time \(ETIMEDOUT\)/);
     stub.set(0, "lost", 0);
     expect((await backend.discover()).boards).toHaveLength(2);
@@ -121,7 +121,7 @@ describe("/dev/hsmp", () => {
 
   it("limits an implausible firmware range to the catalogue's", async () => {
     stub.set(0, "ceiling", 2_000_000);
-    const backend = trial({ least: watts(320), most: watts(400) });
+    const backend = setup({ least: watts(320), most: watts(400) });
     const board = (await backend.discover()).boards?.[0];
     expect(board).toMatchObject({ device: { min: 320, max: 400 } });
     expect(board?.warnings?.join()).toMatch(/2000 W.*400 W/);
@@ -132,7 +132,7 @@ describe("/dev/hsmp", () => {
 
   it("reports both values if the firmware sets another limit", async () => {
     stub.set(0, "settle", 225_000);
-    expect(await trial().cap("package-0", watts(120))).toEqual({
+    expect(await setup().cap("package-0", watts(120))).toEqual({
       result: "error",
       message: "package-0: wrote 120 W but the firmware set 225 W",
     });
@@ -144,19 +144,19 @@ describe("/dev/hsmp", () => {
     ["EREMOTEIO", EREMOTEIO, "error", /rejected the message/],
     ["ENODEV", ENODEV, "blocked", /BIOS/],
     ["EPERM", EPERM, "blocked", /as root/],
-  ])("X-70 explains %s", async (name, code, result, words) => {
-    const backend = trial();
+  ])("X-70 explains %s", async (name, code, result, expectedText) => {
+    const backend = setup();
     await backend.discover();
     stub.set(0, "setcode", code);
     const outcome = await backend.cap("package-0", watts(200));
-    expect(outcome).toEqual({ result, message: expect.stringMatching(words) });
+    expect(outcome).toEqual({ result, message: expect.stringMatching(expectedText) });
     expect(outcome.message).toContain(name);
     expect((await backend.cap("package-1", watts(200))).result).toBe("applied");
   });
 
   it("tests control by writing the current limit; a rejection locks the board until a write succeeds", async () => {
     stub.set(0, "setcode", EPERM);
-    const backend = trial();
+    const backend = setup();
     await backend.proveWritable();
     expect((await backend.discover()).boards?.map(({ locked }) => locked)).toEqual([
       expect.stringMatching(/no permission/),
@@ -173,7 +173,7 @@ describe("/dev/hsmp", () => {
 
   it("abandons hung firmware calls without blocking the other socket or the event loop", async () => {
     const clock = new VirtualClock();
-    const backend = trial({ clock });
+    const backend = setup({ clock });
     await backend.discover();
     stub.set(0, "hang", 1);
     const hung = backend.limit("package-0");

@@ -59,7 +59,7 @@ class Service {
 const answered = (body: unknown, status = 200): HttpAnswer => ({ status, text: JSON.stringify(body) });
 
 describe.each(["cpu", "gpu"] as const)("an HTTP control service fulfils the power-cap contract: %s", (kind) => {
-  const scene = () => {
+  const fixture = () => {
     const service = new Service();
     return {
       backend: service.caps(kind),
@@ -78,13 +78,13 @@ describe.each(["cpu", "gpu"] as const)("an HTTP control service fulfils the powe
   };
   // One board for all devices. Its result is trusted until telemetry contradicts it. Its loss shows on the next call.
   const lacking = ["several", "lose", "ignore", "vanish"] as const;
-  it.each(powerCapCases(scene, lacking))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture, lacking))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
 
 describe("an HTTP control service fulfils the throttle contract", () => {
-  const scene = () => {
+  const fixture = () => {
     const service = new Service();
     return {
       backend: new HttpThrottleBackend(service.control()),
@@ -97,7 +97,7 @@ describe("an HTTP control service fulfils the throttle contract", () => {
       vanish: () => undefined,
     };
   };
-  it.each(throttleCases(scene, ["ignore", "vanish"]))("%s", async (_, check) => {
+  it.each(throttleCases(fixture, ["ignore", "vanish"]))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
@@ -129,12 +129,12 @@ describe("a control service", () => {
     [answered(null), "error", "returned 200 without a result"],
     [{ status: 200, text: "" }, "error", "returned 200 without a result"],
     [{ status: 502, text: "<html>bad gateway</html>" }, "error", "returned 502 without a result"],
-  ] as const)("X-18 uses the result in the body: %o is %s", async (answer, result, words) => {
+  ] as const)("X-18 uses the result in the body: %o is %s", async (answer, result, expectedText) => {
     const service = new Service();
     service.answer = answer;
     const outcome = await service.caps("cpu").cap("packages", watts(240));
     expect(outcome.result).toBe(result);
-    expect(outcome.message).toContain(words);
+    expect(outcome.message).toContain(expectedText);
   });
 
   it("X-18 passes on only its message: on one line, shortened, without control characters", async () => {

@@ -29,7 +29,7 @@ function card(number: number, values: Readonly<Record<string, string>> = {}): Ho
   };
 }
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   const host = new FakeHost(joinTrees(card(0), card(1, { name: "i915" })));
   const limit = (board: string): string => `${hwmon(cardOf(board))}/power1_max`;
   const refuse = (board: string, code: string): void =>
@@ -55,7 +55,7 @@ function scene(): PowerCapFixture {
 }
 
 describe("Intel GPUs fulfil the power-cap contract", () => {
-  it.each(powerCapCases(scene))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });

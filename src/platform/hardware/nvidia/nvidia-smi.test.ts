@@ -38,7 +38,7 @@ afterEach(() => {
 });
 const smi = (clock = new VirtualClock()): NvidiaSmiBackend => new NvidiaSmiBackend({ clock, files: [tool.file] });
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   const fake = boards(2);
   return {
     backend: smi(),
@@ -57,7 +57,7 @@ function scene(): PowerCapFixture {
 }
 
 describe("AGT-45 nvidia-smi fulfils the power-cap contract", () => {
-  it.each(powerCapCases(scene))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
@@ -96,8 +96,8 @@ describe("nvidia-smi", () => {
 
   it.each(["[N/A]", "[Not Supported]", "[Unknown Error]", "N/A", ""])(
     "quirk 23: treats %j as missing, never as 0 W",
-    (words) => {
-      const line = `0, GPU-a, NVIDIA T4, ${words}, ${words}, ${words}, ${words}, ${words}, ${words}, [N/A], Enabled`;
+    (expectedText) => {
+      const line = `0, GPU-a, NVIDIA T4, ${expectedText}, ${expectedText}, ${expectedText}, ${expectedText}, ${expectedText}, ${expectedText}, [N/A], Enabled`;
       const [row] = parseSmiTable(line, smiColumns);
       expect(row).toMatchObject({ draw: undefined, limit: undefined, enforced: undefined });
       expect(row?.board.device).toEqual({ min: undefined, max: undefined, step: 1 });

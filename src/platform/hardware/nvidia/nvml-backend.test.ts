@@ -15,7 +15,7 @@ afterAll(() => stub.remove());
 const boardOf = (id: string): number => Number(id.at(-1));
 const settings = ["min", "max", "default", "limit"];
 
-function scene(): PowerCapFixture {
+function fixture(): PowerCapFixture {
   stub.reset(3);
   const backend = new NvmlBackend({ library: stub.library, clock: systemClock });
   const boards = [uuidOf(0), uuidOf(1), uuidOf(2)];
@@ -37,7 +37,7 @@ function scene(): PowerCapFixture {
 }
 
 describe("AGT-45 NVML fulfils the power-cap contract", () => {
-  it.each(powerCapCases(scene))("%s", async (_, check) => {
+  it.each(powerCapCases(fixture))("%s", async (_, check) => {
     await expect(check()).resolves.toBeUndefined();
   });
 });
@@ -80,20 +80,17 @@ describe("NVML", () => {
     expect(second?.model).toBe("x".repeat(95));
   });
 
-  it.each([15, 16, 999, 6, 28])(
-    "quirk 11: a board lost with code %i, even its handle, hides no other",
-    async (code) => {
-      stub.set(1, "lost", code);
-      const seen = await boards();
-      expect(seen.map(({ id, lost }) => [id, lost !== undefined])).toEqual([
-        [uuidOf(0), false],
-        [uuidOf(2), false],
-        ["nvidia-1", true],
-      ]);
-      expect(seen[2]?.lost).toContain(`NVML ${code}`);
-      expect(await nvml.cap(uuidOf(2), watts(400))).toEqual({ result: "applied" });
-    },
-  );
+  it.each([15, 16, 999, 6, 28])("quirk 11: a board lost with code %i does not hide the others", async (code) => {
+    stub.set(1, "lost", code);
+    const seen = await boards();
+    expect(seen.map(({ id, lost }) => [id, lost !== undefined])).toEqual([
+      [uuidOf(0), false],
+      [uuidOf(2), false],
+      ["nvidia-1", true],
+    ]);
+    expect(seen[2]?.lost).toContain(`NVML ${code}`);
+    expect(await nvml.cap(uuidOf(2), watts(400))).toEqual({ result: "applied" });
+  });
 
   it("quirk 11: keeps the id of a lost or unlisted board", async () => {
     await boards();
@@ -217,9 +214,9 @@ describe("NVML", () => {
     [4, "root"],
     [999, "Xid"],
     [77, "NVML 77"],
-  ])("explains why NVML does not start: code %i", async (code, words) => {
+  ])("explains why NVML does not start: code %i", async (code, expectedText) => {
     stub.set(-1, "initcode", code);
-    expect((await nvml.discover()).absent).toContain(words);
+    expect((await nvml.discover()).absent).toContain(expectedText);
     stub.set(-1, "initcode", 0);
     expect(await boards()).toHaveLength(3);
   });

@@ -23,7 +23,7 @@ import { scratchTree } from "../testing/scratch-tree.ts";
 import { RaplBackend } from "./rapl-backend.ts";
 import { RaplEnergy } from "./rapl-energy.ts";
 
-function trial(tree: HostTree, ratedPower = watts(400)) {
+function setup(tree: HostTree, ratedPower = watts(400)) {
   const host = new FakeHost(tree);
   const clock = new VirtualClock();
   return { host, clock, meter: new RaplEnergy({ files: host, clock, ratedPower: () => ratedPower }) };
@@ -33,7 +33,7 @@ const zonesOf = (meter: EnergyMeter): string[] => meter.sample().zones.map(({ zo
 
 /** The power of all packages over 20 s in which each counter grows by this much. */
 function measured(tree: HostTree, power: number): number | undefined {
-  const { host, clock, meter } = trial(tree);
+  const { host, clock, meter } = setup(tree);
   emulateEnergy(host, clock, watts(power));
   const before = meter.sample().zones;
   clock.advance(milliseconds(20_000));
@@ -55,21 +55,21 @@ describe("RaplEnergy", () => {
     ["dies with limits of their own have counters of their own", multiDie, ["package-0-die-0", "package-0-die-1"]],
     ["a lock changes nothing", lockedByBios, ["package-0", "package-1"]],
   ])("X-48 reads each counter once: %s", (_, tree, zones) => {
-    expect(zonesOf(trial(tree).meter)).toEqual(zones);
+    expect(zonesOf(setup(tree).meter)).toEqual(zones);
   });
 
   it("names the board of every counter, as RaplBackend does", async () => {
     for (const tree of [sapphireRapids, clientWithMmio, multiDie]) {
-      const { host, clock, meter } = trial(tree);
+      const { host, clock, meter } = setup(tree);
       const { boards = [] } = await new RaplBackend({ files: host, clock }).discover();
       const metered = new Set(meter.sample().zones.map(({ board }) => board));
       expect([...metered]).toEqual(boards.map(({ id }) => id));
     }
-    expect(trial(multiDie).meter.sample().zones).toMatchObject([{ board: "package-0" }, { board: "package-0" }]);
+    expect(setup(multiDie).meter.sample().zones).toMatchObject([{ board: "package-0" }, { board: "package-0" }]);
   });
 
   it("X-48 reads a zone with two paths once", () => {
-    const { host, meter } = trial(sapphireRapids);
+    const { host, meter } = setup(sapphireRapids);
     host.link("class/powercap/intel-rapl:7", "intel-rapl:0");
     expect(zonesOf(meter)).toEqual(["package-0", "package-1"]);
   });
@@ -94,7 +94,7 @@ describe("RaplEnergy", () => {
   });
 
   it("drops the reading after a counter reset and continues", () => {
-    const { host, clock, meter } = trial(sapphireRapids);
+    const { host, clock, meter } = setup(sapphireRapids);
     const first = meter.sample().zones[0];
     clock.advance(milliseconds(20_000));
     host.set(`${zonePath("intel-rapl:0")}/energy_uj`, "5");
@@ -118,7 +118,7 @@ describe("RaplEnergy", () => {
     ] as const;
     const unlimited = powercapTree([{ ...zone, constraints }]);
     expect(measured(unlimited, 210)).toBeCloseTo(210, 3);
-    const { host, clock, meter } = trial(unlimited);
+    const { host, clock, meter } = setup(unlimited);
     const before = meter.sample().zones[0];
     host.set(`${zonePath("intel-rapl:0")}/energy_uj`, "0");
     clock.advance(milliseconds(20_000));
@@ -129,9 +129,9 @@ describe("RaplEnergy", () => {
   });
 
   it("reports the counter range and the rated power, from the catalogue if the part has none", () => {
-    const [intel] = trial(sapphireRapids).meter.sample().zones;
+    const [intel] = setup(sapphireRapids).meter.sample().zones;
     expect(intel?.counter).toEqual({ range: 262143.32885, ratedPower: 350, longTermLimit: 350, highestLimit: 764 });
-    const [amd] = trial(epyc).meter.sample().zones;
+    const [amd] = setup(epyc).meter.sample().zones;
     expect(amd?.counter).toEqual({ range: 65532.610987, ratedPower: 400 });
     const host = new FakeHost(epyc);
     const bare = new RaplEnergy({ files: host, clock: new VirtualClock() });
@@ -142,12 +142,12 @@ describe("RaplEnergy", () => {
     ["an empty class", emptyPowercap, /virtual machine/],
     ["no class", noPowercap, /virtual machine/],
     ["links that lead nowhere", maskedPowercap, /HOST_SYS_ROOT/],
-  ])("X-31 reports missing counters with a reason, never as 0 W: %s", (_, tree, words) => {
-    expect(trial(tree).meter.sample()).toEqual({ zones: [], missing: expect.stringMatching(words) });
+  ])("X-31 reports missing counters with a reason, never as 0 W: %s", (_, tree, expectedText) => {
+    expect(setup(tree).meter.sample()).toEqual({ zones: [], missing: expect.stringMatching(expectedText) });
   });
 
   it("X-31 reports counters that only root may read as missing, with the remedy and no partial total", () => {
-    const { host, meter } = trial(sapphireRapids);
+    const { host, meter } = setup(sapphireRapids);
     refuseReads(host, /intel-rapl:2\/energy_uj$/, "EACCES");
     expect(meter.sample()).toEqual({ zones: [], missing: expect.stringMatching(/package-1: .*root/) });
     host.set(`${zonePath("intel-rapl:0")}/energy_uj`, "<none>");

@@ -1,9 +1,9 @@
 /** One rule that every implementation of a port must follow, checked on a new fixture. */
-export interface ContractCase<Scene, Lacking extends string> {
+export interface ContractCase<Fixture, Lacking extends string> {
   readonly title: string;
   /** The actions that the fixture must support. */
   readonly needs?: readonly Lacking[];
-  readonly check: (scene: Scene) => Promise<void>;
+  readonly check: (fixture: Fixture) => Promise<void>;
 }
 
 interface Ending {
@@ -11,9 +11,9 @@ interface Ending {
 }
 
 /** For `it.each(…)("%s", async (_, check) => expect(check()).resolves.toBeUndefined())`: each case gets a new fixture. */
-export const casesFor = <Scene extends Ending, Lacking extends string>(
-  cases: readonly ContractCase<Scene, Lacking>[],
-  make: () => Scene | Promise<Scene>,
+export const casesFor = <Fixture extends Ending, Lacking extends string>(
+  cases: readonly ContractCase<Fixture, Lacking>[],
+  make: () => Fixture | Promise<Fixture>,
   lacking: readonly Lacking[],
 ): (readonly [title: string, check: () => Promise<void>])[] =>
   cases
@@ -21,11 +21,11 @@ export const casesFor = <Scene extends Ending, Lacking extends string>(
     .map(({ title, check }) => [
       title,
       async () => {
-        const scene = await make();
+        const fixture = await make();
         try {
-          await check(scene);
+          await check(fixture);
         } finally {
-          await scene.end?.();
+          await fixture.end?.();
         }
       },
     ]);

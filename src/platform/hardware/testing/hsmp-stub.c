@@ -22,16 +22,16 @@ struct message {
 };
 _Static_assert(sizeof(struct message) == 44, "the kernel's struct has 44 bytes");
 
-/* Of one socket. Power in mW. */
+/* Keys of one socket. Power in mW. */
 static const char *const keys[] = {
     "limit",
-    "ceiling",  /* 0 = the firmware does not say */
-    "lost",     /* errno of every message to it */
-    "setcode",  /* errno of every attempt to set its limit */
-    "ignore",   /* takes a limit and keeps what it had */
-    "settle",   /* the lowest limit the firmware settles at */
-    "hang",     /* messages to it do not return while this is 1 */
-    "writes",   /* attempts to set its limit */
+    "ceiling",  /* 0 = not reported by the firmware */
+    "lost",     /* errno of every message */
+    "setcode",  /* errno of every attempt to set the limit */
+    "ignore",   /* accepts a limit without effect */
+    "settle",   /* the lowest limit that the firmware sets */
+    "hang",     /* messages do not return while this is 1 */
+    "writes",   /* attempts to set the limit */
 };
 #define KEYS (int)(sizeof keys / sizeof *keys)
 static _Atomic long long sockets[MOST_SOCKETS][KEYS];
@@ -44,7 +44,7 @@ static int key_of(const char *key) {
   abort();
 }
 
-/* For the test. Socket -1 stands for the driver: its number of sockets. */
+/* Functions for the test. Socket -1 is the driver: its number of sockets. */
 void stub_set(int i, const char *key, long long value) {
   if (i < 0) count = (int)value;
   else sockets[i][key_of(key)] = value;
@@ -71,7 +71,7 @@ int ioctl(int fd, unsigned long request, void *argument) {
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0) return fail(EBADF);
   if (request != REQUEST) return fail(ENOTTY);
-  /* The driver checks the message, then who may send it, then the socket. */
+  /* The driver checks the message, then the permission, then the socket. */
   int takes = m->id == 5, gives = m->id == 6 || m->id == 7;
   if (!takes && !gives) return fail(ENOMSG);
   if (m->args != takes || m->answers != gives) return fail(EINVAL);

@@ -24,31 +24,31 @@ enum {
 #define MOST_BOARDS 16
 #define KEYS 20
 
-/* Of one board. Codes are 0 where all is well. Power in mW. */
+/* Keys of one board. Code 0 = success. Power in mW. */
 static const char *const keys[KEYS] = {
-    "min",       /* least and most it takes; most 0 = constraints not supported */
+    "min",       /* minimum and maximum limit; maximum 0 = constraints not supported */
     "max",
     "default",
-    "limit",     /* what was set last; 0 = limits not supported */
-    "oob",       /* a lower limit by the BMC, 0 = none */
+    "limit",     /* the last limit; 0 = limits not supported */
+    "oob",       /* a lower limit set by the BMC; 0 = none */
     "power",     /* -1 = not supported */
     "energy",    /* mJ, -1 = not supported */
     "mig",       /* -1 = not supported */
     "persistence",
-    "lost",      /* code of every call about it, of the one for its handle too */
-    "setcode",   /* code of every attempt to set its limit */
-    "ignore",    /* takes a limit and keeps what it had */
+    "lost",      /* return code of every call, including the handle lookup */
+    "setcode",   /* return code of every attempt to set the limit */
+    "ignore",    /* accepts a limit without effect */
     "lies",      /* limit reads back, the enforced one stays */
-    "hang",      /* calls about it do not return while this is 1 */
-    "writes",    /* attempts to set its limit */
+    "hang",      /* calls do not return while this is 1 */
+    "writes",    /* attempts to set the limit */
     "enforced",  /* read only */
-    "calls",     /* calls about it */
+    "calls",     /* number of calls */
     "longname",
     "", ""
 };
 static _Atomic long long board[MOST_BOARDS][KEYS];
 
-/* Of the driver. */
+/* Keys of the driver. */
 static _Atomic int count, initialised, initcode, inithang, loaded, inits, generation;
 
 static int key_of(const char *key) {
@@ -76,7 +76,7 @@ static _Atomic int *global_of(const char *key) {
   abort();
 }
 
-/* For the test. Board -1 is the driver. */
+/* Functions for the test. Board -1 is the driver. */
 void stub_set(int i, const char *key, long long value) {
   if (i < 0) *global_of(key) = (int)value;
   else board[i][key_of(key)] = value;
@@ -87,7 +87,7 @@ long long stub_get(int i, const char *key) {
   return strcmp(key, "enforced") == 0 ? enforced(i) : of(i, key);
 }
 
-/* n boards as H100s have them. */
+/* Creates n boards like H100s. */
 void stub_reset(int n) {
   memset((void *)board, 0, sizeof board);
   for (int i = 0; i < MOST_BOARDS; i++) {
@@ -105,7 +105,7 @@ void stub_reset(int n) {
   generation++;
 }
 
-/* The driver is unloaded and loaded again: nobody is initialised, and limits are back at their defaults. */
+/* Simulates a driver reload: NVML is not initialised, and limits have their defaults. */
 void stub_reload(void) {
   initialised = 0;
   generation++;

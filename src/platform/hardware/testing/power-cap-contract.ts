@@ -63,8 +63,8 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     title: "reports a valid range that contains the test limit",
     check: async ({ backend, within }) => {
       for (const { device } of (await backend.discover()).boards ?? []) {
-        for (const figure of Object.values(device))
-          assert.ok(figure === undefined || typeof figure === "string" || figure > 0, String(figure));
+        for (const value of Object.values(device))
+          assert.ok(value === undefined || typeof value === "string" || value > 0, String(value));
         assert.ok((device.min ?? 0) <= within && within <= (device.max ?? Number.POSITIVE_INFINITY));
       }
     },
@@ -136,8 +136,8 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     check: async ({ backend, state }) => {
       const before = state();
       for (const id of ["", "unknown", "../package-0", "package-99"]) {
-        words((await backend.limit(id)).unreadable);
-        words((await backend.original(id)).unreadable);
+        requireMessage((await backend.limit(id)).unreadable);
+        requireMessage((await backend.original(id)).unreadable);
         refused(await backend.cap(id, watts(100)));
         refused(await backend.restore(id, "{}"));
       }
@@ -152,18 +152,18 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
       await backend.discover();
       lose(lost);
       const seen = (await backend.discover()).boards ?? [];
-      const told = seen.find(({ id }) => id === lost);
-      if (told !== undefined) words(told.lost);
+      const lostBoard = seen.find(({ id }) => id === lost);
+      if (lostBoard !== undefined) requireMessage(lostBoard.lost);
       assert.equal(resultOf(await backend.cap(lost, within)), "error");
-      words((await backend.limit(lost)).unreadable);
-      words((await backend.original(lost)).unreadable);
+      requireMessage((await backend.limit(lost)).unreadable);
+      requireMessage((await backend.original(lost)).unreadable);
       for (const id of others) {
         assert.equal(seen.find((board) => board.id === id)?.lost, undefined);
         assert.equal(resultOf(await backend.cap(id, within)), "applied");
         assert.equal(await truth(id), within);
       }
-      const figure = (await backend.power?.())?.find(({ id }) => id === lost);
-      assert.equal(figure?.power, undefined);
+      const reading = (await backend.power?.())?.find(({ id }) => id === lost);
+      assert.equal(reading?.power, undefined);
     },
   },
   {
@@ -176,7 +176,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
       for (let tick = 0; tick < 3; tick += 1) {
         const outcome = await backend.cap(locked, within);
         assert.equal(outcome.result, "blocked", outcome.message);
-        words(outcome.message);
+        requireMessage(outcome.message);
       }
       assert.equal(await truth(locked), before);
       for (const id of others) assert.equal(resultOf(await backend.cap(id, within)), "applied");
@@ -191,7 +191,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
       spoil(broken);
       const outcome = await backend.cap(broken, within);
       assert.equal(outcome.result, "error", outcome.message);
-      words(outcome.message);
+      requireMessage(outcome.message);
       assert.equal(await truth(broken), before);
       for (const id of others) assert.equal(resultOf(await backend.cap(id, within)), "applied");
     },
@@ -210,10 +210,10 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     check: async ({ backend, boards, within, vanish }) => {
       await backend.discover();
       vanish();
-      words((await backend.discover()).absent);
+      requireMessage((await backend.discover()).absent);
       refused(await backend.cap(first(boards), within));
-      words((await backend.limit(first(boards))).unreadable);
-      words((await backend.original(first(boards))).unreadable);
+      requireMessage((await backend.limit(first(boards))).unreadable);
+      requireMessage((await backend.original(first(boards))).unreadable);
       await backend.power?.();
     },
   },
@@ -222,7 +222,7 @@ const cases: readonly ContractCase<PowerCapFixture, UnsupportedAction>[] = [
     check: async ({ backend, boards }) => {
       for (const { id, power, missing } of (await backend.power?.()) ?? []) {
         assert.ok(boards.includes(id), id);
-        if (power === undefined) words(missing);
+        if (power === undefined) requireMessage(missing);
         else assert.ok(Number.isFinite(power) && power >= 0, String(power));
       }
     },
@@ -246,16 +246,16 @@ type Outcome = Awaited<ReturnType<PowerCapBackend["cap"]>>;
 
 /** Checks that a failure has a message. */
 function resultOf({ result, message }: Outcome): string {
-  if (result !== "applied") words(message);
+  if (result !== "applied") requireMessage(message);
   return result;
 }
 
 function refused(outcome: Outcome): void {
   assert.notEqual(outcome.result, "applied");
-  words(outcome.message);
+  requireMessage(outcome.message);
 }
 
-function words(text: string | undefined): string {
+function requireMessage(text: string | undefined): string {
   assert.ok(text !== undefined && text.trim().length > 0, "it says why");
   return text;
 }

@@ -6,12 +6,12 @@ import { systemClock } from "../../clock/index.ts";
 import { ask, raw, TestServers } from "../testing/test-servers.ts";
 
 const ms = milliseconds;
-const trial = new TestServers();
-afterEach(async () => trial.end());
+const servers = new TestServers();
+afterEach(async () => servers.end());
 
 describe("limits", () => {
   it("disconnects a client that does not finish its request", async () => {
-    const served = await trial.start({ limits: { request: ms(40) } });
+    const served = await servers.start({ limits: { request: ms(40) } });
     const [silent, slow] = await Promise.all([raw(served, ""), raw(served, "GET /livez HTTP/1.1\r\nhost: x\r\n")]);
     expect(silent).toMatch(/^$|408/);
     expect(slow).toContain("HTTP/1.1 408 ");
@@ -21,7 +21,7 @@ describe("limits", () => {
     async function* text() {
       for (;;) yield "x".repeat(65_536);
     }
-    const served = await trial.start({ metrics: { contentType: "text/plain", text }, limits: { response: ms(60) } });
+    const served = await servers.start({ metrics: { contentType: "text/plain", text }, limits: { response: ms(60) } });
     const socket = connect(served.address.port, "127.0.0.1");
     socket.on("error", () => undefined);
     socket.write("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -33,7 +33,7 @@ describe("limits", () => {
   });
 
   it("X-62 evicts silent connections, and rejects neither a keep-alive connection nor a new one", async () => {
-    const served = await trial.start({ limits: { connections: 8 } });
+    const served = await servers.start({ limits: { connections: 8 } });
     const kept = connect(served.address.port, "127.0.0.1");
     const get = async () => {
       kept.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -60,20 +60,20 @@ describe("limits", () => {
 
 describe("listening and closing", () => {
   it("reports the real port for port 0", async () => {
-    const served = await trial.start();
+    const served = await servers.start();
     expect(served.address.port).toBeGreaterThan(0);
     expect(served.url).toBe(`http://127.0.0.1:${served.address.port}`);
-    const everywhere = await trial.start({ address: { host: undefined, port: 0 } });
+    const everywhere = await servers.start({ address: { host: undefined, port: 0 } });
     expect(everywhere.url).toBe(`http://localhost:${everywhere.address.port}`);
     expect((await ask(everywhere, "/livez")).status).toBe(200);
   });
 
   it("names the address that is in use, and the remedy", async () => {
-    const { address } = await trial.start();
-    await expect(trial.start({ address })).rejects.toThrow(
+    const { address } = await servers.start();
+    await expect(servers.start({ address })).rejects.toThrow(
       `cannot listen on METRICS_ADDR 127.0.0.1:${address.port}: another program uses this address; stop it, or choose another port`,
     );
-    await expect(trial.start({ address: { host: "192.0.2.1", port: 0 }, variable: "EXTENDER_ADDR" })).rejects.toThrow(
+    await expect(servers.start({ address: { host: "192.0.2.1", port: 0 }, variable: "EXTENDER_ADDR" })).rejects.toThrow(
       "cannot listen on EXTENDER_ADDR 192.0.2.1:0: this machine does not have this address",
     );
   });
@@ -86,7 +86,7 @@ describe("listening and closing", () => {
       await gate;
       return "done";
     };
-    const served = await trial.start({ pages: { "/debug/slow": page }, limits: { close: ms(10_000) } });
+    const served = await servers.start({ pages: { "/debug/slow": page }, limits: { close: ms(10_000) } });
     const idle = connect(served.address.port, "127.0.0.1");
     idle.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(idle, "data");
@@ -99,14 +99,14 @@ describe("listening and closing", () => {
     open();
     await closing;
     expect(await slow).toContain('"done"');
-    expect(trial.log).toBe("");
+    expect(servers.log).toBe("");
     await served.close();
-    await trial.start({ address: served.address });
+    await servers.start({ address: served.address });
   });
 
   it("does not wait for a client longer than the limit", async () => {
     const begun = Promise.withResolvers<void>();
-    const served = await trial.start({
+    const served = await servers.start({
       pages: {
         "/debug/never": async () => {
           begun.resolve();
@@ -119,6 +119,6 @@ describe("listening and closing", () => {
     await begun.promise;
     await served.close();
     expect(await answer).toBe("");
-    expect(trial.log).toContain("did not read their responses in time");
+    expect(servers.log).toContain("did not read their responses in time");
   });
 });

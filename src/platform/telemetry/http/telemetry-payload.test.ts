@@ -27,7 +27,7 @@ describe("powerInPayload", () => {
     ["only the CPUs'", { cpu: { packagePowerWatts: 245.3 } }, 245.3, 245.3],
     ["CPUs and GPUs", { cpu: { packagePowerWatts: 200 }, gpu: { powerWattsTotal: 700 } }, 900, 200],
     [
-      "the GPUs' mean, which the others are too",
+      "the GPUs' average, like the other values",
       { cpu: { packagePowerWatts: 200 }, gpu: { powerWattsTotal: 700, avgPowerWattsTotal: 500 } },
       700,
       200,
@@ -35,7 +35,7 @@ describe("powerInPayload", () => {
     ["a total and GPUs", { packagePowerWatts: 900, gpu: { powerWattsTotal: 700 } }, 900, 200],
     ["a total that cannot hold the GPUs", { packagePowerWatts: 300, gpu: { powerWattsTotal: 700 } }, 1000, 300],
     [
-      "a total that is the CPUs'",
+      "a total equal to the CPUs' power",
       { packagePowerWatts: 300, cpu: { packagePowerWatts: 300 }, gpu: { powerWattsTotal: 100 } },
       400,
       300,
@@ -56,12 +56,7 @@ describe("powerInPayload", () => {
     ["a negative total", { packagePowerWatts: -1 }, "negative", "negative"],
     ["a negative part", { cpu: { packagePowerWatts: 300 }, gpu: { powerWattsTotal: -5 } }, "negative", 300],
     ["1e999", { packagePowerWatts: JSON.parse("1e999") }, "infinite", "infinite"],
-    [
-      "a sum beyond all numbers",
-      { cpu: { packagePowerWatts: 1e308 }, gpu: { powerWattsTotal: 1e308 } },
-      "infinite",
-      1e308,
-    ],
+    ["an infinite sum", { cpu: { packagePowerWatts: 1e308 }, gpu: { powerWattsTotal: 1e308 } }, "infinite", 1e308],
     ["a list", [], "garbled", "garbled"],
     ["a number", 5, "garbled", "garbled"],
     ["null", null, "garbled", "garbled"],

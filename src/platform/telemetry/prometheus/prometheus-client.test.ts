@@ -71,7 +71,7 @@ describe("PrometheusClient", () => {
     ["an HTTP status, whatever the body says", { status: 500, json: good }, "status", /: status 500$/],
     ["a proxy's page", { status: 502, text: "<h1>Bad Gateway</h1>" }, "status", /: status 502$/],
     [
-      "its own refusal, with its reason",
+      "an error response with its type",
       { status: 422, json: { status: "error", errorType: "execution", error: "too many samples" } },
       "status",
       /: status 422 execution$/,
