@@ -8,9 +8,10 @@ import {
   monotonicInstant,
   parseQuantity,
 } from "../../core/units/index.ts";
+import { backoffDelay } from "../backoff/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { isApiError, type KubeClient } from "../kube/index.ts";
-import { jittered, type RandomSource } from "../random/index.ts";
+import type { RandomSource } from "../random/index.ts";
 import { type DropReason, Drops, faultOf, isStale, STALE_AFTER } from "./drops.ts";
 import { said } from "./errors.ts";
 
@@ -44,9 +45,7 @@ const nodeMetrics = z.object({
   usage: z.object({ cpu: z.string() }),
 });
 
-const FIRST_WAIT = 30_000;
-const LONGEST_WAIT = 600_000;
-const SPREAD = 0.1;
+const BACKOFF = { first: milliseconds(30_000), longest: milliseconds(600_000), jitter: 0.1 };
 
 /** How busy nodes are, by one list of metrics.k8s.io. Where that API is missing or down it is looked for again ever less often. */
 export class MetricsApi {
@@ -96,8 +95,8 @@ export class MetricsApi {
 
   #missed(why: string): UsageReadings {
     const { clock, random } = this.#options;
-    const wait = Math.min(FIRST_WAIT * 2 ** Math.min(this.#failures++, 10), LONGEST_WAIT);
-    this.#lookAgain = monotonicInstant(clock.monotonic() + jittered(milliseconds(wait), SPREAD, random));
+    this.#failures++;
+    this.#lookAgain = monotonicInstant(clock.monotonic() + backoffDelay(this.#failures, BACKOFF, random));
     this.#why = why;
     return this.#nothing();
   }

@@ -1,6 +1,7 @@
 import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import { backoffDelay } from "../backoff/index.ts";
 import type { Clock } from "../clock/index.ts";
-import { jittered, type RandomSource } from "../random/index.ts";
+import type { RandomSource } from "../random/index.ts";
 
 export interface RoundsOptions {
   readonly clock: Clock;
@@ -23,10 +24,7 @@ interface Trouble {
   readonly until: number;
 }
 
-const FIRST_WAIT = 15_000;
-const LONGEST_WAIT = 300_000;
-const MOST_DOUBLINGS = 10;
-const SPREAD = 0.3;
+const BACKOFF = { first: milliseconds(15_000), longest: milliseconds(300_000), jitter: 0.3 };
 
 /**
  * Asks thousands of endpoints over and over, so that dead ones cost only themselves. One that failed is left alone for a
@@ -114,9 +112,7 @@ export class Rounds {
     }
     const { clock, random } = this.#options;
     const failures = (this.#troubles.get(name)?.failures ?? 0) + 1;
-    const wait = Math.min(FIRST_WAIT * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), LONGEST_WAIT);
-    const until = clock.monotonic() + jittered(milliseconds(wait), SPREAD, random);
-    this.#troubles.set(name, { failures, until });
+    this.#troubles.set(name, { failures, until: clock.monotonic() + backoffDelay(failures, BACKOFF, random) });
   }
 
   #forgetAllBut(names: ReadonlyMap<string, unknown>): void {

@@ -1,7 +1,7 @@
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { backoffDelay } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { jittered } from "../../platform/random/index.ts";
 import { inTime } from "./ending.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
@@ -9,9 +9,7 @@ import type { NodeRunner } from "./node-runner.ts";
 const RESTORING = milliseconds(12_000);
 const TELLING = milliseconds(5000);
 /** A driver that still works on something else refuses a restore, and takes it a moment later. */
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 2000;
-const SPREAD = 0.2;
+const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
 /** Nodes named in a log line beside the first. */
 const NAMED = 9;
 
@@ -59,7 +57,7 @@ async function restoreAll(nodes: Nodes, { clock, random }: FarewellOptions): Pro
   });
   const over = new AbortController();
   const rounds = async (): Promise<void> => {
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    for (let failures = 1; ; failures++) {
       await nodes.each(async (runner) => {
         if (over.signal.aborted || !stuck.has(runner.name)) return;
         const problems = await released(runner, over.signal);
@@ -67,7 +65,7 @@ async function restoreAll(nodes: Nodes, { clock, random }: FarewellOptions): Pro
         else if (!over.signal.aborted) stuck.set(runner.name, problems);
       });
       if (stuck.size === 0 || over.signal.aborted) return;
-      await clock.sleep(jittered(milliseconds(pause), SPREAD, random), over.signal).catch(() => undefined);
+      await clock.sleep(backoffDelay(failures, BACKOFF, random), over.signal).catch(() => undefined);
     }
   };
   if (!(await inTime(rounds(), RESTORING, clock))) over.abort(new Error("the time to end in good order is over"));

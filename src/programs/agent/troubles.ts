@@ -1,5 +1,6 @@
 import type { WriteOutcome } from "../../core/control/index.ts";
 import { formatDuration, type MonotonicInstant, milliseconds, monotonicInstant } from "../../core/units/index.ts";
+import { backoffDelay } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 
 interface Trouble {
@@ -12,9 +13,7 @@ interface Trouble {
 
 /** What fails once may pass; what fails so often does not change within a tick. */
 const TRIED_AT_ONCE = 3;
-const FIRST_REST = 60_000;
-const LONGEST_REST = 600_000;
-const MOST_DOUBLINGS = 5;
+const BACKOFF = { first: milliseconds(60_000), longest: milliseconds(600_000) };
 
 /** Writes that fail again and again are tried less and less often: a locked register answers the same for ever. */
 export class Troubles {
@@ -28,8 +27,7 @@ export class Troubles {
   failed(name: string, outcome: WriteOutcome, asked?: number): void {
     const before = this.#of.get(name);
     const failures = (before?.asked === asked ? (before?.failures ?? 0) : 0) + 1;
-    const doublings = Math.min(failures - TRIED_AT_ONCE, MOST_DOUBLINGS);
-    const rest = failures < TRIED_AT_ONCE ? 0 : Math.min(FIRST_REST * 2 ** doublings, LONGEST_REST);
+    const rest = failures < TRIED_AT_ONCE ? 0 : backoffDelay(failures - TRIED_AT_ONCE + 1, BACKOFF);
     this.#of.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + rest), outcome, asked });
   }
 
@@ -42,7 +40,7 @@ export class Troubles {
     const trouble = this.#of.get(name);
     if (trouble === undefined || trouble.asked !== asked || this.#clock.monotonic() >= trouble.until) return undefined;
     const { result, message } = trouble.outcome;
-    const every = formatDuration(milliseconds(LONGEST_REST));
+    const every = formatDuration(BACKOFF.longest);
     return {
       result,
       message: [message, `it is tried again within ${every}`].filter((word) => word !== undefined).join("; "),

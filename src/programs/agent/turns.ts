@@ -1,12 +1,12 @@
 import { fnv1a32 } from "../../core/control/index.ts";
 import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
-import { jittered } from "../../platform/random/index.ts";
+import { backoffDelay } from "../../platform/backoff/index.ts";
 import type { NodeTick } from "./node-control.ts";
 
 /** A node that does not answer is left alone, for longer each time. */
-const MOST_DOUBLINGS = 4;
+const MOST_INTERVALS = 16;
 const LONGEST_REST = 300_000;
-const SPREAD = 0.2;
+const JITTER = 0.2;
 
 /**
  * How long it is from `from` to the node's own time of the interval, which is the same in every round: a change for all nodes
@@ -19,8 +19,8 @@ export function untilTurn(name: string, interval: Milliseconds, from: MonotonicI
 
 /** How long a node is left alone that gave no answer so many times in a row. */
 export function restAfter(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
-  const wait = Math.min(interval * 2 ** Math.min(silent, MOST_DOUBLINGS), Math.max(interval, LONGEST_REST));
-  return jittered(milliseconds(wait), SPREAD, random);
+  const longest = milliseconds(Math.min(MOST_INTERVALS * interval, Math.max(interval, LONGEST_REST)));
+  return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);
 }
 
 /** Where in the interval a node's ticks fall. Names that differ by their last digit have hashes that lie close together. */

@@ -1,10 +1,11 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import type { Backoff } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import { textOfBody } from "../watch/watch-lines.ts";
 import type { CallLimit } from "./call-limit.ts";
 import { ApiError, describeCall, errorFromNetwork, errorFromResponse } from "./errors.ts";
-import { type Backoff, mayRepeat, waitAfterError } from "./retry.ts";
+import { mayRepeat, waitAfterError } from "./retry.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** Options of every call. */
