@@ -1,5 +1,5 @@
 import { formatDuration, type Milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../clock/index.ts";
+import { type Clock, Deadline } from "../clock/index.ts";
 import { Agent, buildConnector, send } from "../http/index.ts";
 import { FileValue } from "../kube/index.ts";
 import type { EndpointAccess } from "./endpoint-access.ts";
@@ -76,26 +76,19 @@ export class HttpClient {
     const { refused, token = false } = this.#access?.of(call.url, call.node ?? "") ?? {};
     if (refused !== undefined) throw new TelemetryError("not_allowed", refused);
     const name = nameOf(call);
-    const abort = new AbortController();
-    const stop = () => abort.abort(signal?.reason);
-    signal?.addEventListener("abort", stop, { once: true });
-    let late = false;
-    const timer = this.#clock.after(timeout, () => {
-      late = true;
-      abort.abort(new Error("late"));
-    });
+    const deadline = new Deadline(this.#clock, timeout, { signal });
     try {
-      return await this.#exchange(call, token, abort.signal);
+      return await this.#exchange(call, token, deadline.signal);
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
-      if (late) throw new TelemetryError("timeout", `${name}: no answer within ${formatDuration(timeout)}`, { cause });
+      if (deadline.expired)
+        throw new TelemetryError("timeout", `${name}: no answer within ${formatDuration(timeout)}`, { cause });
       if (cause instanceof TelemetryError)
         throw new TelemetryError(cause.kind, `${name}: ${cause.message}`, { cause, ...statusOf(cause) });
       // Without its cause: undici's holds the first bytes of an answer that is no HTTP.
       throw new TelemetryError("network", `${name}: no answer: ${said(cause)}`);
     } finally {
-      timer.cancel();
-      signal?.removeEventListener("abort", stop);
+      deadline.release();
     }
   }
 

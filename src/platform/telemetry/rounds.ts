@@ -1,6 +1,6 @@
 import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import { backoffDelay } from "../backoff/index.ts";
-import type { Clock } from "../clock/index.ts";
+import { type Clock, endsWithin } from "../clock/index.ts";
 import type { RandomSource } from "../random/index.ts";
 
 export interface RoundsOptions {
@@ -87,7 +87,7 @@ export class Rounds {
           .catch((error: unknown) => void failures.push(error))
           .finally(() => open.delete(asked));
         open.add(asked);
-        await this.#within(patience, asked);
+        await endsWithin(clock, patience, asked);
         // The oldest is the next to run out of time.
         while (open.size >= mostOpen) await open.values().next().value;
       }
@@ -96,13 +96,6 @@ export class Rounds {
     await Promise.all(open);
     if (failures.length > 0) throw failures[0];
     return queue[place];
-  }
-
-  async #within(length: Milliseconds, work: Promise<void>): Promise<void> {
-    const over = Promise.withResolvers<void>();
-    const timer = this.#options.clock.after(length, over.resolve);
-    await Promise.race([work, over.promise]);
-    timer.cancel();
   }
 
   #learn(name: string, answered: boolean): void {

@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 
 /** For what is under way when the agent is to end. */
@@ -34,16 +34,5 @@ export async function unlessHung<Result>(work: Promise<Result>, breakOff: AbortS
   } finally {
     stop();
     breakOff.removeEventListener("abort", wait);
-  }
-}
-
-/** Whether the work ended in this time; it may end later. */
-export async function inTime(work: Promise<unknown>, length: Milliseconds, clock: Clock): Promise<boolean> {
-  const late = Promise.withResolvers<false>();
-  const timer = clock.after(length, () => late.resolve(false));
-  try {
-    return await Promise.race([work.then(() => true), late.promise]);
-  } finally {
-    timer.cancel();
   }
 }

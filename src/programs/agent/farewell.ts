@@ -1,8 +1,7 @@
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { backoffDelay } from "../../platform/backoff/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { inTime } from "./ending.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
 /** Of the 30 s that Kubernetes gives a pod to end; what was under way has had its part before. */
@@ -34,7 +33,7 @@ export async function farewell(nodes: Nodes, options: FarewellOptions): Promise<
   const told = nodes.each(async (runner) => {
     if (!over) await runner.finish(restore, stuck.get(runner.name));
   });
-  over = !(await inTime(told, TELLING, clock));
+  over = !(await endsWithin(clock, TELLING, told));
 }
 
 type Stuck = ReadonlyMap<string, readonly string[]>;
@@ -68,7 +67,7 @@ async function restoreAll(nodes: Nodes, { clock, random }: FarewellOptions): Pro
       await clock.sleep(backoffDelay(failures, BACKOFF, random), over.signal).catch(() => undefined);
     }
   };
-  if (!(await inTime(rounds(), RESTORING, clock))) over.abort(new Error("the time to end in good order is over"));
+  if (!(await endsWithin(clock, RESTORING, rounds()))) over.abort(new Error("the time to end in good order is over"));
   return new Map(stuck);
 }
 

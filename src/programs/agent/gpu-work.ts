@@ -1,6 +1,5 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-import { inTime } from "./ending.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { DeviceReport } from "./outcomes.ts";
 import type { HostPower, NodePower } from "./power.ts";
 
@@ -46,7 +45,7 @@ export class GpuWork {
       if (patience === undefined) return part();
       const work = part();
       this.#underWay = this.#remember(work);
-      if (await inTime(work, patience, this.#clock)) {
+      if (await endsWithin(this.#clock, patience, work)) {
         this.#answered = true;
         return work;
       }
@@ -60,7 +59,7 @@ export class GpuWork {
 
   /** What a tick still does to a GPU would undo its restoration; what never ends does nothing. */
   async over(): Promise<void> {
-    if (this.#underWay !== undefined) await inTime(this.#underWay, RELEASE_PATIENCE, this.#clock);
+    if (this.#underWay !== undefined) await endsWithin(this.#clock, RELEASE_PATIENCE, this.#underWay);
     this.#underWay = undefined;
   }
 

@@ -1,9 +1,8 @@
 import type { NodeHardwareStatus } from "../../core/api/index.ts";
 import { type Catalogue, type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { inTime } from "./ending.ts";
 import type { OwnNode } from "./facts.ts";
 import type { HostMachine } from "./host.ts";
 import type { NodeTick } from "./node-control.ts";
@@ -82,7 +81,7 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
       const look = gpu.look(signal).finally(() => {
         state = "answered";
       });
-      if (!(await inTime(look, GPU_PATIENCE, clock))) return false;
+      if (!(await endsWithin(clock, GPU_PATIENCE, look))) return false;
     }
     state = "idle";
     return true;

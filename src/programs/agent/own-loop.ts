@@ -1,5 +1,5 @@
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import { unlessHung } from "./ending.ts";
 import type { Figures } from "./figures.ts";
@@ -68,11 +68,7 @@ export class OwnLoop {
 
   async #untilNext(rest: Milliseconds, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    const due = clock.sleep(rest, either).catch(() => undefined);
-    const woken = await Promise.race([due.then(() => false), this.#wake.promise.then(() => true)]);
-    over.abort();
+    const woken = await endsWithin(clock, rest, this.#wake.promise, signal);
     if (woken) await clock.sleep(COALESCE, signal).catch(() => undefined);
   }
 }

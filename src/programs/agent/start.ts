@@ -5,7 +5,7 @@ import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
@@ -23,7 +23,7 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { AgentConfig } from "./config.ts";
-import { afterGrace, inTime } from "./ending.ts";
+import { afterGrace } from "./ending.ts";
 import { farewell } from "./farewell.ts";
 import { Figures } from "./figures.ts";
 import { frequencyFigures } from "./frequency-figures.ts";
@@ -277,7 +277,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
     await farewell(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
-    if (!(await inTime(journal.flush(), FLUSHING, ioClock)))
+    if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
       log.error({ within: FLUSHING }, "the journal of original limits was not written in time");
     const closed = Promise.all([
       served?.close(),
@@ -287,7 +287,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       prometheus.close(),
       machine?.close(),
     ]);
-    await inTime(closed, CLOSING, ioClock);
+    await endsWithin(ioClock, CLOSING, closed);
   }
 }
 

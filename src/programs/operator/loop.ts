@@ -1,5 +1,5 @@
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import type { Figures } from "./figures.ts";
 import { Memory } from "./memory.ts";
@@ -94,10 +94,7 @@ export class Loop {
   /** For the interval, or until something matters, and then for as long as more of it is taken in. */
   async #untilNext(coalesce: Milliseconds, term: AbortSignal): Promise<void> {
     const { clock, interval } = this.#options;
-    const over = new AbortController();
-    const tick = clock.sleep(interval, AbortSignal.any([term, over.signal])).catch(() => undefined);
-    const woken = await Promise.race([tick.then(() => false), this.#wake.promise.then(() => true)]);
-    over.abort();
+    const woken = await endsWithin(clock, interval, this.#wake.promise, term);
     term.throwIfAborted();
     if (woken) await clock.sleep(coalesce, term);
   }

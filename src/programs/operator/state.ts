@@ -10,7 +10,7 @@ import {
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, withTimeLimit } from "../../platform/clock/index.ts";
 import {
   type Change,
   type KubeClient,
@@ -161,11 +161,9 @@ export class ClusterState implements ClusterView {
   async synced(signal: AbortSignal): Promise<void> {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
     await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));
-    const enough = new AbortController();
-    const timer = this.#clock.after(GRACE, () => enough.abort());
-    const either = AbortSignal.any([signal, enough.signal]);
-    await Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(either)));
-    timer.cancel();
+    const others = async (limit: AbortSignal) =>
+      Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(limit)));
+    await withTimeLimit(this.#clock, GRACE, others, { signal });
     signal.throwIfAborted();
   }
 
