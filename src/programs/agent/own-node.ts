@@ -4,6 +4,7 @@ import {
   type NodeTwin,
   nodePowerProfileKind,
   nodeTwinKind,
+  readAs,
   type TelemetryProfile,
   telemetryProfileKind,
 } from "../../core/api/index.ts";
@@ -21,16 +22,7 @@ import {
   unreadOf,
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import {
-  type FactsView,
-  type NodeFacts,
-  type OwnNode,
-  ownNodeOf,
-  readAs,
-  specChanged,
-  twinOf,
-  type Watched,
-} from "./facts.ts";
+import { type FactsView, type NodeFacts, type OwnNode, ownNodeOf, specChanged, twinOf, type Watched } from "./facts.ts";
 
 export interface WatchOptions {
   readonly client: KubeClient;

@@ -7,6 +7,7 @@ import {
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
+  readAs,
   type TelemetryProfile,
   telemetryProfileKind,
 } from "../../core/api/index.ts";
@@ -20,16 +21,7 @@ import {
   resources,
   unreadOf,
 } from "../../platform/kube/index.ts";
-import {
-  type FactsView,
-  type NodeFacts,
-  type OwnNode,
-  ownNodeOf,
-  readAs,
-  specChanged,
-  twinOf,
-  type Watched,
-} from "./facts.ts";
+import { type FactsView, type NodeFacts, type OwnNode, ownNodeOf, specChanged, twinOf, type Watched } from "./facts.ts";
 import type { WatchOptions } from "./own-node.ts";
 
 export interface ShardOptions extends WatchOptions {

@@ -6,6 +6,7 @@ import {
   nodePowerProfileKind,
   nodeTwinKind,
   type Pod,
+  readAs,
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
@@ -24,7 +25,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { Latest } from "./latest.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
-import { clusterNodeOf, readAs } from "./projection.ts";
+import { clusterNodeOf } from "./projection.ts";
 import type { PodOfUnknownClass } from "./unknown-class-events.ts";
 
 export interface ClusterStateOptions {

@@ -1,5 +1,5 @@
-/** Assigns small dense numbers to node names and reuses them: the index into every column of the kernel. */
-export class Slots {
+/** Assigns small dense numbers to names and reuses released ones: the index of a name's values in columns. */
+export class SlotTable {
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
   #end = 0;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Slots } from "./slots.ts";
+import { SlotTable } from "./slot-table.ts";
 
-describe("Slots", () => {
+describe("SlotTable", () => {
   it("numbers names from 0 and keeps their numbers", () => {
-    const slots = new Slots();
+    const slots = new SlotTable();
     expect([slots.take("a"), slots.take("b"), slots.take("a")]).toEqual([0, 1, 0]);
     expect(slots.of("b")).toBe(1);
     expect(slots.of("c")).toBe(-1);
@@ -11,8 +11,8 @@ describe("Slots", () => {
     expect(slots.size).toBe(2);
   });
 
-  it("gives a released number to the next name before it makes a new one", () => {
-    const slots = new Slots();
+  it("reuses a released number for the next name before it assigns a new one", () => {
+    const slots = new SlotTable();
     for (const name of ["a", "b", "c"]) slots.take(name);
     slots.release("b");
     expect(slots.of("b")).toBe(-1);
@@ -22,8 +22,8 @@ describe("Slots", () => {
     expect(slots.end).toBe(4);
   });
 
-  it("ignores the release of a name it does not know, also a second time", () => {
-    const slots = new Slots();
+  it("ignores the release of an unknown name and a repeated release", () => {
+    const slots = new SlotTable();
     slots.take("a");
     slots.release("z");
     slots.release("a");
