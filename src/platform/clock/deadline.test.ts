@@ -49,18 +49,18 @@ describe("withTimeLimit", () => {
   it("aborts the work's signal after the time", async () => {
     const clock = new VirtualClock();
     const work = withTimeLimit(clock, LENGTH, async (limit) => clock.sleep(milliseconds(1000), limit));
-    const failed = expect(work).rejects.toThrow("not done within 100 ms");
+    const failure = work.catch(String);
     await clock.advanceAsync(LENGTH);
-    await failed;
+    expect(await failure).toBe("Error: not done within 100 ms");
   });
 });
 
 describe("withDeadline", () => {
   it("rejects when work that cannot be aborted takes too long", async () => {
     const clock = new VirtualClock();
-    const failed = expect(withDeadline(clock, LENGTH, "answer", never())).rejects.toThrow("no answer within 100 ms");
+    const failure = withDeadline(clock, LENGTH, "answer", never()).catch(String);
     await clock.advanceAsync(LENGTH);
-    await failed;
+    expect(await failure).toBe("Error: no answer within 100 ms");
     expect(await withDeadline(clock, LENGTH, "answer", Promise.resolve(7))).toBe(7);
     expect(clock.waiting).toBe(0);
   });
