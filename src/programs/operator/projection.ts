@@ -1,6 +1,6 @@
 import { type Node, type ResourceKind, readObject } from "../../core/api/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
-import type { ClusterNode } from "./cluster-view.ts";
+import type { SnapshotNode } from "../../core/planning/index.ts";
 
 /** One of our own kinds as it can be used; what cannot be read at all is reported by whoever watches it. */
 export const readAs =
@@ -12,7 +12,7 @@ export const readAs =
   };
 
 /** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
-export function clusterNodeOf(object: KubeObject): ClusterNode {
+export function clusterNodeOf(object: KubeObject): SnapshotNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
   const unready = status?.conditions?.filter((one) => one.type === "Ready" && one.status !== "True") ?? [];
