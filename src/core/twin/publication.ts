@@ -55,7 +55,8 @@ export function roundForPublication(output: TwinOutput): TwinOutput {
 }
 
 function rounded<Fields extends object>(fields: Fields, roundings: Readonly<Record<string, Rounding>>): Fields {
-  const copy: Record<string, unknown> = { ...fields };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- for access by name
+  const copy = { ...fields } as Record<string, unknown>;
   for (const name in roundings) {
     const value = copy[name];
     if (typeof value === "number") copy[name] = roundings[name]?.(value);
