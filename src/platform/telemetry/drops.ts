@@ -1,4 +1,4 @@
-import type { Instant, Milliseconds } from "../../core/units/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
 import type { TelemetryErrorKind } from "./errors.ts";
 
 /** Why a sample, or a node's reading, was not used: the values of the metric's `reason`. */
@@ -36,8 +36,7 @@ export class Drops {
 /** Older than this is stale where nobody says otherwise: how far Prometheus itself looks back. */
 export const STALE_AFTER = 300_000 as Milliseconds;
 
-/** Clocks of two machines may differ: a sample from the future is doubted by the same measure as an old one. */
-export const isStale = (at: Instant, now: Instant, after: Milliseconds): boolean => !(Math.abs(now - at) <= after);
+export { isStale } from "../../core/units/index.ts";
 
 /** What is wrong with a figure; undefined for a good one. */
 export function faultOf(value: number, sign: "any" | "not negative"): DropReason | undefined {

@@ -1,4 +1,4 @@
-import type { FacilityPower } from "../../core/twin/index.ts";
+import type { FacilityReading, FacilityReadings } from "../../core/planning/index.ts";
 import { type Celsius, celsius, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import { jittered, type RandomSource } from "../random/index.ts";
@@ -8,18 +8,6 @@ import { Kept } from "./kept.ts";
 import { addUp } from "./partition.ts";
 import type { PrometheusClient, Sample } from "./prometheus.ts";
 import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "./template.ts";
-
-/** What was read of the site or of a cooling zone. */
-export interface FacilityReading extends FacilityPower {
-  readonly ambient?: Celsius | undefined;
-}
-
-export interface FacilityReadings {
-  readonly site: FacilityReading;
-  readonly zones: ReadonlyMap<string, FacilityReading>;
-  /** Of the racks' own meters. */
-  readonly racks: ReadonlyMap<string, Watts>;
-}
 
 /** PromQL, with `{zone}` or `{rack}` where it is of one; a figure without a query is not read. */
 export interface FacilityQueries {

@@ -6,13 +6,11 @@ export {
   FacilityPoller,
   type FacilityPollerOptions,
   type FacilityQueries,
-  type FacilityReading,
-  type FacilityReadings,
   type PollReport,
 } from "./facility.ts";
 export { type HttpAnswer, type HttpCall, HttpClient, type HttpClientOptions } from "./http-client.ts";
 export { HttpPower, type HttpPowerOptions } from "./http-power.ts";
-export { MetricsApi, type MetricsApiOptions, type NodeUsage, type UsageReadings } from "./metrics-api.ts";
+export { MetricsApi, type MetricsApiOptions, type UsageReadings } from "./metrics-api.ts";
 export { type PayloadReading, type PowerScope, powerInPayload } from "./payload.ts";
 export { powerQueries } from "./power-queries.ts";
 export { PrometheusClient, type PrometheusClientOptions, type Sample } from "./prometheus.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import type { NodeUsage } from "../../core/planning/index.ts";
 import {
-  type Instant,
   instant,
   type Milliseconds,
   type MonotonicInstant,
@@ -17,11 +17,6 @@ import { said } from "./errors.ts";
 
 const PATH = "/apis/metrics.k8s.io/v1beta1/nodes";
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
-
-export interface NodeUsage {
-  readonly cpuCores: number;
-  readonly at: Instant;
-}
 
 export interface UsageReadings {
   /** By node; empty while the API is not there. */

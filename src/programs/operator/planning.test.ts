@@ -3,24 +3,19 @@ import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../c
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { builtinCatalogue } from "../../core/inventory/index.ts";
 import { lastTransitionTime, policyTypes } from "../../core/policy/index.ts";
-import type { PowerReading } from "../../core/twin/index.ts";
 import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
-import type { ClusterNode, ClusterView } from "./cluster-view.ts";
+import { type ClusterPlan, type ClusterSnapshot, PlanCache, type PlanningInput, PowerTrends, type SnapshotNode, type Telemetry, planCluster, statusAt } from "../../core/planning/index.ts";
 import { operatorConfig } from "./config.ts";
 import { jobFor } from "./diff.ts";
-import { Memory } from "./memory.ts";
-import { asOf } from "./node-plan.ts";
-import { type ClusterPlan, plan } from "./pass.ts";
-import type { PassInput, Telemetry } from "./pass-input.ts";
 import { settingsOf } from "./settings.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
 const MINUTE = 60_000;
 
 /** A cluster as plain values. */
-class Values implements ClusterView {
-  readonly #nodes = new Map<string, ClusterNode>();
+class Values implements ClusterSnapshot {
+  readonly #nodes = new Map<string, SnapshotNode>();
   readonly twins = new Map<string, NodeTwin>();
   readonly profiles = new Map<string, NodePowerProfile>();
   readonly #pods: PodSummary[] = [];
@@ -94,9 +89,12 @@ const nothingRead: Telemetry = {
   facility: { site: {}, zones: new Map(), racks: new Map() },
 };
 
-function passOver(view: ClusterView, more: Partial<PassInput> = {}): ClusterPlan {
+/** What outlives a pass. */
+const emptyMemory = () => ({ cache: new PlanCache(), trends: new PowerTrends() });
+
+function passOver(view: ClusterSnapshot, more: Partial<PlanningInput> = {}): ClusterPlan {
   const settings = more.settings ?? configured();
-  return plan({ view, settings, telemetry: nothingRead, memory: new Memory(), now: NOW, ...more });
+  return planCluster({ snapshot: view, settings, telemetry: nothingRead, ...emptyMemory(), now: NOW, ...more });
 }
 
 const states = (planned: ClusterPlan) =>
@@ -105,9 +103,9 @@ const states = (planned: ClusterPlan) =>
 describe("a pass", () => {
   it("is the same for the same state, whatever was remembered", () => {
     const view = new Values().add("a").add("b").pod("a").pod(undefined);
-    const memory = new Memory();
-    const first = passOver(view, { memory });
-    expect(passOver(view, { memory })).toEqual(first);
+    const memory = emptyMemory();
+    const first = passOver(view, { ...memory });
+    expect(passOver(view, { ...memory })).toEqual(first);
     expect(passOver(view)).toEqual(first);
   });
 
@@ -140,12 +138,12 @@ describe("a pass", () => {
       OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http://meter/{node}",
     });
     const view = new Values().add("a");
-    const memory = new Memory();
+    const memory = emptyMemory();
     const measured = (power: number | undefined, minute: number) => {
       const now = instant(NOW + minute * MINUTE);
       const reading = power === undefined ? [] : [["a", { power: watts(power), source: "http", at: now }] as const];
       const telemetry = { ...nothingRead, power: new Map(reading) };
-      return passOver(view, { settings, memory, telemetry, now }).nodes.get("a")?.status.powerMeasurement;
+      return passOver(view, { settings, ...memory, telemetry, now }).nodes.get("a")?.status.powerMeasurement;
     };
     expect(measured(100, 0)?.measuredNodePowerW).toBe(100);
     expect(measured(110, 1)?.powerTrendWPerMin).toBeCloseTo(10);
@@ -209,11 +207,11 @@ describe("a pass", () => {
 
   it("gives the very same plan of a node while nothing about it is another, and a new one for each that is", () => {
     const settings = configured();
-    const memory = new Memory();
+    const memory = emptyMemory();
     const view = new Values().add("a").add("b").add("c");
-    const later = (minute: number, more: Partial<PassInput> = {}) =>
-      passOver(view, { settings, memory, now: instant(NOW + minute * MINUTE), ...more }).nodes;
-    for (let pass = 0; pass < 3; pass++) view.show(passOver(view, { settings, memory }));
+    const later = (minute: number, more: Partial<PlanningInput> = {}) =>
+      passOver(view, { settings, ...memory, now: instant(NOW + minute * MINUTE), ...more }).nodes;
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view, { settings, ...memory }));
     const before = later(1);
     const changed = (nodes: ClusterPlan["nodes"]) =>
       [...nodes.keys()].filter((name) => nodes.get(name) !== before.get(name));
@@ -232,7 +230,7 @@ describe("a pass", () => {
     "%s makes of a remembered state what it makes of it unremembered, whatever happens",
     (policy) => {
       const settings = configured({ POLICY_TYPE: policy, QUEUE_PERF_PER_HP_NODE: "1" });
-      const memory = new Memory();
+      const memory = emptyMemory();
       const view = new Values();
       const names = ["a", "b", "c", "d"];
       for (const name of names) view.add(name, { [labels.rack]: name < "c" ? "r1" : "r2" });
@@ -246,28 +244,16 @@ describe("a pass", () => {
       };
       const surround = (facility: Partial<Telemetry["facility"]>) =>
         (telemetry = { ...telemetry, facility: { ...telemetry.facility, ...facility } });
-      // A trend is made of what was; so it is the one thing that a memory without the rest is given.
-      let samples: { readonly name: string; readonly reading: PowerReading; readonly at: Instant }[] = [];
-      const unremembered = () => {
-        const fresh = new Memory();
-        for (const { name, reading, at } of samples) fresh.of(name).trend.add(reading, at);
-        const own = passOver(view, { settings, telemetry, now, memory: fresh });
-        const read = Array.from(own.nodes.keys(), (name) => ({
-          name,
-          reading: fresh.of(name).twinned?.figures.reading,
-          at: now,
-        }));
-        samples = [...samples, ...read.flatMap(({ reading, ...rest }) => (reading ? [{ ...rest, reading }] : []))];
-        samples = samples.filter(({ name }) => own.nodes.has(name));
-        return own;
-      };
+      // Trends are made of earlier readings, so they are the one thing that the uncached pass keeps as well.
+      const { trends } = emptyMemory();
+      const uncached = () => passOver(view, { settings, telemetry, now, trends, cache: new PlanCache() });
       const told = (own: ClusterPlan) => ({
         ...own,
-        nodes: Array.from(own.nodes.values(), (node) => ({ ...node, status: asOf(node.status, now) })),
+        nodes: Array.from(own.nodes.values(), (node) => ({ ...node, status: statusAt(node.status, now) })),
       });
       const remembered = () => {
-        const own = passOver(view, { settings, memory, telemetry, now });
-        expect(told(own)).toEqual(told(unremembered()));
+        const own = passOver(view, { settings, ...memory, telemetry, now });
+        expect(told(own)).toEqual(told(uncached()));
         return own;
       };
       const happenings = [
@@ -337,11 +323,11 @@ describe("a pass", () => {
 
   it("a Node that was made anew under its name has no trend of the machine before it", () => {
     const view = new Values().add("a");
-    const memory = new Memory();
+    const memory = emptyMemory();
     const trendAt = (minute: number, cpuCores: number) => {
       const now = instant(NOW + minute * MINUTE);
       const telemetry = { ...nothingRead, usage: new Map([["a", { cpuCores, at: now }]]) };
-      return passOver(view, { memory, telemetry, now }).nodes.get("a")?.status.powerMeasurement?.powerTrendWPerMin;
+      return passOver(view, { ...memory, telemetry, now }).nodes.get("a")?.status.powerMeasurement?.powerTrendWPerMin;
     };
     trendAt(0, 10);
     expect(trendAt(1, 20)).toBeGreaterThan(0);
@@ -353,9 +339,9 @@ describe("a pass", () => {
 
   it("a static estimate grows with the pods of the node", () => {
     const view = new Values().add("a").add("b");
-    const memory = new Memory();
+    const memory = emptyMemory();
     const power = (name: string) =>
-      passOver(view, { memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status.powerMeasurement
+      passOver(view, { ...memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status.powerMeasurement
         ?.measuredNodePowerW ?? Number.NaN;
     const idle = power("a");
     view.pod("a", false);
@@ -373,7 +359,7 @@ describe("a pass", () => {
 describe("the difference between plan and cluster", () => {
   const settings = configured();
   const context = { now: NOW, settings, heartbeatDue: false, failure: undefined };
-  const kindsFor = (planned: ClusterPlan, view: ClusterView, name: string, more = {}) => {
+  const kindsFor = (planned: ClusterPlan, view: ClusterSnapshot, name: string, more = {}) => {
     const own = planned.nodes.get(name);
     if (own === undefined) throw new Error(`${name} is not planned`);
     return jobFor(own, view, { ...context, ...more }).steps.map(({ kind }) => kind);

@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { builtinCatalogue, densityOf, hardwareView } from "../../core/inventory/index.ts";
-import { effectiveCaps, linearCoolingModel } from "../../core/twin/index.ts";
-import { instant, watts } from "../../core/units/index.ts";
-import { parseConfig } from "../../platform/config/index.ts";
-import { operatorConfig } from "./config.ts";
-import { Memory } from "./memory.ts";
-import type { PassInput } from "./pass-input.ts";
-import { settingsOf } from "./settings.ts";
-import type { Target } from "./target.ts";
-import { withTwins } from "./twins.ts";
+import { densityOf, hardwareView } from "../inventory/index.ts";
+import { effectiveCaps, linearCoolingModel } from "../twin/index.ts";
+import { instant, milliseconds, watts } from "../units/index.ts";
+import type { NodeTarget } from "./node-target.ts";
+import { PlanCache } from "./plan-cache.ts";
+import type { PlanningInput } from "./planning-input.ts";
+import { PowerTrends } from "./power-trends.ts";
+import { withTwinStatus } from "./twin-status.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
 
@@ -25,17 +23,9 @@ function counted<Value extends object>(value: Value, onRead: () => void): Value 
 
 /** What one pass costs whose nodes are all new, in fields read of its targets and in questions to the cooling model. */
 function costOf(nodes: number): { readonly reads: number; readonly cooling: number } {
-  const variables = {
-    OPERATOR_NODE_POWER_SOURCE: "http",
-    OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http://meter/{node}",
-  };
-  const machine = { isTerminal: false, exists: () => false };
-  const parsed = parseConfig(operatorConfig, { env: variables, flags: {}, machine });
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
   let reads = 0;
   let cooling = 0;
   const linear = linearCoolingModel();
-  const settings = settingsOf(parsed.value.values, builtinCatalogue);
   const model: typeof linear = {
     coolingStress: (...input) => {
       cooling++;
@@ -45,25 +35,26 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
   const names = Array.from({ length: nodes }, (_, index) => `n${index}`);
   const targets = names.map((name) => {
     const node = { metadata: { name, labels: { "joulie.io/rack": `r${name.slice(-1)}` } } };
-    const view = hardwareView(node, undefined);
-    const caps = effectiveCaps({}, view);
+    const hardware = hardwareView(node, undefined);
+    const caps = effectiveCaps({}, hardware);
     const target = {
       name,
-      managed: { name, node, shape: { view, density: densityOf(view) } },
+      managed: { name, node, shape: { hardware, density: densityOf(hardware) } },
       next: { state: "ActivePerformance", caps: "performance" },
       caps,
       budget: watts(150),
-    } as unknown as Target;
+    } as unknown as NodeTarget;
     return counted(target, () => reads++);
   });
   const power = new Map(names.map((name) => [name, { power: watts(100), source: "http" as const, at: NOW }]));
   const input = {
-    settings: { ...settings, twin: { ...settings.twin, cooling: model } },
+    settings: { powerSource: "http", readingsFreshFor: milliseconds(60_000), twin: { cooling: model } },
     telemetry: { power, usage: new Map(), facility: { site: {}, zones: new Map(), racks: new Map() } },
-    memory: new Memory(),
+    trends: new PowerTrends(),
+    cache: new PlanCache(),
     now: NOW,
-  } as unknown as PassInput;
-  expect(withTwins(targets, input).size).toBe(nodes);
+  } as unknown as PlanningInput;
+  expect(withTwinStatus(targets, input).size).toBe(nodes);
   return { reads, cooling };
 }
 
