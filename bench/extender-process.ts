@@ -31,9 +31,14 @@ export class ExtenderProcess {
 
   /** Our extender from the bundle, as in the image; resolves when it has synced. */
   static async ours(kubeconfig: string): Promise<ExtenderProcess> {
-    const [port = 0, metrics = 0] = await freePorts(2);
     const main = join(import.meta.dirname, "../dist/joulie.mjs");
     await bundle(main);
+    return ExtenderProcess.bundled(main, kubeconfig);
+  }
+
+  /** The extender of a bundle, also of another version. */
+  static async bundled(main: string, kubeconfig: string): Promise<ExtenderProcess> {
+    const [port = 0, metrics = 0] = await freePorts(2);
     const child = run([...nodeOptions, main, "extender"], {
       ...environment,
       KUBECONFIG: kubeconfig,

@@ -42,7 +42,7 @@ export class Decider {
     const asked = this.#asked(pod);
     const { workloadClass } = asked;
     const { slots, codes } = decisions.workspace(candidates.count);
-    candidates.slots(state.index, slots);
+    candidates.slots(state.kernel, slots);
     if (workloadClass === "standard") codes.fill(0);
     else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
     this.#keep("filter", pod, asked, { slots, verdicts: codes, best: [] });
@@ -55,7 +55,7 @@ export class Decider {
     const asked = this.#asked(pod);
     const { workloadClass, demand } = asked;
     const { slots, scores } = decisions.workspace(candidates.count);
-    candidates.slots(state.index, slots);
+    candidates.slots(state.kernel, slots);
     // Once per request: it costs a look at each node, and freshness and pressure are of this moment.
     const batch = kernel.beginBatch(clock.now());
     kernel.scoreMany(slots, demand, workloadClass, scores);

@@ -4,7 +4,6 @@ import {
   KnownNodes,
   type LabelKeys,
   labelBytes,
-  type NameIndex,
   RequestWorker,
   readRequest,
   rowsOfRequests,
@@ -19,11 +18,11 @@ export class RequestReader {
   readonly #aids;
   #worker: RequestWorker | undefined;
 
-  /** `index` knows the slots of names; `labels` are those of whole Nodes that are read. */
-  constructor(clock: Clock, index: NameIndex, labels: LabelKeys) {
+  /** `labels` are those of whole Nodes that are read. */
+  constructor(clock: Clock, labels: LabelKeys) {
     this.#clock = clock;
     this.#labels = labels;
-    this.#aids = { known: new KnownNodes(), index, room: rowsOfRequests(), labels: labelBytes(labels) };
+    this.#aids = { known: new KnownNodes(), room: rowsOfRequests(), labels: labelBytes(labels) };
   }
 
   /** Most are read at once, and must be decided at once: the next one is read into the same memory. */

@@ -102,7 +102,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     clock,
     onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
-  const reader = new RequestReader(ioClock, state.index, settings.nodeLabels);
+  const reader = new RequestReader(ioClock, settings.nodeLabels);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
   // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
   const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);

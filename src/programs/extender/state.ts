@@ -17,7 +17,6 @@ import type { Logger } from "../../platform/log/index.ts";
 import { Backlog } from "./backlog.ts";
 import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projection.ts";
 import { TwinRefreshes } from "./twin-refreshes.ts";
-import { NameIndex } from "./wire/index.ts";
 
 /** All that is known of a node. Replaced and never changed: who keeps one keeps what was known at that moment. */
 export interface KnownNode extends CandidateNode {
@@ -51,8 +50,6 @@ const PAGE_SIZE = 100;
  */
 export class ClusterState {
   readonly kernel: ScoringKernel;
-  /** From names to the kernel's slots. */
-  readonly index = new NameIndex();
   readonly #known: (KnownNode | undefined)[] = [];
   /** Why each slot's node is refused to performance pods, by its twin or else by the label in the cache: 0 where it is not. */
   #rejections = new Uint8Array(64);
@@ -176,7 +173,6 @@ export class ClusterState {
     this.kernel.upsertLabels(name, labels);
     const slot = this.kernel.slotOf(name);
     this.#name(slot, name);
-    this.index.set(name, slot);
     this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
   }
 
@@ -184,7 +180,6 @@ export class ClusterState {
     const slot = this.kernel.slotOf(name);
     if (slot < 0) return;
     this.kernel.remove(name);
-    this.index.delete(name);
     this.#put(slot, undefined);
     this.#onLeave(name, slot);
   }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NameIndex } from "./name-index.ts";
 import { type ExtenderRequest, readRequest, requestOf } from "./request.ts";
 import type { ScanAids } from "./scan.ts";
 import { oracle } from "./test-documents.ts";
@@ -24,19 +23,7 @@ export function agree(body: Buffer, aids?: ScanAids): "read" | "refused" | "surp
     return "refused";
   }
   expectOracle(request, body);
-  if (aids?.index !== undefined) expectSlots(request, aids.index);
   return way;
-}
-
-/** Slots that were found on the way are those that looking each name up gives. */
-function expectSlots({ candidates }: ExtenderRequest, index: NameIndex): void {
-  const slots = new Int32Array(candidates.count);
-  candidates.slots(index, slots);
-  for (const [i, slot] of slots.entries()) {
-    const name = Buffer.from(candidates.name(i));
-    const expected = index.slotOf(name, 0, name.length);
-    if (slot !== expected) throw new Error(`${candidates.name(i)} has slot ${expected} and was given ${slot}`);
-  }
 }
 
 export function expectOracle({ pod, candidates }: ExtenderRequest, body: Buffer): void {
@@ -54,6 +41,11 @@ export function expectOracle({ pod, candidates }: ExtenderRequest, body: Buffer)
   if (!isDeepStrictEqual(ours, read)) {
     throw new Error(`read ${JSON.stringify(ours)} where JSON.parse reads ${JSON.stringify(read)}: ${shown(body)}`);
   }
+  const slotOf = (name: string) => read.names.indexOf(name);
+  const slots = new Int32Array(candidates.count);
+  candidates.slots({ slotOf }, slots);
+  if (!isDeepStrictEqual([...slots], read.names.map(slotOf)))
+    throw new Error(`wrong slots ${slots.join()}: ${shown(body)}`);
 }
 
 const shown = (body: Buffer) => JSON.stringify(body.toString("latin1").slice(0, 2000));

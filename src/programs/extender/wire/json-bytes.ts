@@ -65,12 +65,6 @@ export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): numb
   return p;
 }
 
-/** Are bytes[start, end) what a string in JSON says of itself: no quote, no escape, no control character? */
-export function isPlain(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let p = start; p < end; p++) if (stops[bytes[p] as number] === 1) return false;
-  return true;
-}
-
 function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
   const p = skipPlain(bytes, quote, lastQuote);
   return bytes[p] === QUOTE ? p + 1 : endOfString(bytes, p);

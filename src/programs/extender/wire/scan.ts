@@ -9,17 +9,13 @@ import {
   NODE_ROW,
   PROFILE_END,
   PROFILE_START,
-  SLOT,
   START,
-  UNKNOWN,
 } from "./candidates.ts";
 import { Cursor } from "./cursor.ts";
-import { COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
 import type { KnownNodes } from "./known-nodes.ts";
-import type { NameIndex } from "./name-index.ts";
 import { Rows } from "./rows.ts";
 import { Surprise, WireError } from "./wire-error.ts";
-import { viewOf } from "./words.ts";
 
 /** As many nodes as the largest clusters have; a body of the largest size could name a hundred times as many. */
 const MAX_CANDIDATES = 100_000;
@@ -76,8 +72,6 @@ export type Unusual = "surprise" | "last";
 export interface ScanAids {
   /** Nodes that were walked before need not be walked again. */
   readonly known?: KnownNodes | undefined;
-  /** Names whose slots are found on the way. */
-  readonly index?: NameIndex | undefined;
   /** Where an earlier request's candidates stand, of which nobody thinks any more. */
   readonly room?: RequestRows | undefined;
   /** Joulie's own where they are not given. */
@@ -104,17 +98,15 @@ export class RequestScan {
   readonly #cursor: Cursor;
   readonly #unusual: Unusual;
   readonly #known: KnownNodes | undefined;
-  readonly #index: NameIndex | undefined;
   readonly #labels: LabelBytes;
   readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
   constructor(body: Buffer, unusual: Unusual, aids: ScanAids = {}) {
-    const { known, index, room = rowsOfRequests(), labels: keys = defaultLabels } = aids;
+    const { known, room = rowsOfRequests(), labels: keys = defaultLabels } = aids;
     this.#labels = keys;
     this.#cursor = new Cursor(body);
     this.#unusual = unusual;
     this.#known = known;
-    this.#index = index;
     this.nodes = room.nodes;
     this.names = room.names;
     this.nodes.clear();
@@ -163,61 +155,16 @@ export class RequestScan {
   #readNames(): void {
     const cursor = this.#cursor;
     const rows = this.names;
-    const index = this.#index;
-    const view = viewOf(cursor.bytes);
-    let before = -1;
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       const row = this.#add(rows);
-      if (cursor.peek() !== QUOTE) {
-        // No name starts here; the end keeps the place for the message.
-        rows.cells[row + NAME_END] = cursor.at;
-        cursor.skipValue();
-      } else if (index === undefined) {
+      if (cursor.peek() === QUOTE) {
         this.#readString(rows, row + NAME_START, row + NAME_END);
       } else {
-        before = this.#readNamesBehind(before, index, view, row);
+        // Not a string: NAME_START stays 0, and NAME_END holds the position for the error message.
+        rows.cells[row + NAME_END] = cursor.at;
+        cursor.skipValue();
       }
     }
-  }
-
-  /** Names in the order they came in before, for as long as they do and nothing but a comma is between them; else one name. */
-  #readNamesBehind(before: number, index: NameIndex, view: DataView, first: number): number {
-    const cursor = this.#cursor;
-    const { bytes } = cursor;
-    const rows = this.names;
-    let known = before;
-    let at = cursor.at;
-    for (let row = first; ; row = this.#add(rows)) {
-      const expected = index.expectedAt(known, view, at);
-      if (expected < 0) return this.#readName(index, row, known);
-      const { cells } = rows;
-      cells[row + NAME_START] = at + 1;
-      at += index.quotedLength(expected);
-      cells[row + NAME_END] = at - 1;
-      cells[row + SLOT] = expected + 1;
-      known = expected;
-      if (bytes[at] !== COMMA || bytes[at + 1] !== QUOTE) {
-        cursor.at = at;
-        return known;
-      }
-      // The cursor goes along: one name too many is refused with its place.
-      cursor.at = ++at;
-    }
-  }
-
-  /** A name that was not expected, and is from now on. */
-  #readName(index: NameIndex, row: number, before: number): number {
-    const { cells } = this.names;
-    this.#readString(this.names, row + NAME_START, row + NAME_END);
-    const end = cells[row + NAME_END] as number;
-    // One with escapes is looked up as text, later.
-    if (end < 0) return before;
-    const slot = index.slotOf(this.#cursor.bytes, cells[row + NAME_START] as number, end);
-    cells[row + SLOT] = slot < 0 ? UNKNOWN : slot + 1;
-    // The next one is expected behind the last that is known: strangers do not tell what follows them.
-    if (slot < 0) return before;
-    index.setFollower(before, slot);
-    return slot;
   }
 
   #readNodeList(): void {
