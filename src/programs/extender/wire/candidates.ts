@@ -1,4 +1,4 @@
-import type { Rows } from "./rows.ts";
+import type { RowTable } from "./row-table.ts";
 
 /** A row's cells. A node without a label has 0 for its start: at 0 stands the body's first brace, never a string. */
 export const NAME_START = 0;
@@ -27,16 +27,16 @@ export class Candidates {
   readonly kind: "names" | "nodes";
   /** The whole request. */
   readonly body: Buffer;
-  readonly #rows: Rows;
+  readonly #rows: RowTable;
   readonly #use: number;
   #lastProfile = "";
   #lastProfileBytes: Uint8Array = Buffer.alloc(0);
 
-  constructor(kind: Candidates["kind"], body: Buffer, rows: Rows) {
+  constructor(kind: Candidates["kind"], body: Buffer, rows: RowTable) {
     this.kind = kind;
     this.body = body;
     this.#rows = rows;
-    this.#use = rows.uses;
+    this.#use = rows.generation;
   }
 
   get count(): number {
@@ -108,8 +108,8 @@ export class Candidates {
     for (let i = 0; i < count; i++) out[i] = index.slotOf(names[i] as string);
   }
 
-  #ownRows(): Rows {
-    if (this.#rows.uses !== this.#use) throw new Error("another request was read into these candidates' rows");
+  #ownRows(): RowTable {
+    if (this.#rows.generation !== this.#use) throw new Error("another request was read into these candidates' rows");
     return this.#rows;
   }
 

@@ -1,31 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { agree } from "./agree.ts";
 import { KnownNodes } from "./known-nodes.ts";
-import { rowsOfRequests } from "./scan.ts";
-import { dice, mutated, randomRequest, spelled } from "./test-documents.ts";
+import { createCandidateTables } from "./scan.ts";
+import { compareWithJsonParse } from "./testing/compare-with-json-parse.ts";
+import { mutate, randomRequest, respell, seededDice } from "./testing/random-requests.ts";
 
 const TOTAL = 10_000_000;
 describe("ten million bytes of bodies", () => {
   it("X-19 are read as JSON.parse reads them, or refused where it refuses", () => {
-    const roll = dice(7);
+    const roll = seededDice(7);
     // Half of the bodies are read with KnownNodes and in reused rows, which is a separate code path.
     const known = new KnownNodes(1_000_000);
-    const aids = { known, room: rowsOfRequests() };
+    const options = { knownNodes: known, tables: createCandidateTables() };
     const ways = { read: 0, refused: 0, surprise: 0 };
     let bytes = 0;
     let bodies = 0;
     while (bytes < TOTAL) {
       const request = randomRequest(roll);
       const asGoWrites = roll(2) === 0;
-      const whole = Buffer.from(asGoWrites ? JSON.stringify(request) : spelled(request, roll, roll(2) === 0 ? 10 : 0));
-      for (const body of [
-        whole,
-        mutated(whole, roll),
-        mutated(whole, roll),
-        mutated(whole, roll),
-        mutated(whole, roll),
-      ]) {
-        ways[agree(body, asGoWrites ? aids : undefined)]++;
+      const whole = Buffer.from(asGoWrites ? JSON.stringify(request) : respell(request, roll, roll(2) === 0 ? 10 : 0));
+      for (const body of [whole, mutate(whole, roll), mutate(whole, roll), mutate(whole, roll), mutate(whole, roll)]) {
+        ways[compareWithJsonParse(body, asGoWrites ? options : undefined)]++;
         bytes += body.length;
         bodies++;
       }

@@ -1,4 +1,4 @@
-import { WireError } from "./wire-error.ts";
+import { RequestError } from "./request-error.ts";
 
 /** As Go's encoding/json has it. kube-scheduler's own documents stay under 30. */
 export const MAX_DEPTH = 10_000;
@@ -198,8 +198,8 @@ function skipDigits(bytes: Buffer, from: number, expected: string): number {
   return p;
 }
 
-export function faultAt(bytes: Buffer, at: number, expected: string): WireError {
-  return new WireError(`the body is not as expected at byte ${at}: expected ${expected}, found ${shown(bytes, at)}`);
+export function faultAt(bytes: Buffer, at: number, expected: string): RequestError {
+  return new RequestError(`the body is not as expected at byte ${at}: expected ${expected}, found ${shown(bytes, at)}`);
 }
 
 function shown(bytes: Buffer, at: number): string {

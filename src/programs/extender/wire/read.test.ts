@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { agree } from "./agree.ts";
 import { readRequest } from "./request.ts";
-import { rowsOfRequests } from "./scan.ts";
-import { dice, mutated, randomRequest, spelled } from "./test-documents.ts";
-import { Surprise, WireError } from "./wire-error.ts";
+import { AmbiguousKeyError, RequestError } from "./request-error.ts";
+import { createCandidateTables } from "./scan.ts";
+import { compareWithJsonParse } from "./testing/compare-with-json-parse.ts";
+import { mutate, randomRequest, respell, seededDice } from "./testing/random-requests.ts";
 
 const read = (text: string | Buffer) => readRequest(Buffer.from(text));
 const namesOf = (text: string) => {
@@ -17,7 +17,7 @@ function refusal(text: string | Buffer): string {
   try {
     read(text);
   } catch (error) {
-    if (error instanceof WireError && error.status === 400) return error.message;
+    if (error instanceof RequestError && error.status === 400) return error.message;
     throw error;
   }
   throw new Error(`read ${text.toString()}`);
@@ -54,9 +54,9 @@ describe("readRequest", () => {
   it("X-19 SCH-52 reads any spelling of any request as JSON.parse does, and refuses what it refuses", () => {
     fc.assert(
       fc.property(fc.nat(), fc.boolean(), fc.nat(30), (seed, breaks, unusual) => {
-        const roll = dice(seed);
-        const body = Buffer.from(spelled(randomRequest(roll), roll, unusual));
-        expect(agree(breaks ? mutated(body, roll) : body)).toBeDefined();
+        const roll = seededDice(seed);
+        const body = Buffer.from(respell(randomRequest(roll), roll, unusual));
+        expect(compareWithJsonParse(breaks ? mutate(body, roll) : body)).toBeDefined();
       }),
       { numRuns: 2000 },
     );
@@ -66,8 +66,8 @@ describe("readRequest", () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: "binary" }), fc.nat(), (json, seed) => {
         const text = `{"x":${json},"Pod":{"y":${json}},"nodes":{"z":${json},"items":[{"w":${json},"metadata":{"v":${json},"name":"a"}}]}}`;
-        expect(agree(Buffer.from(text))).toBe("read");
-        expect(agree(Buffer.from(spelled(JSON.parse(text), dice(seed))))).toBe("read");
+        expect(compareWithJsonParse(Buffer.from(text))).toBe("read");
+        expect(compareWithJsonParse(Buffer.from(respell(JSON.parse(text), seededDice(seed))))).toBe("read");
       }),
     );
   });
@@ -90,7 +90,7 @@ describe("readRequest", () => {
       `{"pod":{"x":${value}},"nodenames":["a"]}`,
     ];
     const notSo = (values: readonly string[], way: string) =>
-      values.flatMap(around).filter((body) => agree(Buffer.from(body)) !== way);
+      values.flatMap(around).filter((body) => compareWithJsonParse(Buffer.from(body)) !== way);
     expect(notSo(good, "read")).toEqual([]);
     expect(notSo(bad, "refused")).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe("readRequest", () => {
     const whole = Buffer.from(
       '{"Pod":{"a":[1,true]},"Nodes":{"items":[{"metadata":{"name":"é\\n","labels":{"k":"v"}}}]}}',
     );
-    expect(agree(whole)).toBe("read");
+    expect(compareWithJsonParse(whole)).toBe("read");
     for (let length = 0; length < whole.length; length++) refusal(whole.subarray(0, length));
   });
 
@@ -160,12 +160,12 @@ describe("readRequest", () => {
       '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{},"labels":{}}}]}}',
       '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{"joulie.io/power-profile":"x","joulie.io/power-profile":"y"}}}]}}',
     ];
-    for (const text of surprises) expect(() => read(text)).toThrow(Surprise);
+    for (const text of surprises) expect(() => read(text)).toThrow(AmbiguousKeyError);
     const usual = [
       '{"pod":{"a":1,"a":2,"\\u0061":3},"x":{"a":1,"a":2},"nodenames":["a"]}',
       '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a","labels":{"x":"","x":""}},"spec":{"a":1,"\\u0061":2}}]}}',
     ];
-    for (const text of usual) expect(agree(Buffer.from(text))).toBe("read");
+    for (const text of usual) expect(compareWithJsonParse(Buffer.from(text))).toBe("read");
   });
 
   it("reads a key that comes twice as JSON.parse does: the first of them is as if it had never been", () => {
@@ -177,10 +177,10 @@ describe("readRequest", () => {
       `{"pod":{},"nodenames":["x","y"],"nodenames":["a"]}`,
       `{"pod":{},"nodes":{"items":[{"metadata":${labelled}}],"items":[]}}`,
     ];
-    for (const text of texts) expect(agree(Buffer.from(text))).toBe("surprise");
-    expect(agree(Buffer.from(`{"pod":{},"nodes":{"items":[{"metadata":${labelled},"metadata":null}]}}`))).toBe(
-      "refused",
-    );
+    for (const text of texts) expect(compareWithJsonParse(Buffer.from(text))).toBe("surprise");
+    expect(
+      compareWithJsonParse(Buffer.from(`{"pod":{},"nodes":{"items":[{"metadata":${labelled},"metadata":null}]}}`)),
+    ).toBe("refused");
   });
 
   it("a deep document is read to a depth of 10,000 and refused beyond, in no time either way", () => {
@@ -220,12 +220,12 @@ describe("readRequest", () => {
   });
 
   it("throws when candidates are used after the next request was read into the same rows", () => {
-    const room = rowsOfRequests();
+    const room = createCandidateTables();
     const index = { slotOf: () => -1 };
     const names = Buffer.from('{"pod":{},"nodenames":["a"]}');
-    const first = readRequest(names, { room }).candidates;
+    const first = readRequest(names, { tables: room }).candidates;
     expect(first.count).toBe(1);
-    readRequest(names, { room });
+    readRequest(names, { tables: room });
     expect(() => first.count).toThrow(/another request/);
     expect(() => first.slots(index, new Int32Array(1))).toThrow(/another request/);
   });

@@ -11,11 +11,11 @@ import {
   PROFILE_START,
   START,
 } from "./candidates.ts";
-import { Cursor } from "./cursor.ts";
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import { JsonCursor } from "./json-cursor.ts";
 import type { KnownNodes } from "./known-nodes.ts";
-import { Rows } from "./rows.ts";
-import { Surprise, WireError } from "./wire-error.ts";
+import { AmbiguousKeyError, RequestError } from "./request-error.ts";
+import { RowTable } from "./row-table.ts";
 
 /** As many nodes as the largest clusters have; a body of the largest size could name a hundred times as many. */
 const MAX_CANDIDATES = 100_000;
@@ -47,13 +47,13 @@ export const labelBytes = ({ powerProfile, draining }: LabelKeys): LabelBytes =>
 const defaultLabels = labelBytes(labels);
 
 /** Where a field's value lies; `shape` is its first byte, and n (null) also where the field is absent. */
-export interface Found {
+export interface FieldLocation {
   readonly shape: number;
   readonly start: number;
   readonly end: number;
 }
 
-const absent: Found = { shape: NULL, start: 0, end: 0 };
+const absent: FieldLocation = { shape: NULL, start: 0, end: 0 };
 const fields = ["pod", "nodes", "nodenames"] as const;
 type Field = (typeof fields)[number];
 /** By the length of its name, which no two of them share; another key is told from them by a look or two. */
@@ -66,45 +66,48 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
  * A key that comes twice, or that is written with escapes, is where readers of JSON differ. `surprise` leaves it to the worker;
  * `last` does as JSON.parse does.
  */
-export type Unusual = "surprise" | "last";
+export type AmbiguousKeyPolicy = "surprise" | "last";
 
 /** What was learnt from earlier requests and makes the next one short work; all of it can be absent. */
-export interface ScanAids {
+export interface ScanOptions {
   /** Nodes that were walked before need not be walked again. */
-  readonly known?: KnownNodes | undefined;
+  readonly knownNodes?: KnownNodes | undefined;
   /** Where an earlier request's candidates stand, of which nobody thinks any more. */
-  readonly room?: RequestRows | undefined;
+  readonly tables?: CandidateTables | undefined;
   /** Joulie's own where they are not given. */
   readonly labels?: LabelBytes | undefined;
 }
 
-interface RequestRows {
-  readonly nodes: Rows;
-  readonly names: Rows;
+interface CandidateTables {
+  readonly nodes: RowTable;
+  readonly names: RowTable;
 }
 
 /** Room for the candidates of one request, and then of the next. */
-export const rowsOfRequests = (): RequestRows => ({ nodes: new Rows(NODE_ROW), names: new Rows(NAME_ROW) });
+export const createCandidateTables = (): CandidateTables => ({
+  nodes: new RowTable(NODE_ROW),
+  names: new RowTable(NAME_ROW),
+});
 
 /**
  * One walk over a request. It notes places and judges JSON alone; what the places must hold is for the reader to say once the
  * whole body is known, for a later value of the same key may replace an earlier one that would not do.
  */
 export class RequestScan {
-  readonly found: Record<Field, Found> = { pod: absent, nodes: absent, nodenames: absent };
-  items: Found = absent;
-  readonly nodes: Rows;
-  readonly names: Rows;
-  readonly #cursor: Cursor;
-  readonly #unusual: Unusual;
+  readonly found: Record<Field, FieldLocation> = { pod: absent, nodes: absent, nodenames: absent };
+  items: FieldLocation = absent;
+  readonly nodes: RowTable;
+  readonly names: RowTable;
+  readonly #cursor: JsonCursor;
+  readonly #unusual: AmbiguousKeyPolicy;
   readonly #known: KnownNodes | undefined;
   readonly #labels: LabelBytes;
   readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
-  constructor(body: Buffer, unusual: Unusual, aids: ScanAids = {}) {
-    const { known, room = rowsOfRequests(), labels: keys = defaultLabels } = aids;
+  constructor(body: Buffer, unusual: AmbiguousKeyPolicy, aids: ScanOptions = {}) {
+    const { knownNodes: known, tables: room = createCandidateTables(), labels: keys = defaultLabels } = aids;
     this.#labels = keys;
-    this.#cursor = new Cursor(body);
+    this.#cursor = new JsonCursor(body);
     this.#unusual = unusual;
     this.#known = known;
     this.nodes = room.nodes;
@@ -132,7 +135,7 @@ export class RequestScan {
     const before = this.#spellings[field];
     this.#once(before !== "", key);
     if (before !== "" && before !== key)
-      throw new WireError(`${before} is given twice, once as ${key}: send one of them`);
+      throw new RequestError(`${before} is given twice, once as ${key}: send one of them`);
     this.#spellings[field] = key;
     return field;
   }
@@ -281,7 +284,7 @@ export class RequestScan {
     this.nodes.cells[row + DRAINING_START] = 0;
   }
 
-  #readString(rows: Rows, start: number, end: number): void {
+  #readString(rows: RowTable, start: number, end: number): void {
     const cursor = this.#cursor;
     rows.cells[start] = cursor.at + 1;
     cursor.skipString();
@@ -296,20 +299,20 @@ export class RequestScan {
   #key(): string {
     const { bytes, keyStart, keyEnd, escaped } = this.#cursor;
     if (!escaped) return bytes.toString("utf8", keyStart, keyEnd);
-    if (this.#unusual === "surprise") throw new Surprise(`a key with escapes at byte ${keyStart}`);
+    if (this.#unusual === "surprise") throw new AmbiguousKeyError(`a key with escapes at byte ${keyStart}`);
     return JSON.parse(bytes.toString("utf8", keyStart - 1, keyEnd + 1)) as string;
   }
 
   #once(before: boolean, key: string): true {
     if (before && this.#unusual === "surprise") {
-      throw new Surprise(`${key} comes a second time at byte ${this.#cursor.keyStart}`);
+      throw new AmbiguousKeyError(`${key} comes a second time at byte ${this.#cursor.keyStart}`);
     }
     return true;
   }
 
-  #add(rows: Rows): number {
+  #add(rows: RowTable): number {
     if (rows.count >= MAX_CANDIDATES) {
-      throw new WireError(`more than ${MAX_CANDIDATES} nodes in one request at byte ${this.#cursor.at}`, 413);
+      throw new RequestError(`more than ${MAX_CANDIDATES} nodes in one request at byte ${this.#cursor.at}`, 413);
     }
     return rows.add();
   }
