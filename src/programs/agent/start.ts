@@ -43,7 +43,6 @@ import { PrometheusClients } from "./prometheus-clients.ts";
 import { Reporter } from "./reporter.ts";
 import { settingsOf } from "./settings.ts";
 import { ShardWatch } from "./shard.ts";
-import { keepFirstCompilation } from "./small-compiler.ts";
 import { lockState } from "./state-lock.ts";
 
 /** What the agent runs in. */
@@ -79,8 +78,6 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    // A pool, which has no node of its own, reads thousands of answers a minute: better code is worth its memory there.
-    if (nodeNameOf(config) !== "") keepFirstCompilation();
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
