@@ -228,7 +228,7 @@ export class CapKeeper {
   }
 
   #hold(seat: Seat, { asked, read, watched }: Pick<Held, "asked" | "read"> & { readonly watched: Watts }): void {
-    const trustFrom = monotonicInstant(this.#clock.monotonic() + (seat.board.averagesOver ?? AVERAGES_OVER));
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + (seat.board.averagingWindow ?? AVERAGES_OVER));
     this.#held.set(this.#name(seat), { asked, read, watch: watchCap(watched, trustFrom), sure: true });
   }
 

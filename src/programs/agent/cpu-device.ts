@@ -99,7 +99,7 @@ export class CpuDevice {
     const now = this.#clock.monotonic();
     const seen = this.#seenThrottle;
     if (this.#idle && seen?.of === throttle && elapsed(seen.at, now) < LOOK_AGAIN) return seen.absent;
-    const { absent } = await throttle.look(signal);
+    const { absent } = await throttle.discover(signal);
     this.#seenThrottle = { of: throttle, absent, at: now };
     return absent;
   }

@@ -7,7 +7,7 @@ import {
   refuseWrites,
   sapphireRapids,
   xeonCpuinfo,
-} from "../../platform/hardware/testdata/index.ts";
+} from "../../platform/hardware/testing/index.ts";
 import { FixtureHost } from "./fixture-host.ts";
 import { type Agent, Trial } from "./trial.ts";
 

@@ -12,7 +12,7 @@ import {
   sapphireRapids,
   xeonCpuinfo,
   zonePath,
-} from "../../platform/hardware/testdata/index.ts";
+} from "../../platform/hardware/testing/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { FixtureHost } from "./fixture-host.ts";
 import { Trial } from "./trial.ts";

@@ -53,7 +53,7 @@ export async function firstPresent(backends: readonly PowerCapBackend[], signal:
   const absent: string[] = [];
   let second: Found | undefined;
   for (const backend of backends) {
-    const view = await backend.look(signal);
+    const view = await backend.discover(signal);
     if (view.boards === undefined) {
       absent.push(view.absent);
       continue;

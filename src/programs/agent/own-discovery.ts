@@ -78,7 +78,7 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
     if (state === "looking") return false;
     if (state === "idle") {
       state = "looking";
-      const look = gpu.look(signal).finally(() => {
+      const look = gpu.discover(signal).finally(() => {
         state = "answered";
       });
       if (!(await endsWithin(clock, GPU_PATIENCE, look))) return false;

@@ -63,7 +63,7 @@ export async function probeMachine(machine: HostMachine, clock: Clock, input: Pr
       ),
     ),
     machine.frequencies(false),
-    machine.throttle.look(),
+    machine.throttle.discover(),
   ]);
   return {
     cpu: {
@@ -101,7 +101,7 @@ async function probeBackend(
   known: Watts | undefined,
 ): Promise<BackendProbe> {
   const { kind } = backend;
-  const view = await backend.look();
+  const view = await backend.discover();
   // Asked for after the look: what drives GPUs is known only then.
   if (view.boards === undefined)
     return { name: kind === "gpu" ? "gpu" : backend.name, kind, absent: view.absent, boards: [] };

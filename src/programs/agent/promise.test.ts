@@ -72,8 +72,8 @@ describe("a cap is a promise", () => {
   });
 
   it("no false alarm while the board itself still averages, nor from noise around the cap", async () => {
-    trial.machine.rapl.change("package-0", { averagesOver: milliseconds(28_000) });
-    trial.machine.rapl.change("package-1", { averagesOver: milliseconds(28_000) });
+    trial.machine.rapl.change("package-0", { averagingWindow: milliseconds(28_000) });
+    trial.machine.rapl.change("package-1", { averagingWindow: milliseconds(28_000) });
     trial.machine.draw(700);
     trial.start({ RECONCILE_INTERVAL: "2s" });
     await trial.pass(28);

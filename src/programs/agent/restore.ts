@@ -92,7 +92,8 @@ async function restoreEach(
       if (result === "applied") journal.drop(entry);
       else failed++;
       // A board that nothing drives any more is unknown; why that is helps.
-      const { absent } = result !== "applied" && entry.backend === journalName(host.gpu) ? await host.gpu.look() : {};
+      const { absent } =
+        result !== "applied" && entry.backend === journalName(host.gpu) ? await host.gpu.discover() : {};
       const why = [message ?? result, absent].filter((part) => part !== undefined).join(": ");
       out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${why}`}\n`);
     }

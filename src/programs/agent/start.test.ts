@@ -129,8 +129,8 @@ describe("what an agent needs", () => {
     const agent = trial.start();
     await trial.pass(3);
     const { rapl } = trial.machine;
-    const look = rapl.look.bind(rapl);
-    rapl.look = async () => {
+    const look = rapl.discover.bind(rapl);
+    rapl.discover = async () => {
       throw new Error("a fault of ours");
     };
     await trial.target("a", { cpu: { packagePowerCapWatts: 150 } });
@@ -138,7 +138,7 @@ describe("what an agent needs", () => {
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(agent.logs.filter(({ level }) => level === "error").length).toBeGreaterThan(0);
     expect((await agent.series("joulie_reconcile_errors_total"))[0]).toMatch(/ [1-9]/);
-    rapl.look = look;
+    rapl.discover = look;
     await trial.pass(20);
     expect(rapl.limits.get("package-0")).toBe(150);
     expect((await trial.told())?.cpu?.result).toBe("applied");
@@ -155,8 +155,8 @@ describe("what an agent needs", () => {
     await trial.pass(2);
     expect(gpu.limits.get("gpu-0")).toBe(600);
     const answer = Promise.withResolvers<void>();
-    const look = gpu.look.bind(gpu);
-    gpu.look = async () => {
+    const look = gpu.discover.bind(gpu);
+    gpu.discover = async () => {
       await answer.promise;
       return look();
     };
@@ -179,8 +179,8 @@ describe("what an agent needs", () => {
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
     const answer = Promise.withResolvers<void>();
-    const [look, discover] = [gpu.look.bind(gpu), trial.machine.discover.bind(trial.machine)];
-    gpu.look = async () => {
+    const [look, discover] = [gpu.discover.bind(gpu), trial.machine.discover.bind(trial.machine)];
+    gpu.discover = async () => {
       await answer.promise;
       return look();
     };

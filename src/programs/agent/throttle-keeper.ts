@@ -66,7 +66,7 @@ export class ThrottleKeeper {
     const isNew = this.#adopted !== name;
     if (isNew) {
       this.#adopted = name;
-      backend.adopt?.(entry.original);
+      backend.adoptOriginals?.(entry.original);
     }
     const remembered = isNew ? entry.ours : undefined;
     this.#unsure = (isNew || this.#unsure) && !isNonNegative(reported);
@@ -158,8 +158,8 @@ export class ThrottleKeeper {
       this.#adopted = name;
     }
     const outcome =
-      contested !== undefined && backend.ease !== undefined
-        ? await backend.ease(throttlePct, signal)
+      contested !== undefined && backend.relax !== undefined
+        ? await backend.relax(throttlePct, signal)
         : await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
       this.#troubles.succeeded(name);
@@ -174,7 +174,7 @@ export class ThrottleKeeper {
   }
 
   #lookForRival(backend: ThrottleBackend): void {
-    const raised = backend.undone?.();
+    const raised = backend.raisedByOthers?.();
     if (raised === undefined) return;
     const again = this.#rivals.undid(this.#name(backend));
     // What is contested goes without the other program's figures, which may differ at every tick: each new status message is a write.

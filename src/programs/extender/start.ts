@@ -63,7 +63,14 @@ export async function start(config: ExtenderConfig): Promise<number> {
       environment: process.env,
     });
     transport = new HttpTransport({ identity });
-    const world: ExtenderWorld = { transport, clock, ioClock: clock, random: systemRandom, log, shutdownDelay: SHUTDOWN_DELAY };
+    const world: ExtenderWorld = {
+      transport,
+      clock,
+      ioClock: clock,
+      random: systemRandom,
+      log,
+      shutdownDelay: SHUTDOWN_DELAY,
+    };
     await runExtender(config, world, stop.signal);
     return 0;
   } catch (err) {

@@ -1,13 +1,13 @@
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
+  AmbiguousKeyError,
+  createCandidateTables,
   type ExtenderRequest,
   KnownNodes,
   type LabelKeys,
   labelBytes,
   RequestWorker,
   readRequest,
-  createCandidateTables,
-  AmbiguousKeyError,
 } from "./index.ts";
 
 /** Reads requests: what the scan over their bytes does not judge goes to a worker, which most programs never need. */
