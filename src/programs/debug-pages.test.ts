@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
-import { Trial as AgentTrial } from "./agent/trial.ts";
+import { Trial as AgentTrial } from "./agent/testing/agent-test-harness.ts";
 import { Trial as ExtenderTrial } from "./extender/trial.ts";
 import { Trial as OperatorTrial } from "./operator/trial.ts";
 

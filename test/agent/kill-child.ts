@@ -3,7 +3,7 @@ import fs from "node:fs";
 import files, { type FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { gone, phases, startAgent } from "./cycle.ts";
+import { gone, phases, startAgent } from "./cap-lifecycle.ts";
 
 const [folder = "", killAt = "0", how = ""] = process.argv.slice(2);
 const { writeFileSync, writeSync, openSync } = fs;

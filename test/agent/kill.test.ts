@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../scripts/bundle.ts";
-import { gone, type Phase, phases, shape, startAgent } from "./cycle.ts";
-import { differences, layMachine, treeOf } from "./machine.ts";
+import { gone, type Phase, phases, shape, startAgent } from "./cap-lifecycle.ts";
+import { differences, layMachine, treeOf } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-agent-kill-"));
 const program = join(scratch, "child.mjs");

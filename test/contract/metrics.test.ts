@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
+import { Trial as AgentTrial } from "../../src/programs/agent/testing/agent-test-harness.ts";
 import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
 import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
-import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
+import { Trial as AgentTrial } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { ControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
 import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { watts } from "../../src/core/units/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
-import { type Agent, Trial } from "../../src/programs/agent/trial.ts";
+import { type Agent, Trial } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { ControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { serveSecurely } from "./secure-service.ts";
 
 /** In the table's values; the observations put the address of their own service in its place. */

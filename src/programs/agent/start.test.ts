@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watts } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { agentPermissions } from "./permissions.ts";
-import { Trial } from "./trial.ts";
+import { Trial } from "./testing/agent-test-harness.ts";
 
 let trial: Trial;
 beforeEach(async () => {

@@ -1,0 +1,97 @@
+import {
+  elapsed,
+  inSeconds,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+} from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
+import type { Figures } from "../report/agent-metrics.ts";
+import { unlessHung } from "./deadlines.ts";
+import type { NodeRunner } from "./node-runner.ts";
+
+export interface OwnLoopOptions {
+  readonly runner: NodeRunner;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly log: Logger;
+  readonly changes: ChangeLog;
+  readonly figures: Figures;
+  readonly interval: Milliseconds;
+  /** Breaks off a tick, some time after the loop is to end. */
+  readonly breakOff: AbortSignal;
+  /** After each tick. */
+  readonly onTick?: () => void;
+}
+
+/** Changes that come within this time are one tick. */
+const COALESCE = milliseconds(250);
+/** A tick that is late by so many intervals will not come. */
+const LATE_INTERVALS = 5;
+const LATE_AT_LEAST = 300_000;
+
+/** Ticks for one node: every interval, and soon after its target changes. */
+export class OwnLoop {
+  readonly #options: OwnLoopOptions;
+  #wake = Promise.withResolvers<void>();
+  #lastTick: MonotonicInstant | undefined;
+
+  constructor(options: OwnLoopOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for a tick soon. */
+  request(): void {
+    this.#wake.resolve();
+  }
+
+  get stalled(): string | undefined {
+    const { clock, interval } = this.#options;
+    return stalledFor(this.#lastTick, clock, interval);
+  }
+
+  /** Until the signal ends it; what is under way then has a while to end. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, ioClock, runner, figures, changes, log, interval, breakOff, onTick } = this.#options;
+    while (!signal.aborted) {
+      const started = clock.monotonic();
+      this.#wake = Promise.withResolvers();
+      try {
+        await unlessHung(runner.tick(breakOff), breakOff, ioClock);
+        onTick?.();
+      } catch (err) {
+        if (signal.aborted) return;
+        // One that cannot be finished must not be the last: what is wrong may pass.
+        log.error({ err }, "a tick failed; the next one tries again");
+        figures.threw(runner.name);
+      }
+      changes.flush();
+      this.#lastTick = clock.monotonic();
+      await this.#untilNext(milliseconds(interval - elapsed(started, clock.monotonic())), signal);
+    }
+  }
+
+  async #untilNext(rest: Milliseconds, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const due = clock.sleep(rest, either).catch(() => undefined);
+    const woken = await Promise.race([due.then(() => false), this.#wake.promise.then(() => true)]);
+    over.abort();
+    if (woken) await clock.sleep(COALESCE, signal).catch(() => undefined);
+  }
+}
+
+/** Why ticks seem to stand still; undefined when they do not. */
+export function stalledFor(
+  last: MonotonicInstant | undefined,
+  clock: Clock,
+  interval: Milliseconds,
+): string | undefined {
+  if (last === undefined) return undefined;
+  const since = elapsed(last, clock.monotonic());
+  return since > Math.max(LATE_INTERVALS * interval, LATE_AT_LEAST)
+    ? `the last tick was ${Math.round(inSeconds(since))} s ago`
+    : undefined;
+}

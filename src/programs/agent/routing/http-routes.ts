@@ -1,0 +1,86 @@
+import type { HardwareView } from "../../../core/inventory/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import {
+  HttpCaps,
+  HttpControl,
+  type HttpDevices,
+  type HttpReading,
+  HttpThrottle,
+} from "../../../platform/hardware/index.ts";
+import type { JournalEntry } from "../../../platform/journal/index.ts";
+import type { HttpClient } from "../../../platform/telemetry/index.ts";
+import type { HostPower } from "../telemetry/node-power.ts";
+import type { ControlRoute, Route } from "./routing.ts";
+
+interface HttpWay {
+  readonly endpoint: string;
+  readonly timeout: number;
+  readonly caps: HttpCaps;
+  readonly throttle: HttpThrottle;
+}
+
+/** A node's control over HTTP, as its route says at the moment. */
+export class HttpRoutes {
+  readonly #node: string;
+  readonly #http: HttpClient;
+  readonly #clock: Clock;
+  #cpu: HttpWay | undefined;
+  #gpu: HttpWay | undefined;
+  #devices: { readonly cpu: HttpDevices; readonly gpu: HttpDevices } | undefined;
+
+  constructor(node: string, http: HttpClient, clock: Clock) {
+    this.#node = node;
+    this.#http = http;
+    this.#clock = clock;
+  }
+
+  get cpu(): HttpWay | undefined {
+    return this.#cpu;
+  }
+
+  get gpu(): HttpWay | undefined {
+    return this.#gpu;
+  }
+
+  /** Takes the route, and what is known of the devices behind it. */
+  learn({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: HostPower): void {
+    this.#devices = { cpu: cpusOf(view, cpuService), gpu: gpusOf(view, gpuService) };
+    this.#cpu = this.#way("cpu", cpuControl, this.#cpu);
+    this.#gpu = this.#way("gpu", gpuControl, this.#gpu);
+  }
+
+  /** Whether what was set goes by the way that is taken now. */
+  isCurrent({ board, endpoint }: JournalEntry): boolean {
+    const way = board === "gpus" ? this.#gpu : this.#cpu;
+    return way !== undefined && way.endpoint === endpoint;
+  }
+
+  #way(kind: "cpu" | "gpu", route: ControlRoute, known: HttpWay | undefined): HttpWay | undefined {
+    if (route.type !== "http") return undefined;
+    const { endpoint, timeout } = route;
+    if (known?.endpoint === endpoint && known.timeout === timeout) return known;
+    const control = new HttpControl({ http: this.#http, clock: this.#clock, node: this.#node, endpoint, timeout });
+    const devices = () => this.#devices?.[kind] ?? { device: {}, count: 1 };
+    return { endpoint, timeout, caps: new HttpCaps({ kind, control, devices }), throttle: new HttpThrottle(control) };
+  }
+}
+
+function cpusOf({ cpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
+  const { maxWattsPerSocket: max, minWattsPerSocket: min, sockets, from } = cpu;
+  // A guess is no maximum: neither to take a share of, nor to go back to.
+  const known = from.maxWatts !== "fallback";
+  const what = known ? { device: { max, min }, most: max } : { device: {} };
+  return { ...what, count: sockets, ...seen(service, service?.cpuCap) };
+}
+
+function gpusOf({ gpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
+  if (gpu === undefined) return { absent: "no GPU is known on this node", device: {}, count: 0 };
+  const { maxWatts: max, minWatts: min, count, from } = gpu;
+  const known = from.maxWatts !== "fallback";
+  const range = { max, ...(from.minWatts !== "fallback" && { min }) };
+  const what = known ? { device: range, most: max } : { device: {} };
+  return { ...what, count, ...seen(service, service?.gpuCap) };
+}
+
+const seen = (service: HttpReading | undefined, cap: HttpReading["cpuCap"]): Pick<HttpDevices, "seen"> =>
+  service === undefined || service.failed !== undefined ? {} : { seen: { cap } };

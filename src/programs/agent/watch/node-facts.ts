@@ -1,0 +1,96 @@
+import {
+  type Node,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+  type ResourceKind,
+  readObject,
+  type TelemetryProfile,
+} from "../../../core/api/index.ts";
+import type { Milliseconds } from "../../../core/units/index.ts";
+import type { Change, KubeObject } from "../../../platform/kube/index.ts";
+
+/** The few fields of a Node that are used here. */
+export interface OwnNode extends Node {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+}
+
+/** What the cluster says of one node. */
+export interface NodeFacts {
+  /** Whether targets and routes were read once; routes by themselves may come a little later. */
+  readonly known: boolean;
+  /** The Node where it is in scope. */
+  readonly node: OwnNode | undefined;
+  readonly twin: NodeTwin | undefined;
+  readonly profile: NodePowerProfile | undefined;
+  readonly routes: readonly TelemetryProfile[];
+  /** What somebody else found out about the node: of use where it cannot be probed. */
+  readonly hardware: NodeHardware | undefined;
+}
+
+/** The nodes an agent is for, as the cluster shows them. */
+export interface FactsView {
+  names(): Iterable<string>;
+  facts(name: string): NodeFacts;
+  /** Since when nothing was heard of the API; undefined before the first time. */
+  readonly silence: Milliseconds | undefined;
+  /** What was not read yet, for /readyz. */
+  readonly missing: readonly string[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** One of our own kinds as it can be used; what cannot be read at all is reported by whoever watches it. */
+export const readAs =
+  <Value>(kind: ResourceKind<Value>) =>
+  (object: KubeObject): Value => {
+    const reading = readObject(kind, object);
+    if (reading.ok) return reading.value.object;
+    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
+  };
+
+export function ownNodeOf(object: KubeObject): OwnNode {
+  const { metadata, status } = object as KubeObject & Node;
+  const { name, uid = "", labels } = metadata as KubeObject["metadata"];
+  return {
+    metadata: { name, uid, ...(labels && { labels }) },
+    status: {
+      ...(status?.capacity && { capacity: status.capacity }),
+      ...(status?.allocatable && { allocatable: status.allocatable }),
+    },
+  };
+}
+
+/** A twin without what only the operator and the scheduler read. */
+export function twinOf(twin: NodeTwin): NodeTwin {
+  const { name, uid, resourceVersion, ownerReferences } = twin.metadata;
+  return {
+    metadata: {
+      name,
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(ownerReferences !== undefined && { ownerReferences }),
+    },
+    spec: twin.spec,
+  };
+}
+
+/** What is looked at to tell whether a change matters. */
+export interface Watched {
+  readonly metadata: { readonly labels?: unknown };
+  readonly spec?: unknown;
+}
+
+/** Whether a change is one of what was asked for. Every status that is written, our own first of all, comes back as a change. */
+export function specChanged(change: Change<Watched>): boolean {
+  if (change.type !== "updated") return true;
+  const { old, new: now } = change;
+  return (
+    JSON.stringify(old.spec) !== JSON.stringify(now.spec) ||
+    JSON.stringify(old.metadata.labels) !== JSON.stringify(now.metadata.labels)
+  );
+}
