@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
-import { Trial as AgentTrial } from "./agent/testing/agent-test-harness.ts";
+import { AgentTestHarness } from "./agent/testing/agent-test-harness.ts";
 import { Trial as ExtenderTrial } from "./extender/trial.ts";
 import { Trial as OperatorTrial } from "./operator/trial.ts";
 
@@ -50,8 +50,8 @@ const programs: Readonly<Record<string, (variables: Variables) => Promise<Runnin
     return { url: `${await urlIn(logs)}/debug/plan`, posted, logs };
   },
   agent: async (variables) => {
-    const trial = new AgentTrial();
-    endings.push(async () => trial.end());
+    const trial = new AgentTestHarness();
+    endings.push(async () => trial.close());
     await trial.createNode("a");
     const posted = watchPosts(trial);
     const { logs } = trial.start(variables);

@@ -41,7 +41,7 @@ export const phases: readonly Phase[] = [
   { name: "let go", mode: "dvfs", target: { cpu: cpuWatts(200) }, power: 20, ticks: TICKS },
   { name: "capped again", mode: "auto", target: { cpu: cpuWatts(220), gpu: gpuWatts(600) } },
 ];
-export const gone: Phase = { name: "nothing asked", mode: "auto" };
+export const noTarget: Phase = { name: "nothing asked", mode: "auto" };
 
 export interface RunningAgent {
   readonly journal: Journal;

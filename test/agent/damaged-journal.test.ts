@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { gone, phases, shape, startAgent } from "./cap-lifecycle.ts";
+import { noTarget, phases, shape, startAgent } from "./cap-lifecycle.ts";
 import { differences, layMachine, treeOf } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-agent-torn-"));
@@ -78,14 +78,14 @@ describe.each(["capped", "throttled"])("%s, with a journal whose", (state) => {
 
           const agent = await startAgent(folder);
           const told = agent.problems.length > 0;
-          await agent.enforce(gone);
+          await agent.enforce(noTarget);
           await agent.close();
           const left = differences(treeOf(join(folder, "sys")), originals);
           expect(told).toBe(true);
 
           const other = await startAgent(still);
           const before = treeOf(join(still, "sys"));
-          const tick = await other.enforce(phases[inForce(state)] ?? gone);
+          const tick = await other.enforce(phases[inForce(state)] ?? noTarget);
           // With nothing left to go by it leaves the machine as it is, and says why; with anything left it knows all.
           const reports = [tick?.cpu, tick?.gpu];
           const refused = reports.every((one) => one?.result === "blocked" && one.message?.includes("damaged.json"));

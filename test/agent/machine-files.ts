@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { dirname, join } from "node:path";
 import { type HostTree, joinTrees, powercapTree } from "../../src/platform/hardware/testdata/index.ts";
 
-export interface MachineShape {
+export interface MachineFilesShape {
   readonly cpus: number;
   readonly packages: number;
   readonly gpus: number;
@@ -29,7 +29,7 @@ export const bootFile = "sys/kernel/random/boot_id";
 const gpuFolder = (index: number): string =>
   `devices/pci0000:00/0000:${(index + 1).toString(16).padStart(2, "0")}:00.0`;
 
-function sysTree({ cpus, packages, gpus }: MachineShape): HostTree {
+function sysTree({ cpus, packages, gpus }: MachineFilesShape): HostTree {
   const zones = Array.from({ length: packages }, (_, index) => ({
     dir: `intel-rapl:${index}`,
     name: `package-${index}`,
@@ -104,7 +104,7 @@ function gpuTree(index: number): HostTree {
   };
 }
 
-function procTree({ cpus, packages }: MachineShape): HostTree {
+function procTree({ cpus, packages }: MachineFilesShape): HostTree {
   const processors = Array.from({ length: cpus }, (_, cpu) =>
     Object.entries({
       processor: cpu,
@@ -141,7 +141,7 @@ function layTree(root: string, { files, links = {} }: HostTree): void {
 }
 
 /** `sys`, `proc` and `state` below a folder. */
-export function layMachine(folder: string, shape: MachineShape): void {
+export function layMachine(folder: string, shape: MachineFilesShape): void {
   layTree(join(folder, "sys"), sysTree(shape));
   layTree(join(folder, "proc"), procTree(shape));
   mkdirSync(join(folder, "state"));
@@ -162,7 +162,7 @@ export function treeOf(root: string): ReadonlyMap<string, string> {
 }
 
 /** Time passes, and the packages use so much power meanwhile. */
-export function consume(folder: string, { packages }: MachineShape, watts: number, seconds: number): void {
+export function consume(folder: string, { packages }: MachineFilesShape, watts: number, seconds: number): void {
   for (let index = 0; index < packages; index++) {
     const file = join(folder, "sys", energyFile(index));
     writeFileSync(file, String((Number(readFileSync(file, "utf8")) + watts * seconds * 1e6) % ENERGY_RANGE));

@@ -5,7 +5,7 @@ const MOST_REASSERTS = 5;
 const WITHIN = milliseconds(3_600_000);
 
 /** Counts how often somebody undid what was set: now and then it is set again; what is undone again and again is a fight. */
-export class Rivals {
+export class ConflictingWriters {
   readonly #clock: Clock;
   readonly #undone = new Map<string, readonly MonotonicInstant[]>();
 
@@ -14,7 +14,7 @@ export class Rivals {
   }
 
   /** Somebody has undone it once more: how to say that it is set again, or undefined where it is to be left alone for now. */
-  undid(name: string): string | undefined {
+  recordConflict(name: string): string | undefined {
     const now = this.#clock.monotonic();
     const before = (this.#undone.get(name) ?? []).filter((at) => elapsed(at, now) < WITHIN);
     if (before.length >= MOST_REASSERTS) return undefined;
@@ -27,4 +27,4 @@ export class Rivals {
   }
 }
 
-export const LEFT_ALONE = "it is not set again for now: stop that program, or route control elsewhere";
+export const NOT_REASSERTED = "it is not set again for now: stop that program, or route control elsewhere";

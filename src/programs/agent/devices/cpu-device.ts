@@ -21,13 +21,13 @@ import {
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Journal, JournalKey } from "../../../platform/journal/index.ts";
-import { firstPresent, seatsOf } from "../host/host.ts";
-import type { Reading } from "../telemetry/node-power.ts";
-import { CapKeeper, type Seat } from "./cap-enforcer.ts";
-import { CpuRun, type CpuTick, extreme } from "./cpu-plan-executor.ts";
-import { type DeviceReport, words } from "./device-report.ts";
-import type { Owner } from "./original-limits.ts";
-import { type Rivalry, ThrottleKeeper } from "./throttle-enforcer.ts";
+import { handlesOf, selectBackend } from "../host/host.ts";
+import type { PowerReading } from "../telemetry/node-power.ts";
+import { type BoardHandle, CapEnforcer } from "./cap-enforcer.ts";
+import { CpuPlanExecutor, type CpuTick, extreme } from "./cpu-plan-executor.ts";
+import { type DeviceReport, joinMessages } from "./device-report.ts";
+import type { BoardOwner } from "./original-limits.ts";
+import { type ThrottleConflict, ThrottleEnforcer } from "./throttle-enforcer.ts";
 
 export interface CpuReport extends DeviceReport {
   readonly mode: CpuBackend;
@@ -42,8 +42,8 @@ const TICKS_TO_FAIL = 3;
 
 /** The CPUs of one node. */
 export class CpuDevice {
-  readonly #keeper: CapKeeper;
-  readonly #throttle: ThrottleKeeper;
+  readonly #enforcer: CapEnforcer;
+  readonly #throttle: ThrottleEnforcer;
   readonly #settings: DvfsSettings;
   readonly #clock: Clock;
   /** RAPL did its work in the last tick, and nothing was throttled. */
@@ -52,9 +52,9 @@ export class CpuDevice {
     | { readonly of: unknown; readonly absent: string | undefined; readonly at: MonotonicInstant }
     | undefined;
 
-  constructor(owner: Owner, journal: Journal, clock: Clock, settings: DvfsSettings) {
-    this.#keeper = new CapKeeper(owner, journal, clock);
-    this.#throttle = new ThrottleKeeper(owner, journal, clock, settings);
+  constructor(owner: BoardOwner, journal: Journal, clock: Clock, settings: DvfsSettings) {
+    this.#enforcer = new CapEnforcer(owner, journal, clock);
+    this.#throttle = new ThrottleEnforcer(owner, journal, clock, settings);
     this.#settings = settings;
     this.#clock = clock;
   }
@@ -64,23 +64,23 @@ export class CpuDevice {
   }
 
   /** What a board should read as long as nobody else sets it; undefined where that is not known. */
-  ours(key: JournalKey): Watts | undefined {
-    return this.#keeper.ours(key);
+  expectedLimit(key: JournalKey): Watts | undefined {
+    return this.#enforcer.expectedLimit(key);
   }
 
   async tick(tick: CpuTick): Promise<CpuReport> {
     const { signal, power } = tick;
-    this.#keeper.unkept = undefined;
-    this.#throttle.adopt(tick.throttle, tick.reportedThrottle);
-    const found = await firstPresent(tick.caps, signal);
-    const seats = seatsOf(found);
-    const usable = seats.some(({ board }) => board.locked === undefined && board.lost === undefined);
+    this.#enforcer.unsavedReason = undefined;
+    this.#throttle.syncState(tick.throttle, tick.reportedThrottle);
+    const found = await selectBackend(tick.caps, signal);
+    const handles = handlesOf(found);
+    const usable = handles.some(({ board }) => board.locked === undefined && board.lost === undefined);
     const noThrottle = await this.#noThrottle(tick);
-    for (const seat of seats) this.#keeper.observe(seat, powerOf(seat, power), power.since);
-    const run = new CpuRun(tick, seats, this.#keeper, this.#throttle);
-    const cap = resolvePackageCaps(tick.intent, await this.#packages(seats, tick));
-    const plan = await run.carryOut(cap, usable, noThrottle === undefined);
-    const reasons = whyNot(plan, tick, { shut: usable ? [] : [...found.absent, ...shutOf(seats)], noThrottle });
+    for (const handle of handles) this.#enforcer.observe(handle, powerOf(handle, power), power.since);
+    const run = new CpuPlanExecutor(tick, handles, this.#enforcer, this.#throttle);
+    const cap = resolvePackageCaps(tick.intent, await this.#packages(handles, tick));
+    const plan = await run.execute(cap, usable, noThrottle === undefined);
+    const reasons = whyNot(plan, tick, { shut: usable ? [] : [...found.absent, ...shutOf(handles)], noThrottle });
     const report = this.#judge(plan, run, cap, reasons);
     this.#idle = report.mode === "rapl" && report.throttlePct === 0;
     if (
@@ -108,7 +108,7 @@ export class CpuDevice {
    * The packages to cap, each with its own range and its own limit before us; a maximum that the machine does not tell is the
    * catalogue's. One that is lost takes no part.
    */
-  async #packages(seats: readonly Seat[], { view, power, signal }: CpuTick): Promise<readonly CpuPackage[]> {
+  async #packages(handles: readonly BoardHandle[], { view, power, signal }: CpuTick): Promise<readonly CpuPackage[]> {
     const {
       maxWattsPerSocket,
       minWattsPerSocket,
@@ -117,12 +117,12 @@ export class CpuDevice {
       sockets,
     } = view.cpu;
     const known = from.maxWatts === "fallback" ? undefined : maxWattsPerSocket;
-    const answering = seats.filter(({ board }) => board.lost === undefined);
+    const answering = handles.filter(({ board }) => board.lost === undefined);
     // The packages whose power is in the sum that the DVFS loop regulates, as soon as that is known: one may go offline.
     const counted = power.boards.size > 0 ? power.boards.size : sockets;
     if (answering.length === 0)
       return [{ id: "packages", device: withLowestCap({ max: known }, minWattsPerSocket), count: counted }];
-    const devices = await Promise.all(answering.map(async (seat) => this.#keeper.device(seat, signal)));
+    const devices = await Promise.all(answering.map(async (handle) => this.#enforcer.device(handle, signal)));
     const others = extreme(
       devices.map(({ max }) => max),
       Math.min,
@@ -136,7 +136,7 @@ export class CpuDevice {
     });
   }
 
-  #judge(plan: CpuPlan, run: CpuRun, cap: PackageCaps, reasons: string): CpuReport {
+  #judge(plan: CpuPlan, run: CpuPlanExecutor, cap: PackageCaps, reasons: string): CpuReport {
     const { result = "error", message = "planned again and again and came to no end" } = plan.report ?? {};
     const base = {
       mode: plan.backend,
@@ -145,16 +145,16 @@ export class CpuDevice {
       throttlePct: this.#throttle.dvfs.throttlePct,
     };
     if (run.simulated !== undefined)
-      return { ...base, result: "none", message: words(`simulate only: ${run.simulated}`, message, reasons) };
+      return { ...base, result: "none", message: joinMessages(`simulate only: ${run.simulated}`, message, reasons) };
     const tell = (over: Pick<DeviceReport, "result" | "alarm" | "unproven">, ...more: (string | undefined)[]) => ({
       ...base,
       ...over,
-      message: words(message, ...more, reasons),
+      message: joinMessages(message, ...more, reasons),
     });
-    const { rivalry } = this.#throttle;
-    const fought = rivalry && judgeRivalry(rivalry, result);
+    const { conflict } = this.#throttle;
+    const fought = conflict && judgeConflict(conflict, result);
     // A write that was left undone for a rival's sake has said so.
-    const rival = rivalry && !message.includes(rivalry.message) ? rivalry.message : undefined;
+    const rival = conflict && !message.includes(conflict.message) ? conflict.message : undefined;
     if (run.contested !== undefined) {
       // A throttle may stand in for it, and is judged as one.
       const judged =
@@ -167,15 +167,15 @@ export class CpuDevice {
     if (fought !== undefined) return tell(fought, rival);
     if (result !== "applied" || cap.kind === "uncapped") return tell({ result });
     // A throttle could not be kept either: that none was needed so far makes no success of it.
-    if (this.#keeper.unkept !== undefined) return tell({ result: "blocked" }, this.#keeper.unkept);
+    if (this.#enforcer.unsavedReason !== undefined) return tell({ result: "blocked" }, this.#enforcer.unsavedReason);
     if (plan.backend === "dvfs") {
       const judged = this.#judgeThrottle(cap);
       return tell(judged, judged.alarm?.note);
     }
-    const undone = words(...run.undone);
+    const undone = joinMessages(...run.undone);
     if (undone !== "") return tell({ result: "error", unproven: true }, undone);
-    const verdicts = run.seats.map((seat) => ({ seat, verdict: this.#keeper.verdict(seat) }));
-    const broken = verdicts.filter(({ verdict }) => verdict === "not effective").map(({ seat }) => seat.board.id);
+    const verdicts = run.handles.map((handle) => ({ handle, verdict: this.#enforcer.verdict(handle) }));
+    const broken = verdicts.filter(({ verdict }) => verdict === "not effective").map(({ handle }) => handle.board.id);
     if (broken.length > 0) {
       const note = `not effective: ${broken.join(", ")} stays above the cap although it reads back; firmware, or another limit, decides`;
       return tell({ result: "error", unproven: true, alarm: { reason: "CapNotEffective", note } }, note);
@@ -197,8 +197,8 @@ export class CpuDevice {
 }
 
 /** That it was set again, or that the rest of it was let go of, is no success. */
-const judgeRivalry = (
-  { kind, message }: Rivalry,
+const judgeConflict = (
+  { kind, message }: ThrottleConflict,
   result: ControlResult,
 ): Pick<DeviceReport, "result" | "alarm" | "unproven"> =>
   kind === "contested"
@@ -209,12 +209,12 @@ const judgeRivalry = (
       }
     : { result: "error", unproven: true };
 
-const powerOf = ({ backend, board }: Seat, { total, boards }: Reading): Watts | undefined =>
+const powerOf = ({ backend, board }: BoardHandle, { total, boards }: PowerReading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);
 
 /** Why boards that are there cannot be capped. */
-const shutOf = (seats: readonly Seat[]): readonly string[] =>
-  seats.flatMap(({ board: { id, locked, lost } }) => {
+const shutOf = (handles: readonly BoardHandle[]): readonly string[] =>
+  handles.flatMap(({ board: { id, locked, lost } }) => {
     const why = locked ?? lost;
     return why === undefined ? [] : [`${id}: ${why}`];
   });
@@ -226,7 +226,7 @@ function whyNot(
   { shut, noThrottle }: { readonly shut: readonly string[]; readonly noThrottle: string | undefined },
 ): string {
   if (report === undefined || report.result === "none" || mode === "none") return "";
-  return words(
+  return joinMessages(
     ...(mode === "dvfs" || backend === "rapl" ? [] : shut),
     backend === "none" && mode !== "rapl" ? noThrottle : undefined,
     backend === "dvfs" && power.total === undefined ? power.missing : undefined,

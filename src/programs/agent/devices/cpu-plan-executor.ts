@@ -13,10 +13,10 @@ import {
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import { type Watts, watts } from "../../../core/units/index.ts";
 import type { PowerCapBackend, ThrottleBackend } from "../../../platform/hardware/index.ts";
-import type { Reading } from "../telemetry/node-power.ts";
-import type { CapKeeper, Check, MissingBoard, Seat } from "./cap-enforcer.ts";
-import { together, words } from "./device-report.ts";
-import type { ThrottleKeeper } from "./throttle-enforcer.ts";
+import type { PowerReading } from "../telemetry/node-power.ts";
+import type { BoardHandle, CapCheck, CapEnforcer, MissingBoard } from "./cap-enforcer.ts";
+import { combinedOutcome, joinMessages } from "./device-report.ts";
+import type { ThrottleEnforcer } from "./throttle-enforcer.ts";
 
 export interface CpuTick {
   readonly mode: ControlMode;
@@ -25,7 +25,7 @@ export interface CpuTick {
   readonly throttle: ThrottleBackend | undefined;
   readonly intent: CapIntent;
   readonly view: HardwareView;
-  readonly power: Reading;
+  readonly power: PowerReading;
   /** The throttle that a service reports. */
   readonly reportedThrottle: number | undefined;
   /** Plan, and touch nothing. */
@@ -35,37 +35,37 @@ export interface CpuTick {
 }
 
 /** A plan is made again after each write that matters; more often than this it goes round in circles. */
-const MOST_PLANS = 8;
+const MAX_PLANS = 8;
 
 /** One tick's plans and what became of them. */
-export class CpuRun {
-  readonly seats: readonly Seat[];
+export class CpuPlanExecutor {
+  readonly handles: readonly BoardHandle[];
   readonly undone: string[] = [];
   contested: string | undefined;
   /** What would have been done. */
   simulated: string | undefined;
   readonly #tick: CpuTick;
-  readonly #keeper: CapKeeper;
-  readonly #throttle: ThrottleKeeper;
+  readonly #enforcer: CapEnforcer;
+  readonly #throttle: ThrottleEnforcer;
   readonly #missing: readonly MissingBoard[];
 
-  constructor(tick: CpuTick, seats: readonly Seat[], keeper: CapKeeper, throttle: ThrottleKeeper) {
+  constructor(tick: CpuTick, handles: readonly BoardHandle[], enforcer: CapEnforcer, throttle: ThrottleEnforcer) {
     this.#tick = tick;
-    this.seats = seats;
-    this.#keeper = keeper;
+    this.handles = handles;
+    this.#enforcer = enforcer;
     this.#throttle = throttle;
-    this.#missing = keeper.missing(tick.caps, seats);
+    this.#missing = enforcer.missing(tick.caps, handles);
   }
 
   /** Plans, acts, and plans again with what came of it, until nothing is left to do. */
-  async carryOut(cap: PackageCaps, raplAvailable: boolean, dvfsAvailable: boolean): Promise<CpuPlan> {
+  async execute(cap: PackageCaps, raplAvailable: boolean, dvfsAvailable: boolean): Promise<CpuPlan> {
     const { mode, power, simulate, signal } = this.#tick;
     let raplCaps = await this.#inForce();
     let raplWrite: WriteOutcome | undefined;
     let throttleWrite: WriteOutcome | undefined;
     let regulated = false;
     const would: string[] = [];
-    for (let plans = 0; plans < MOST_PLANS; plans++) {
+    for (let plans = 0; plans < MAX_PLANS; plans++) {
       const inForce = { raplCaps, throttlePct: this.#throttle.dvfs.throttlePct };
       const plan = planCpu({
         mode,
@@ -101,17 +101,17 @@ export class CpuRun {
   }
 
   nameOf(backend: CpuBackend): string {
-    if (backend === "rapl") return this.seats[0]?.backend.name ?? backend;
+    if (backend === "rapl") return this.handles[0]?.backend.name ?? backend;
     return backend === "dvfs" ? (this.#tick.throttle?.name ?? backend) : backend;
   }
 
   async #inForce(): Promise<ReadonlyMap<string, Watts>> {
     const held = new Map<string, Watts>();
-    for (const seat of this.seats) {
-      const cap = await this.#keeper.inForce(seat, this.#tick.signal);
-      if (cap !== undefined) held.set(seat.board.id, cap);
+    for (const handle of this.handles) {
+      const cap = await this.#enforcer.inForce(handle, this.#tick.signal);
+      if (cap !== undefined) held.set(handle.board.id, cap);
     }
-    return held.size > 0 ? held : new Map(this.#missing.map(({ id, ours }) => [id, ours]));
+    return held.size > 0 ? held : new Map(this.#missing.map(({ id, cap }) => [id, cap]));
   }
 
   async #act(action: CpuAction, inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
@@ -128,35 +128,35 @@ export class CpuRun {
   }
 
   async #lift(signal: AbortSignal): Promise<Acted> {
-    const lifted = await Promise.all(this.seats.map(async (seat) => this.#keeper.lift(seat, signal)));
-    const stuck = this.#missing.map(({ id, ours }): WriteOutcome => {
-      const message = `our cap of ${ours} W on ${id} cannot be lifted: it is not there any more`;
+    const lifted = await Promise.all(this.handles.map(async (handle) => this.#enforcer.lift(handle, signal)));
+    const stuck = this.#missing.map(({ id, cap }): WriteOutcome => {
+      const message = `our cap of ${cap} W on ${id} cannot be lifted: it is not there any more`;
       return { result: "blocked", message };
     });
-    const raplWrite = together([...lifted, ...stuck]);
+    const raplWrite = combinedOutcome([...lifted, ...stuck]);
     return raplWrite.result === "applied" ? { raplWrite, raplCaps: new Map() } : { raplWrite };
   }
 
   async #set(caps: readonly PackageCap[], inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
     const raplCaps = new Map(inForce);
     const outcomes = await Promise.all(
-      this.seats.map(async (seat) => {
-        const cap = capOf(caps, seat);
-        if (cap === undefined) return lost(seat);
+      this.handles.map(async (handle) => {
+        const cap = capOf(caps, handle);
+        if (cap === undefined) return lost(handle);
         // Another package is why this is no mere check. What another program undid here counts all the same.
-        const check = inForce.get(cap.id) === cap.watts ? await this.#recheck(seat, cap, signal) : undefined;
+        const check = inForce.get(cap.id) === cap.watts ? await this.#recheck(handle, cap, signal) : undefined;
         if (check !== undefined) return check;
-        const outcome = await this.#keeper.set(seat, cap.watts, watched(seat, cap), signal);
+        const outcome = await this.#enforcer.set(handle, cap.watts, watchedPower(handle, cap), signal);
         if (outcome.result === "applied") raplCaps.set(cap.id, cap.watts);
         return outcome;
       }),
     );
-    return { raplWrite: together(outcomes), raplCaps };
+    return { raplWrite: combinedOutcome(outcomes), raplCaps };
   }
 
   /** How a cap that should be in force reads; undefined where it is to be set again. */
-  async #recheck(seat: Seat, cap: PackageCap, signal: AbortSignal): Promise<WriteOutcome | undefined> {
-    const check = await this.#keeper.check(seat, cap.watts, watched(seat, cap), signal);
+  async #recheck(handle: BoardHandle, cap: PackageCap, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+    const check = await this.#enforcer.check(handle, cap.watts, watchedPower(handle, cap), signal);
     if (check.kind === "holds")
       return { result: "applied", ...(check.message !== undefined && { message: check.message }) };
     if (check.kind === "unreadable") return { result: "error", message: check.message };
@@ -170,11 +170,11 @@ export class CpuRun {
 
   async #check(caps: readonly PackageCap[], inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
     const checks = await Promise.all(
-      this.seats.map(async (seat): Promise<Check & { readonly id: string }> => {
-        const { id } = seat.board;
-        const cap = capOf(caps, seat);
-        if (cap === undefined) return { id, kind: "unreadable", message: lost(seat).message };
-        return { id, ...(await this.#keeper.check(seat, cap.watts, watched(seat, cap), signal)) };
+      this.handles.map(async (handle): Promise<CapCheck & { readonly id: string }> => {
+        const { id } = handle.board;
+        const cap = capOf(caps, handle);
+        if (cap === undefined) return { id, kind: "unreadable", message: lost(handle).message };
+        return { id, ...(await this.#enforcer.check(handle, cap.watts, watchedPower(handle, cap), signal)) };
       }),
     );
     const contested = checks.find((check) => check.kind === "contested");
@@ -183,12 +183,12 @@ export class CpuRun {
       return { raplWrite: { result: "blocked", message: contested.message } };
     }
     const unreadable = checks.flatMap((check) => (check.kind === "unreadable" ? [check.message] : []));
-    if (unreadable.length > 0) return { raplWrite: { result: "error", message: words(...unreadable) } };
+    if (unreadable.length > 0) return { raplWrite: { result: "error", message: joinMessages(...unreadable) } };
     const undone = checks.flatMap((check) => (check.kind === "undone" ? [check] : []));
     this.undone.push(...undone.map(({ message }) => message));
     if (undone.length > 0)
       return { raplCaps: new Map([...inForce, ...undone.map(({ id, found }) => [id, found] as const)]) };
-    const messages = words(...checks.map((check) => (check.kind === "holds" ? check.message : undefined)));
+    const messages = joinMessages(...checks.map((check) => (check.kind === "holds" ? check.message : undefined)));
     return { raplWrite: { result: "applied", ...(messages !== "" && { message: messages }) } };
   }
 }
@@ -199,13 +199,13 @@ interface Acted {
   readonly raplCaps?: ReadonlyMap<string, Watts> | undefined;
 }
 
-const capOf = (caps: readonly PackageCap[], { board }: Seat): PackageCap | undefined =>
+const capOf = (caps: readonly PackageCap[], { board }: BoardHandle): PackageCap | undefined =>
   caps.find(({ id }) => id === board.id);
 
-const lost = ({ board }: Seat) => ({ result: "error", message: `${board.id}: ${board.lost}` }) as const;
+const lost = ({ board }: BoardHandle) => ({ result: "error", message: `${board.id}: ${board.lost}` }) as const;
 
 /** The power that has to stay below the cap: the one board of a service stands for all packages. */
-const watched = ({ backend }: Seat, cap: PackageCap): Watts =>
+const watchedPower = ({ backend }: BoardHandle, cap: PackageCap): Watts =>
   backend.name === "http" && cap.count > 0 ? watts(cap.watts * cap.count) : cap.watts;
 
 /** Of what is there; undefined where nothing is. */
@@ -217,9 +217,9 @@ export function extreme(
   return there.length === 0 ? undefined : watts(pick(...there));
 }
 
-const described = (action: CpuAction): string => told[action.kind](action as never);
+const described = (action: CpuAction): string => actionTexts[action.kind](action as never);
 
-const told: { readonly [Kind in CpuAction["kind"]]: (action: Extract<CpuAction, { kind: Kind }>) => string } = {
+const actionTexts: { readonly [Kind in CpuAction["kind"]]: (action: Extract<CpuAction, { kind: Kind }>) => string } = {
   setRaplCap: ({ caps }) => `set ${describeCaps(caps)}`,
   checkRaplCap: ({ caps }) => `set ${describeCaps(caps)}`,
   liftRaplCap: () => "lift the cap",

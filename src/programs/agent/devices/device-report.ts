@@ -14,12 +14,14 @@ export interface DeviceReport {
 }
 
 /** One outcome of several: the worst result, and every message once. */
-export function together(outcomes: readonly WriteOutcome[]): WriteOutcome {
+export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome {
   const [worst = { result: "applied" } as const] = worstFirst(outcomes);
-  const messages = words(...outcomes.filter(({ result }) => result === worst.result).map(({ message }) => message));
+  const messages = joinMessages(
+    ...outcomes.filter(({ result }) => result === worst.result).map(({ message }) => message),
+  );
   return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
 }
 
 /** What there is to say, each thing once. */
-export const words = (...parts: readonly (string | undefined)[]): string =>
+export const joinMessages = (...parts: readonly (string | undefined)[]): string =>
   [...new Set(parts.filter((part) => part !== undefined && part !== ""))].join("; ");

@@ -8,38 +8,42 @@ import {
   sapphireRapids,
   xeonCpuinfo,
 } from "../../../platform/hardware/testdata/index.ts";
-import { type Agent, Trial } from "../testing/agent-test-harness.ts";
+import { AgentTestHarness, type AgentUnderTest } from "../testing/agent-test-harness.ts";
 import { FixtureHost } from "../testing/fixture-host.ts";
 
 const TICK = 20;
 const FULL = 3_800_000;
 
-let trial: Trial;
+let harness: AgentTestHarness;
 let host: FixtureHost;
 beforeEach(async () => {
-  trial = new Trial();
-  await trial.createNode("a");
-  host = new FixtureHost(trial.clock, joinTrees(sapphireRapids, intelPstate), xeonCpuinfo);
-  trial.fixture = host;
+  harness = new AgentTestHarness();
+  await harness.createNode("a");
+  host = new FixtureHost(harness.clock, joinTrees(sapphireRapids, intelPstate), xeonCpuinfo);
+  harness.fixture = host;
   // 400 W for both packages.
-  await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+  await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
 });
 afterEach(async () => {
-  await trial.end();
+  await harness.close();
 });
 
 /** An agent that has had so many readings of this power of both packages. */
-async function after(readings: number, power: number, variables: Readonly<Record<string, string>>): Promise<Agent> {
+async function after(
+  readings: number,
+  power: number,
+  variables: Readonly<Record<string, string>>,
+): Promise<AgentUnderTest> {
   host.draw = power / 2;
-  const agent = trial.start({ TELEMETRY_CPU_CONTROL_MODE: "dvfs", ...variables });
+  const agent = harness.start({ TELEMETRY_CPU_CONTROL_MODE: "dvfs", ...variables });
   // The first reading comes with the second tick, as soon as the node is known.
-  await trial.pass(5 + (readings - 1) * TICK);
+  await harness.advance(5 + (readings - 1) * TICK);
   return agent;
 }
 
-const metric = async (agent: Agent, name: string): Promise<number> =>
+const metric = async (agent: AgentUnderTest, name: string): Promise<number> =>
   Number((await agent.series(`${name}{`))[0]?.split(" ")[1]);
-const throttle = async (agent: Agent): Promise<number> => metric(agent, "joulie_dvfs_throttle_pct");
+const throttle = async (agent: AgentUnderTest): Promise<number> => metric(agent, "joulie_dvfs_throttle_pct");
 const slowed = (): number => host.frequencies.filter((frequency) => frequency < FULL).length;
 
 describe("DVFS by its variables", () => {
@@ -51,7 +55,7 @@ describe("DVFS by its variables", () => {
     const agent = await after(1, 200, variables);
     expect(await metric(agent, "joulie_dvfs_ema_power_watts")).toBeCloseTo(200, 3);
     host.draw = 200;
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect(await metric(agent, "joulie_dvfs_ema_power_watts")).toBeCloseTo(ema, 3);
   });
 
@@ -76,7 +80,7 @@ describe("DVFS by its variables", () => {
   it("AGT-29 AGT-31 throttles by DVFS_STEP_PCT at the DVFS_TRIP_COUNTth reading above, not before", async () => {
     const agent = await after(2, 600, { DVFS_STEP_PCT: "25", DVFS_TRIP_COUNT: "3" });
     expect([await throttle(agent), slowed()]).toEqual([0, 0]);
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect([await throttle(agent), slowed()]).toEqual([25, 1]);
   });
 
@@ -89,18 +93,18 @@ describe("DVFS by its variables", () => {
     });
     expect([await throttle(agent), slowed()]).toEqual([50, 2]);
     host.draw = 50;
-    await trial.pass(3 * TICK);
+    await harness.advance(3 * TICK);
     expect([await throttle(agent), slowed()]).toEqual([50, 2]);
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect([await throttle(agent), slowed()]).toEqual([0, 0]);
   });
 
   it("AGT-32 waits for DVFS_COOLDOWN between two actions", async () => {
     const agent = await after(1, 600, { DVFS_TRIP_COUNT: "1", DVFS_COOLDOWN: "60s" });
     expect(await throttle(agent)).toBe(10);
-    await trial.pass(2 * TICK);
+    await harness.advance(2 * TICK);
     expect(await throttle(agent)).toBe(10);
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect(await throttle(agent)).toBe(20);
   });
 
@@ -114,23 +118,23 @@ describe("DVFS by its variables", () => {
 });
 
 describe("the mode that is shown", () => {
-  const modes = async (agent: Agent) =>
+  const modes = async (agent: AgentUnderTest) =>
     Object.fromEntries(
       (await agent.series("joulie_backend_mode")).map((line) => [/mode="(\w+)"/.exec(line)?.[1], line.split(" ")[1]]),
     );
 
   it("AGT-21 is rapl, dvfs or none, as the controls come and go, and one of them only", async () => {
-    const agent = trial.start();
-    await trial.pass(25);
+    const agent = harness.start();
+    await harness.advance(25);
     expect(await modes(agent)).toEqual({ none: "0", rapl: "1", dvfs: "0" });
     const endRapl = refuseWrites(host.sys, /constraint_0_power_limit_uw$/, "EROFS");
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect(await modes(agent)).toEqual({ none: "0", rapl: "0", dvfs: "1" });
     refuseWrites(host.sys, /scaling_max_freq$/, "EROFS");
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect(await modes(agent)).toEqual({ none: "1", rapl: "0", dvfs: "0" });
     endRapl();
-    await trial.pass(TICK);
+    await harness.advance(TICK);
     expect(await modes(agent)).toEqual({ none: "0", rapl: "1", dvfs: "0" });
   });
 });

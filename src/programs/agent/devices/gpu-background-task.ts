@@ -1,20 +1,20 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { inTime } from "../loop/deadlines.ts";
-import type { HostPower, NodePower } from "../telemetry/node-power.ts";
+import { finishesWithin } from "../loop/deadlines.ts";
+import type { NodePower, PowerWithoutGpus } from "../telemetry/node-power.ts";
 import type { DeviceReport } from "./device-report.ts";
 
 /** How long a tick waits for a GPU driver: one that works, or its tool, answers sooner. */
-export const TICK_PATIENCE = milliseconds(5000);
+export const TICK_TIMEOUT = milliseconds(5000);
 /** The same of a tick that sets nothing: the first cap of the CPUs comes after it. */
-export const HOLD_PATIENCE = milliseconds(1000);
+export const HOLD_TIMEOUT = milliseconds(1000);
 /** The agent breaks off what is under way 5 s after it was told to end. */
-const RELEASE_PATIENCE = milliseconds(6500);
+const RELEASE_TIMEOUT = milliseconds(6500);
 
 const NO_ANSWER = "the GPUs' driver has not answered yet";
 
 /** What a tick came to on the GPUs. */
-export interface GpuPart {
+export interface GpuTickResult {
   readonly power: NodePower;
   readonly gpu?: DeviceReport | undefined;
 }
@@ -23,7 +23,7 @@ export interface GpuPart {
  * The GPUs' part of a tick, waited for as long as a driver that works takes. One that takes longer goes on by itself, and no other
  * is begun before its end: until then status tells what the last one found.
  */
-export class GpuWork {
+export class GpuBackgroundTask {
   readonly #clock: Clock;
   readonly #onFirstAnswer: () => void;
   #underWay: Promise<void> | undefined;
@@ -36,17 +36,21 @@ export class GpuWork {
     this.#onFirstAnswer = onFirstAnswer;
   }
 
-  get isUnderWay(): boolean {
+  get isRunning(): boolean {
     return this.#underWay !== undefined;
   }
 
   /** Without a patience it is waited for to its end: a service has a time limit of its own. */
-  async run(patience: Milliseconds | undefined, known: HostPower, part: () => Promise<GpuPart>): Promise<GpuPart> {
+  async run(
+    patience: Milliseconds | undefined,
+    known: PowerWithoutGpus,
+    part: () => Promise<GpuTickResult>,
+  ): Promise<GpuTickResult> {
     if (this.#underWay === undefined) {
       if (patience === undefined) return part();
       const work = part();
       this.#underWay = this.#remember(work);
-      if (await inTime(work, patience, this.#clock)) {
+      if (await finishesWithin(work, patience, this.#clock)) {
         this.#answered = true;
         return work;
       }
@@ -59,12 +63,12 @@ export class GpuWork {
   }
 
   /** What a tick still does to a GPU would undo its restoration; what never ends does nothing. */
-  async over(): Promise<void> {
-    if (this.#underWay !== undefined) await inTime(this.#underWay, RELEASE_PATIENCE, this.#clock);
+  async settled(): Promise<void> {
+    if (this.#underWay !== undefined) await finishesWithin(this.#underWay, RELEASE_TIMEOUT, this.#clock);
     this.#underWay = undefined;
   }
 
-  async #remember(work: Promise<GpuPart>): Promise<void> {
+  async #remember(work: Promise<GpuTickResult>): Promise<void> {
     try {
       this.#last = (await work).gpu;
     } catch {

@@ -11,31 +11,31 @@ import { type Watts, watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal } from "../../../platform/journal/index.ts";
-import { type Found, seatsOf } from "../host/host.ts";
-import type { Reading } from "../telemetry/node-power.ts";
-import { CapKeeper, type MissingBoard, type Seat } from "./cap-enforcer.ts";
-import { type DeviceReport, words } from "./device-report.ts";
-import type { Owner } from "./original-limits.ts";
+import { type BackendSelection, handlesOf } from "../host/host.ts";
+import type { PowerReading } from "../telemetry/node-power.ts";
+import { type BoardHandle, CapEnforcer, type MissingBoard } from "./cap-enforcer.ts";
+import { type DeviceReport, joinMessages } from "./device-report.ts";
+import type { BoardOwner } from "./original-limits.ts";
 
 export interface GpuTick {
   readonly enabled: boolean;
   /** What the route offers, and what of it is there. */
   readonly backends: readonly PowerCapBackend[];
-  readonly found: Found;
+  readonly found: BackendSelection;
   /** How many boards the one board of a service stands for. */
   readonly count: number;
   readonly intent: CapIntent;
-  readonly power: Reading;
+  readonly power: PowerReading;
   readonly simulate: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Set, found undone, set again: more plans than that go round in circles. */
-const MOST_PLANS = 4;
+const MAX_PLANS = 4;
 
 /** What this tick found out about one board. */
-interface BoardRun {
-  readonly seat: Seat;
+interface BoardState {
+  readonly handle: BoardHandle;
   board: GpuBoard;
   undone: string | undefined;
   contested: string | undefined;
@@ -43,22 +43,23 @@ interface BoardRun {
 
 /** The GPUs of one node. */
 export class GpuDevice {
-  readonly #keeper: CapKeeper;
+  readonly #enforcer: CapEnforcer;
 
-  constructor(owner: Owner, journal: Journal, clock: Clock) {
-    this.#keeper = new CapKeeper(owner, journal, clock);
+  constructor(owner: BoardOwner, journal: Journal, clock: Clock) {
+    this.#enforcer = new CapEnforcer(owner, journal, clock);
   }
 
   /** Undefined where there is no GPU, and nobody asks anything of one. */
   async tick(tick: GpuTick): Promise<DeviceReport | undefined> {
     const { found, intent, enabled } = tick;
-    const seats = seatsOf(found);
+    const handles = handlesOf(found);
     const asked = intent.watts !== undefined || intent.pctOfMax !== undefined;
-    const missing = this.#keeper.missing(tick.backends, seats).map(gone);
-    if (seats.length === 0 && missing.length === 0 && !asked) return undefined;
-    const noBackend = seats.length === 0 ? words(...found.absent) || "there is nothing to cap GPUs with" : undefined;
-    for (const seat of seats) this.#keeper.observe(seat, this.#powerOf(seat, tick), tick.power.since);
-    const runs = await Promise.all(seats.map(async (seat) => this.#begin(seat, tick)));
+    const missing = this.#enforcer.missing(tick.backends, handles).map(gone);
+    if (handles.length === 0 && missing.length === 0 && !asked) return undefined;
+    const noBackend =
+      handles.length === 0 ? joinMessages(...found.absent) || "there is nothing to cap GPUs with" : undefined;
+    for (const handle of handles) this.#enforcer.observe(handle, this.#powerOf(handle, tick), tick.power.since);
+    const runs = await Promise.all(handles.map(async (handle) => this.#begin(handle, tick)));
     const control = (): GpuPlanInput => ({
       enabled,
       noBackend,
@@ -71,23 +72,23 @@ export class GpuDevice {
     return this.#judge(backend, runs, control());
   }
 
-  async #begin(seat: Seat, { intent, signal }: GpuTick): Promise<BoardRun> {
-    const { id, lost, locked } = seat.board;
+  async #begin(handle: BoardHandle, { intent, signal }: GpuTick): Promise<BoardState> {
+    const { id, lost, locked } = handle.board;
     const capped = intent.watts !== undefined || (intent.pctOfMax ?? 100) < 100;
     const reachable = lost === undefined;
     // The limit before us is asked for only where a cap may go above it: some boards take long to answer.
-    const device = reachable && capped ? await this.#keeper.device(seat, signal) : seat.board.device;
-    const inForce = reachable ? await this.#keeper.inForce(seat, signal) : heldBy(this.#keeper, seat);
+    const device = reachable && capped ? await this.#enforcer.device(handle, signal) : handle.board.device;
+    const inForce = reachable ? await this.#enforcer.inForce(handle, signal) : heldBy(this.#enforcer, handle);
     // What carries a cap of ours is lifted, or checked, as any other; what carries none is not touched.
     const shut = locked !== undefined && inForce === undefined;
     const write: WriteOutcome | undefined = shut ? { result: "blocked", message: locked } : undefined;
-    return { seat, board: { id, device, inForce, lost, write }, undone: undefined, contested: undefined };
+    return { handle, board: { id, device, inForce, lost, write }, undone: undefined, contested: undefined };
   }
 
   /** Each board by itself: a lost one, or one that hangs, keeps no other from its cap. */
-  async #carryOut(runs: readonly BoardRun[], control: () => GpuPlanInput, tick: GpuTick): Promise<void> {
+  async #carryOut(runs: readonly BoardState[], control: () => GpuPlanInput, tick: GpuTick): Promise<void> {
     const byId = new Map(runs.map((run) => [run.board.id, run]));
-    for (let plans = 0; plans < MOST_PLANS; plans++) {
+    for (let plans = 0; plans < MAX_PLANS; plans++) {
       const actions = planGpu(control());
       if (actions.length === 0) return;
       await Promise.all(
@@ -99,16 +100,16 @@ export class GpuDevice {
     }
   }
 
-  async #act(run: BoardRun, action: GpuAction, { signal, count }: GpuTick): Promise<GpuBoard> {
-    const { seat, board } = run;
+  async #act(run: BoardState, action: GpuAction, { signal, count }: GpuTick): Promise<GpuBoard> {
+    const { handle, board } = run;
     if (action.kind === "liftGpuCap") {
-      const write = await this.#keeper.lift(seat, signal);
+      const write = await this.#enforcer.lift(handle, signal);
       return { ...board, write };
     }
-    const watched = seat.backend.name === "http" ? watts(action.watts * Math.max(1, count)) : action.watts;
+    const watched = handle.backend.name === "http" ? watts(action.watts * Math.max(1, count)) : action.watts;
     if (action.kind === "setGpuCap")
-      return { ...board, write: await this.#keeper.set(seat, action.watts, watched, signal) };
-    const check = await this.#keeper.check(seat, action.watts, watched, signal);
+      return { ...board, write: await this.#enforcer.set(handle, action.watts, watched, signal) };
+    const check = await this.#enforcer.check(handle, action.watts, watched, signal);
     if (check.kind === "holds")
       return { ...board, write: { result: "applied", ...(check.message !== undefined && { message: check.message }) } };
     if (check.kind === "unreadable") return { ...board, write: { result: "error", message: check.message } };
@@ -120,46 +121,46 @@ export class GpuDevice {
     return { ...board, inForce: check.found };
   }
 
-  #judge(backend: string, runs: readonly BoardRun[], control: GpuPlanInput): DeviceReport {
+  #judge(backend: string, runs: readonly BoardState[], control: GpuPlanInput): DeviceReport {
     const { result, message } = gpuReport(control);
-    const contested = words(...runs.map((run) => run.contested));
+    const contested = joinMessages(...runs.map((run) => run.contested));
     if (contested !== "") return { backend, result, message, alarm: { reason: "CapContested", note: contested } };
-    const capped = runs.filter(({ seat }) => this.#keeper.entry(seat) !== undefined);
+    const capped = runs.filter(({ handle }) => this.#enforcer.entry(handle) !== undefined);
     if (capped.length === 0) return { backend, result, message };
-    const undone = words(...runs.map((run) => run.undone));
-    const broken = capped.filter(({ seat }) => this.#keeper.verdict(seat) === "not effective");
+    const undone = joinMessages(...runs.map((run) => run.undone));
+    const broken = capped.filter(({ handle }) => this.#enforcer.verdict(handle) === "not effective");
     if (broken.length > 0) {
       const ids = broken.map(({ board }) => board.id).join(", ");
       const note = `not effective: GPU ${ids} stays above the cap although it reads back; firmware, or another limit, decides`;
       const alarm = { reason: "CapNotEffective", note } as const;
-      return { backend, result: "error", message: words(message, note), unproven: true, alarm };
+      return { backend, result: "error", message: joinMessages(message, note), unproven: true, alarm };
     }
     if (undone !== "" && result === "applied")
-      return { backend, result: "error", message: words(message, undone), unproven: true };
-    const unproven = capped.some(({ seat }) => {
-      const verdict = this.#keeper.verdict(seat);
+      return { backend, result: "error", message: joinMessages(message, undone), unproven: true };
+    const unproven = capped.some(({ handle }) => {
+      const verdict = this.#enforcer.verdict(handle);
       return verdict === undefined || verdict === "not yet tested by load";
     });
     const untested = unproven && result === "applied" ? "not yet tested by load" : undefined;
-    return { backend, result, message: words(message, untested), unproven };
+    return { backend, result, message: joinMessages(message, untested), unproven };
   }
 
-  #powerOf({ backend, board }: Seat, { power }: GpuTick): Watts | undefined {
+  #powerOf({ backend, board }: BoardHandle, { power }: GpuTick): Watts | undefined {
     return backend.name === "http" ? power.total : power.boards.get(board.id);
   }
 }
 
 /** What the journal says of a board that does not answer. */
-const heldBy = (keeper: CapKeeper, seat: Seat): Watts | undefined => {
-  const entry = keeper.entry(seat);
+const heldBy = (enforcer: CapEnforcer, handle: BoardHandle): Watts | undefined => {
+  const entry = enforcer.entry(handle);
   return entry && watts(entry.ours ?? 0);
 };
 
-const gone = ({ id, ours }: MissingBoard): GpuBoard => ({
+const gone = ({ id, cap }: MissingBoard): GpuBoard => ({
   id,
   device: {},
-  inForce: ours,
-  lost: `it is not there any more; it may carry our cap of ${ours} W still`,
+  inForce: cap,
+  lost: `it is not there any more; it may carry our cap of ${cap} W still`,
 });
 
 function simulated(backend: string, control: GpuPlanInput): DeviceReport {
@@ -171,5 +172,5 @@ function simulated(backend: string, control: GpuPlanInput): DeviceReport {
     ...control,
     boards: control.boards.map((board) => ({ ...board, write: { result: "applied" } })),
   });
-  return { backend, result: "none", message: words(`simulate only: ${what}`, message) };
+  return { backend, result: "none", message: joinMessages(`simulate only: ${what}`, message) };
 }

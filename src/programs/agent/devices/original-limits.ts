@@ -4,8 +4,8 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../../platform/journal/index.ts";
 
-/** Whose boards a keeper answers for. */
-export interface Owner {
+/** Whose boards a enforcer answers for. */
+export interface BoardOwner {
   readonly node: string;
   /** Where the node's service is, as its route says at the moment. */
   readonly endpoint: () => string | undefined;
@@ -14,28 +14,32 @@ export interface Owner {
 }
 
 /** What one entry says beyond what its board said. */
-export const circumstances = ({ boot }: Owner, backend: string, clock: Clock): Pick<JournalEntry, "boot" | "at"> => ({
+export const bootAndTime = (
+  { boot }: BoardOwner,
+  backend: string,
+  clock: Clock,
+): Pick<JournalEntry, "boot" | "at"> => ({
   ...(backend !== "http" && boot !== undefined && { boot }),
   at: new Date(clock.now()).toISOString(),
 });
 
 /** As near as what was set reads back. */
-export const isSame = (limit: number, expected: number): boolean =>
+export const isSameLimit = (limit: number, expected: number): boolean =>
   Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected);
 
 /** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
-export const keyOf = ({ node, endpoint }: Owner, backend: string, board: string): JournalKey =>
+export const journalKeyOf = ({ node, endpoint }: BoardOwner, backend: string, board: string): JournalKey =>
   backend === "http" ? { node, backend, endpoint: endpoint(), board } : { backend, board };
 
 /** What drives a GPU may change while its cap is in force; the board and its original do not. */
-export const journalName = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind">): string =>
+export const journalBackend = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind">): string =>
   kind === "gpu" && name !== "http" ? "gpu" : name;
 
 /**
  * What somebody else has set a board to, where that is less than we had set: theirs to raise. Told only of RAPL, where all write
  * the one register that is read; an NVIDIA board tells the least of what several want, and ours is one of those.
  */
-export async function lowerThanOurs(
+export async function limitLoweredByOthers(
   backend: PowerCapBackend,
   board: string,
   ours: Watts | undefined,
@@ -43,14 +47,15 @@ export async function lowerThanOurs(
 ): Promise<Watts | undefined> {
   if (backend.name !== "rapl" || ours === undefined) return undefined;
   const { limit } = await backend.limit(board, signal);
-  return limit !== undefined && limit < ours && !isSame(limit, ours) ? limit : undefined;
+  return limit !== undefined && limit < ours && !isSameLimit(limit, ours) ? limit : undefined;
 }
 
 /** The same as one word, for what is known of it in memory. */
-export const nameIn = ({ backend, endpoint = "", board }: JournalKey): string => `${backend} ${endpoint} ${board}`;
+export const journalKeyText = ({ backend, endpoint = "", board }: JournalKey): string =>
+  `${backend} ${endpoint} ${board}`;
 
 /** Undefined once it is safe; otherwise what keeps the write from being done. */
-export async function keepOriginal(journal: Journal, entry: JournalEntry): Promise<WriteOutcome | undefined> {
+export async function saveOriginal(journal: Journal, entry: JournalEntry): Promise<WriteOutcome | undefined> {
   try {
     await journal.keep(entry);
     return undefined;

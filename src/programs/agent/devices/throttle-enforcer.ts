@@ -11,42 +11,42 @@ import { isNonNegative, type Percent, percent, type Watts } from "../../../core/
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../../platform/journal/index.ts";
-import { LEFT_ALONE, Rivals } from "./conflicting-writers.ts";
-import { circumstances, keepOriginal, keyOf, type Owner } from "./original-limits.ts";
-import { Troubles } from "./write-backoff.ts";
+import { ConflictingWriters, NOT_REASSERTED } from "./conflicting-writers.ts";
+import { type BoardOwner, bootAndTime, journalKeyOf, saveOriginal } from "./original-limits.ts";
+import { WriteBackoff } from "./write-backoff.ts";
 
-export interface Rivalry {
+export interface ThrottleConflict {
   /** Set again, or undone so often that setting it again is a fight. */
   readonly kind: "undone" | "contested";
   readonly message: string;
 }
 
 /** The one board of a throttle: all of the node's CPUs. */
-export const THROTTLE = "throttle";
+export const THROTTLE_BOARD = "throttle";
 
 /** Throttles, and remembers by how much: in memory, and over restarts in the journal. */
-export class ThrottleKeeper {
-  readonly #owner: Owner;
+export class ThrottleEnforcer {
+  readonly #owner: BoardOwner;
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #settings: DvfsSettings;
-  readonly #troubles: Troubles;
+  readonly #backoff: WriteBackoff;
   #dvfs: DvfsState = initialDvfsState;
   /** Whose throttle `#dvfs` is about: another's, or that of an earlier run, is taken from the journal. */
   #adopted: string | undefined;
   /** What the journal says was to be set; whether it was, only a write can tell. */
   #unsure = false;
-  readonly #rivals: Rivals;
+  readonly #conflicts: ConflictingWriters;
   /** What somebody else had undone this tick, and what was done about it. */
-  rivalry: Rivalry | undefined;
+  conflict: ThrottleConflict | undefined;
 
-  constructor(owner: Owner, journal: Journal, clock: Clock, settings: DvfsSettings) {
+  constructor(owner: BoardOwner, journal: Journal, clock: Clock, settings: DvfsSettings) {
     this.#owner = owner;
     this.#journal = journal;
     this.#clock = clock;
     this.#settings = settings;
-    this.#rivals = new Rivals(clock);
-    this.#troubles = new Troubles(clock);
+    this.#conflicts = new ConflictingWriters(clock);
+    this.#backoff = new WriteBackoff(clock);
   }
 
   get dvfs(): DvfsState {
@@ -54,8 +54,8 @@ export class ThrottleKeeper {
   }
 
   /** Makes the state fit what is known otherwise: the journal of an earlier run, a restore, what a service reports. */
-  adopt(backend: ThrottleBackend | undefined, reported: number | undefined): void {
-    this.rivalry = undefined;
+  syncState(backend: ThrottleBackend | undefined, reported: number | undefined): void {
+    this.conflict = undefined;
     if (backend === undefined) return;
     const entry = this.#journal.get(this.#key(backend));
     if (entry === undefined) {
@@ -118,7 +118,7 @@ export class ThrottleKeeper {
       const outcome = await backend.restore(entry.original, signal);
       if (outcome.result !== "applied") return outcome;
       this.#journal.drop(entry);
-      this.#rivals.forget(this.#name(backend));
+      this.#conflicts.forget(this.#name(backend));
     }
     this.#dvfs = afterRestore(this.#dvfs);
     return { result: "applied" };
@@ -137,10 +137,10 @@ export class ThrottleKeeper {
   ): Promise<WriteOutcome> {
     const key = this.#key(backend);
     const name = this.#name(backend);
-    const resting = this.#troubles.resting(name, throttlePct);
+    const resting = this.#backoff.suppressedOutcome(name, throttlePct);
     if (resting !== undefined) return resting;
-    if (!newlyAsked) this.#lookForRival(backend);
-    const contested = this.rivalry?.kind === "contested" ? this.rivalry.message : undefined;
+    if (!newlyAsked) this.#detectConflict(backend);
+    const contested = this.conflict?.kind === "contested" ? this.conflict.message : undefined;
     // Letting go is no fight, as long as nothing is set again with it.
     if (contested !== undefined && throttlePct >= this.#dvfs.throttlePct)
       return { result: "blocked", message: contested };
@@ -152,9 +152,9 @@ export class ThrottleKeeper {
           result: "blocked",
           message: `what the CPUs run at now cannot be read, so nothing is changed: ${unreadable}`,
         };
-      const when = circumstances(this.#owner, backend.name, this.#clock);
-      const unkept = await keepOriginal(this.#journal, { ...key, original, ours: throttlePct, ...when });
-      if (unkept !== undefined) return unkept;
+      const when = bootAndTime(this.#owner, backend.name, this.#clock);
+      const unsaved = await saveOriginal(this.#journal, { ...key, original, ours: throttlePct, ...when });
+      if (unsaved !== undefined) return unsaved;
       this.#adopted = name;
     }
     const outcome =
@@ -162,30 +162,30 @@ export class ThrottleKeeper {
         ? await backend.ease(throttlePct, signal)
         : await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
-      this.#troubles.succeeded(name);
+      this.#backoff.recordSuccess(name);
       this.#unsure = false;
       this.#journal.note(key, throttlePct);
     } else {
-      this.#troubles.failed(name, outcome, throttlePct);
+      this.#backoff.recordFailure(name, outcome, throttlePct);
       // A refusal changed nothing; a failure may have changed some of it.
       if (fresh && outcome.result === "blocked") this.#journal.drop(key);
     }
     return outcome;
   }
 
-  #lookForRival(backend: ThrottleBackend): void {
+  #detectConflict(backend: ThrottleBackend): void {
     const raised = backend.undone?.();
     if (raised === undefined) return;
-    const again = this.#rivals.undid(this.#name(backend));
+    const again = this.#conflicts.recordConflict(this.#name(backend));
     // What is contested goes without the other program's figures, which may differ at every tick: each new status message is a write.
-    this.rivalry =
+    this.conflict =
       again === undefined
-        ? { kind: "contested", message: `another program keeps lifting the throttle; ${LEFT_ALONE}` }
+        ? { kind: "contested", message: `another program keeps lifting the throttle; ${NOT_REASSERTED}` }
         : { kind: "undone", message: `another program had set ${raised}; ${again}` };
   }
 
   #key({ name }: ThrottleBackend): JournalKey {
-    return keyOf(this.#owner, name, THROTTLE);
+    return journalKeyOf(this.#owner, name, THROTTLE_BOARD);
   }
 
   #name(backend: ThrottleBackend): string {

@@ -2,7 +2,7 @@ import type { WriteOutcome } from "../../../core/control/index.ts";
 import { formatDuration, type MonotonicInstant, milliseconds, monotonicInstant } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 
-interface Trouble {
+interface FailedWrite {
   readonly failures: number;
   readonly until: MonotonicInstant;
   readonly outcome: WriteOutcome;
@@ -17,15 +17,15 @@ const LONGEST_REST = 600_000;
 const MOST_DOUBLINGS = 5;
 
 /** Writes that fail again and again are tried less and less often: a locked register answers the same for ever. */
-export class Troubles {
+export class WriteBackoff {
   readonly #clock: Clock;
-  readonly #of = new Map<string, Trouble>();
+  readonly #of = new Map<string, FailedWrite>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  failed(name: string, outcome: WriteOutcome, asked?: number): void {
+  recordFailure(name: string, outcome: WriteOutcome, asked?: number): void {
     const before = this.#of.get(name);
     const failures = (before?.asked === asked ? (before?.failures ?? 0) : 0) + 1;
     const doublings = Math.min(failures - TRIED_AT_ONCE, MOST_DOUBLINGS);
@@ -33,12 +33,12 @@ export class Troubles {
     this.#of.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + rest), outcome, asked });
   }
 
-  succeeded(name: string): void {
+  recordSuccess(name: string): void {
     this.#of.delete(name);
   }
 
   /** The last outcome, in place of another try; undefined when it may be tried. */
-  resting(name: string, asked?: number): WriteOutcome | undefined {
+  suppressedOutcome(name: string, asked?: number): WriteOutcome | undefined {
     const trouble = this.#of.get(name);
     if (trouble === undefined || trouble.asked !== asked || this.#clock.monotonic() >= trouble.until) return undefined;
     const { result, message } = trouble.outcome;

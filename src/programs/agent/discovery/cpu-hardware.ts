@@ -1,13 +1,18 @@
 import type { CpuHardware } from "../../../core/api/index.ts";
 import { isPositive, watts } from "../../../core/units/index.ts";
 import type { CapBoard, HostFacts } from "../../../platform/hardware/index.ts";
-import { type BackendFinding, type Findings, named, worded } from "./discovered-hardware.ts";
+import {
+  type DiscoveredBackend,
+  type DiscoveredHardware,
+  publishableWarnings,
+  truncated,
+} from "./discovered-hardware.ts";
 
 /** The driver behind each backend, as the kernel calls it. */
 const DRIVERS: Readonly<Record<string, string>> = { rapl: "intel_rapl", hsmp: "amd_hsmp" };
 
 /** What was found of the CPUs, in the API's words. */
-export function cpuStatus({ facts, cpu: backends, noThrottle, noEnergy }: Findings): CpuHardware {
+export function cpuHardware({ facts, cpu: backends, noThrottle, noEnergy }: DiscoveredHardware): CpuHardware {
   const { cpu } = facts;
   const capping = backends.find(({ view }) => view.boards?.some(isUsable));
   const driver = capping === undefined ? driverOf(cpu.driver) : DRIVERS[capping.name];
@@ -15,18 +20,18 @@ export function cpuStatus({ facts, cpu: backends, noThrottle, noEnergy }: Findin
   const landmarks = landmarksOf(facts);
   const range = capping && capRange(capping.view.boards ?? []);
   return {
-    ...(cpu.model === undefined ? {} : { rawModel: named(cpu.model) }),
-    ...(cpu.vendor === undefined ? {} : { vendor: named(cpu.vendor, 63) }),
+    ...(cpu.model === undefined ? {} : { rawModel: truncated(cpu.model) }),
+    ...(cpu.vendor === undefined ? {} : { vendor: truncated(cpu.vendor, 63) }),
     ...(cpu.sockets === undefined ? {} : { sockets: cpu.sockets }),
     ...(Number.isInteger(coresPerSocket) ? { coresPerSocket } : {}),
     ...(cpu.totalCores === undefined ? {} : { totalCores: cpu.totalCores }),
-    ...(driver === undefined ? {} : { driverFamily: named(driver, 63) }),
+    ...(driver === undefined ? {} : { driverFamily: truncated(driver, 63) }),
     ...(range === undefined ? {} : { capRange: range }),
     ...(Object.keys(landmarks).length === 0 ? {} : { landmarks }),
     controlAvailable: capping !== undefined || noThrottle === undefined,
     telemetryAvailable: noEnergy === undefined,
     quality: qualityOf(facts),
-    warnings: worded([
+    warnings: publishableWarnings([
       ...cpu.warnings,
       ...controlWarnings(backends, capping, noThrottle),
       noEnergy && `power: ${noEnergy}`,
@@ -70,8 +75,8 @@ function qualityOf({ cpu: { model, sockets, isVirtual } }: HostFacts): NonNullab
 
 /** Why what could be controlled is not, or only in another way. */
 function controlWarnings(
-  backends: readonly BackendFinding[],
-  capping: BackendFinding | undefined,
+  backends: readonly DiscoveredBackend[],
+  capping: DiscoveredBackend | undefined,
   noThrottle: string | undefined,
 ): readonly string[] {
   const boards = backends.flatMap(({ view }) => view.boards ?? []);

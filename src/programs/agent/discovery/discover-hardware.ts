@@ -2,9 +2,9 @@ import type { HardwareQuality, Node, NodeHardwareStatus } from "../../../core/ap
 import { type Catalogue, hardwareView } from "../../../core/inventory/index.ts";
 import { type Watts, watts } from "../../../core/units/index.ts";
 import type { EnergyMeter, HostFacts, PowerCapBackend, ThrottleBackend } from "../../../platform/hardware/index.ts";
-import { cpuStatus } from "./cpu-hardware.ts";
-import { type BackendFinding, type Findings, worded } from "./discovered-hardware.ts";
-import { gpuStatus } from "./gpu-hardware.ts";
+import { cpuHardware } from "./cpu-hardware.ts";
+import { type DiscoveredBackend, type DiscoveredHardware, publishableWarnings } from "./discovered-hardware.ts";
+import { gpuHardware } from "./gpu-hardware.ts";
 import { plausibleCpu, plausibleGpu } from "./plausible-range.ts";
 
 /** What a machine can be asked. */
@@ -37,7 +37,7 @@ export async function discoverHardware(
 async function look(
   { facts, cpuCaps, throttle, energy, gpuCaps }: DiscoverySources,
   signal?: AbortSignal,
-): Promise<Findings> {
+): Promise<DiscoveredHardware> {
   const [cpu, gpu, { absent: noThrottle }] = await Promise.all([
     Promise.all(cpuCaps.map(async (backend) => lookAt(backend, signal))),
     Promise.all(gpuCaps.map(async (backend) => lookAt(backend, signal))),
@@ -48,7 +48,7 @@ async function look(
   return { facts: facts.read(), cpu, noThrottle, noEnergy, gpu };
 }
 
-async function lookAt(backend: PowerCapBackend, signal: AbortSignal | undefined): Promise<BackendFinding> {
+async function lookAt(backend: PowerCapBackend, signal: AbortSignal | undefined): Promise<DiscoveredBackend> {
   const view = await backend.look(signal);
   const answering = (view.boards ?? []).filter(({ lost }) => lost === undefined);
   const limits = await Promise.all(
@@ -63,9 +63,9 @@ async function lookAt(backend: PowerCapBackend, signal: AbortSignal | undefined)
  * The node's hardware as it is published. What was found on the machine comes first; its labels only help the catalogue to name
  * what the machine itself does not, for a label that is published as a finding would outlive its own correction.
  */
-function hardwareStatus(findings: Findings, node: Node, catalogue: Catalogue): NodeHardwareStatus {
+function hardwareStatus(findings: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
   const { facts } = findings;
-  const found = { cpu: cpuStatus(findings), gpu: gpuStatus(findings.gpu) };
+  const found = { cpu: cpuHardware(findings), gpu: gpuHardware(findings.gpu) };
   const view = hardwareView(node, found, { catalogue });
   const believed = plausibleCpu(found.cpu, view.cpu);
   const cpu = { ...believed, ...explained(believed, view.cpu, "CPU") };
@@ -84,7 +84,7 @@ function hardwareStatus(findings: Findings, node: Node, catalogue: Catalogue): N
     capabilities: { cpuControl, gpuControl, cpuTelemetry, gpuTelemetry },
     quality: {
       overall: worst([cpu.quality, described.present ? described.quality : undefined]),
-      warnings: worded(facts.warnings),
+      warnings: publishableWarnings(facts.warnings),
     },
   };
 }
@@ -113,12 +113,12 @@ function explained({ rawModel, quality, warnings = [] }: Explained, view: Named,
   return {
     ...(view.match === "generic" ? {} : { model: view.key }),
     quality: isExact || quality === "unavailable" ? quality : ("heuristic" as const),
-    warnings: worded([...warnings, ...more]),
+    warnings: publishableWarnings([...warnings, ...more]),
   };
 }
 
 /** Labels that speak of GPUs nobody on the machine can see: they may well be there, without their driver. */
-function hinted(gpu: ReturnType<typeof gpuStatus>, labelled: boolean): ReturnType<typeof gpuStatus> {
+function hinted(gpu: ReturnType<typeof gpuHardware>, labelled: boolean): ReturnType<typeof gpuHardware> {
   if (gpu.present || !labelled) return gpu;
   const warning = "the node's labels or devices speak of GPUs, and none answers here";
   return { ...gpu, present: true, warnings: [warning, ...(gpu.warnings ?? [])] };

@@ -1,13 +1,13 @@
 import type { GpuHardware } from "../../../core/api/index.ts";
 import { isNonNegative, isPositive, type Watts, watts } from "../../../core/units/index.ts";
 import type { CapBoard, GpuCapBoard } from "../../../platform/hardware/index.ts";
-import { type BackendFinding, named, worded } from "./discovered-hardware.ts";
+import { type DiscoveredBackend, publishableWarnings, truncated } from "./discovered-hardware.ts";
 
 /** A board may say more than capping needs. */
 type SeenGpu = CapBoard & Partial<Pick<GpuCapBoard, "vendor" | "defaultLimit" | "slicing">>;
 
 /** What was found of the GPUs, in the API's words. Figures are those that fit every board that answers. */
-export function gpuStatus(backends: readonly BackendFinding[]): GpuHardware {
+export function gpuHardware(backends: readonly DiscoveredBackend[]): GpuHardware {
   const boards: readonly SeenGpu[] = backends.flatMap(({ view }) => view.boards ?? []);
   const absent = backends.flatMap(({ view }) => view.absent ?? []);
   if (boards.length === 0) {
@@ -16,7 +16,7 @@ export function gpuStatus(backends: readonly BackendFinding[]): GpuHardware {
       controlAvailable: false,
       telemetryAvailable: false,
       quality: "unavailable",
-      warnings: worded(absent),
+      warnings: publishableWarnings(absent),
     };
   }
   const answering = boards.filter(({ lost }) => lost === undefined);
@@ -28,18 +28,22 @@ export function gpuStatus(backends: readonly BackendFinding[]): GpuHardware {
   const powers = backends.flatMap((backend) => backend.powers);
   return {
     present: true,
-    ...(model === undefined ? {} : { rawModel: named(model) }),
+    ...(model === undefined ? {} : { rawModel: truncated(model) }),
     ...(vendor === undefined ? {} : { vendor }),
     count: boards.length,
     ...(range === undefined ? {} : { capRangePerGpu: range }),
     ...(current === undefined ? {} : { currentCapWatts: current }),
     ...(modes.length === 0
       ? {}
-      : { slicing: { supported: true, modes: modes.slice(0, 16).map((mode) => named(mode, 63)) } }),
+      : { slicing: { supported: true, modes: modes.slice(0, 16).map((mode) => truncated(mode, 63)) } }),
     controlAvailable: answering.some(({ locked }) => locked === undefined),
     telemetryAvailable: powers.some(({ power }) => isNonNegative(power)),
     quality: model === undefined || answering.length === 0 ? "heuristic" : "exact",
-    warnings: worded([...mixture(boards), ...boards.flatMap(aboutBoard), ...powers.map(({ missing }) => missing)]),
+    warnings: publishableWarnings([
+      ...mixture(boards),
+      ...boards.flatMap(aboutBoard),
+      ...powers.map(({ missing }) => missing),
+    ]),
   };
 }
 

@@ -4,15 +4,15 @@ import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/unit
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { HostMachine } from "../host/host.ts";
-import { inTime } from "../loop/deadlines.ts";
+import { finishesWithin } from "../loop/deadlines.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { Discover } from "../loop/node-runner.ts";
-import type { OwnNode } from "../watch/node-facts.ts";
+import type { WatchedNode } from "../watch/node-facts.ts";
 
 /** Identity does not change; what works may, as drivers come and go. */
 const LOOK_AGAIN = milliseconds(600_000);
 
-export interface OwnDiscoveryOptions {
+export interface HostDiscoveryOptions {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,15 +35,15 @@ interface FoundHardware {
 }
 
 /** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
-export function ownDiscovery(
+export function hostDiscovery(
   name: string,
   machine: HostMachine,
-  { catalogue, clock, log, simulateOnly, signal }: OwnDiscoveryOptions,
+  { catalogue, clock, log, simulateOnly, signal }: HostDiscoveryOptions,
 ): Discover {
   let found: FoundHardware | undefined;
-  let seen: { readonly of: unknown; readonly node: OwnNode | undefined; readonly view: HardwareView } | undefined;
+  let seen: { readonly of: unknown; readonly node: WatchedNode | undefined; readonly view: HardwareView } | undefined;
   const gpusAnswer = gpuAnswers(machine, clock, signal);
-  const look = async (node: OwnNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
+  const look = async (node: WatchedNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
     if (await gpusAnswer())
       return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works, mayWrite };
     // The CPUs' cap does not wait for the GPUs.
@@ -51,7 +51,7 @@ export function ownDiscovery(
     const status = await machine.discover(node, signal, { gpus: false, mayWrite });
     return { status, at: clock.monotonic(), works, mayWrite, withoutGpus: true };
   };
-  return async ({ known, node }, { route }, last) => {
+  return async ({ synced: known, node }, { route }, last) => {
     // No limit is written, not even back to what it is, where nothing may be touched or a profile not read yet may forbid it.
     const mayWrite = !simulateOnly && known && node !== undefined && route.cpuControl.type === "host";
     const works = `${worksOf(last)} ${mayWrite}`;
@@ -82,7 +82,7 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
       const look = gpu.look(signal).finally(() => {
         state = "answered";
       });
-      if (!(await inTime(look, GPU_PATIENCE, clock))) return false;
+      if (!(await finishesWithin(look, GPU_PATIENCE, clock))) return false;
     }
     state = "idle";
     return true;

@@ -1,7 +1,7 @@
 import type { CpuHardware, GpuHardware } from "../../../core/api/index.ts";
 import type { CpuView, GpuView } from "../../../core/inventory/index.ts";
 import { type Watts, watts } from "../../../core/units/index.ts";
-import { worded } from "./discovered-hardware.ts";
+import { publishableWarnings } from "./discovered-hardware.ts";
 
 /**
  * What firmware says can be a mere ceiling. It is judged here, where it is discovered, and nowhere else: what is published is
@@ -14,7 +14,7 @@ export function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: m
   return {
     ...cpu,
     capRange: { ...capRange, maxWattsPerSocket: most, ...atMost(most, "minWattsPerSocket", capRange) },
-    warnings: worded([...warnings, implausible(said, "socket", key, most)]),
+    warnings: publishableWarnings([...warnings, implausible(said, "socket", key, most)]),
   };
 }
 
@@ -30,7 +30,7 @@ export function plausibleGpu(gpu: GpuHardware, { key, plausibleWatts: most }: Gp
       ...atMost(most, "minWatts", range),
       ...atMost(most, "defaultWatts", range),
     },
-    warnings: worded([...warnings, implausible(said, "board", key, most)]),
+    warnings: publishableWarnings([...warnings, implausible(said, "board", key, most)]),
   };
 }
 

@@ -40,7 +40,7 @@ export interface HostMachine extends Host {
 }
 
 /** What a look found, in the order of the backends. */
-export interface Found {
+export interface BackendSelection {
   /** The backend that has the boards; absent where none has. */
   readonly backend?: PowerCapBackend | undefined;
   readonly boards: readonly CapBoard[];
@@ -49,9 +49,12 @@ export interface Found {
 }
 
 /** The first backend that has a board it can do something with; failing that, the first that has any. */
-export async function firstPresent(backends: readonly PowerCapBackend[], signal: AbortSignal): Promise<Found> {
+export async function selectBackend(
+  backends: readonly PowerCapBackend[],
+  signal: AbortSignal,
+): Promise<BackendSelection> {
   const absent: string[] = [];
-  let second: Found | undefined;
+  let second: BackendSelection | undefined;
   for (const backend of backends) {
     const view = await backend.look(signal);
     if (view.boards === undefined) {
@@ -65,5 +68,5 @@ export async function firstPresent(backends: readonly PowerCapBackend[], signal:
   return second ?? { boards: [], absent };
 }
 
-export const seatsOf = ({ backend, boards }: Found): { backend: PowerCapBackend; board: CapBoard }[] =>
+export const handlesOf = ({ backend, boards }: BackendSelection): { backend: PowerCapBackend; board: CapBoard }[] =>
   backend === undefined ? [] : boards.map((board) => ({ backend, board }));

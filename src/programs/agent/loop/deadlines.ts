@@ -10,16 +10,20 @@ const UNWINDING = milliseconds(1000);
  * Comes a while after the signal to end. A driver's call that is broken off may run on, and as long as it does nothing can be
  * restored on that board: most calls are over within the grace.
  */
-export function afterGrace(signal: AbortSignal, clock: Clock): AbortSignal {
-  const breakOff = new AbortController();
-  const wait = () => void clock.after(GRACE, () => breakOff.abort(signal.reason), { background: true });
+export function abortAfterGrace(signal: AbortSignal, clock: Clock): AbortSignal {
+  const forceStop = new AbortController();
+  const wait = () => void clock.after(GRACE, () => forceStop.abort(signal.reason), { background: true });
   if (signal.aborted) wait();
   else signal.addEventListener("abort", wait, { once: true });
-  return breakOff.signal;
+  return forceStop.signal;
 }
 
 /** The work's end; it fails where the work does not end though it was broken off. */
-export async function unlessHung<Result>(work: Promise<Result>, breakOff: AbortSignal, clock: Clock): Promise<Result> {
+export async function rejectIfHung<Result>(
+  work: Promise<Result>,
+  forceStop: AbortSignal,
+  clock: Clock,
+): Promise<Result> {
   const over = Promise.withResolvers<never>();
   const hung = () => over.reject(new Error("it was broken off and does not end"));
   let stop = () => {};
@@ -27,18 +31,18 @@ export async function unlessHung<Result>(work: Promise<Result>, breakOff: AbortS
     const timer = clock.after(UNWINDING, hung);
     stop = () => timer.cancel();
   };
-  if (breakOff.aborted) wait();
-  else breakOff.addEventListener("abort", wait, { once: true });
+  if (forceStop.aborted) wait();
+  else forceStop.addEventListener("abort", wait, { once: true });
   try {
     return await Promise.race([work, over.promise]);
   } finally {
     stop();
-    breakOff.removeEventListener("abort", wait);
+    forceStop.removeEventListener("abort", wait);
   }
 }
 
 /** Whether the work ended in this time; it may end later. */
-export async function inTime(work: Promise<unknown>, length: Milliseconds, clock: Clock): Promise<boolean> {
+export async function finishesWithin(work: Promise<unknown>, length: Milliseconds, clock: Clock): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = clock.after(length, () => late.resolve(false));
   try {

@@ -6,17 +6,17 @@ import type { DeviceKind, PowerCapBackend } from "../../../platform/hardware/ind
 import type { Journal, JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import { CpuDevice, type CpuReport } from "../devices/cpu-device.ts";
-import { type DeviceReport, words } from "../devices/device-report.ts";
-import { type GpuPart, GpuWork, HOLD_PATIENCE, TICK_PATIENCE } from "../devices/gpu-background-task.ts";
+import { type DeviceReport, joinMessages } from "../devices/device-report.ts";
+import { GpuBackgroundTask, type GpuTickResult, HOLD_TIMEOUT, TICK_TIMEOUT } from "../devices/gpu-background-task.ts";
 import { GpuDevice } from "../devices/gpu-device.ts";
-import { journalName } from "../devices/original-limits.ts";
-import { Troubles } from "../devices/write-backoff.ts";
-import { type Found, firstPresent, type Host } from "../host/host.ts";
+import { journalBackend } from "../devices/original-limits.ts";
+import { WriteBackoff } from "../devices/write-backoff.ts";
+import { type BackendSelection, type Host, selectBackend } from "../host/host.ts";
 import { Restorer } from "../restore/restorer.ts";
 import { HttpRoutes } from "../routing/http-routes.ts";
 import type { ControlRoute, Route, SourceRoute } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
-import { type HostPower, NodeMeter, type NodePower } from "../telemetry/node-power.ts";
+import { type NodePower, NodePowerMeter, type PowerWithoutGpus } from "../telemetry/node-power.ts";
 import type { PrometheusClients } from "../telemetry/prometheus-clients.ts";
 import type { Intent } from "./target.ts";
 
@@ -57,17 +57,17 @@ export class NodeControl {
   readonly #options: NodeControlOptions;
   readonly #cpu: CpuDevice;
   readonly #gpu: GpuDevice;
-  readonly #meter: NodeMeter;
+  readonly #meter: NodePowerMeter;
   readonly #routes: HttpRoutes;
   readonly #restorer: Restorer;
-  readonly #troubles: Troubles;
-  readonly #gpuWork: GpuWork;
+  readonly #backoff: WriteBackoff;
+  readonly #gpuTask: GpuBackgroundTask;
 
   constructor(options: NodeControlOptions) {
     const { node, host, journal, http, prometheus, clock, settings } = options;
     this.node = node;
     this.#options = options;
-    this.#meter = new NodeMeter({ node, energy: host?.energy, http, prometheus, clock });
+    this.#meter = new NodePowerMeter({ node, energy: host?.energy, http, prometheus, clock });
     this.#routes = new HttpRoutes(node, http, clock);
     const boot = host?.boot;
     this.#cpu = new CpuDevice(
@@ -78,8 +78,8 @@ export class NodeControl {
     );
     this.#gpu = new GpuDevice({ node, boot, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
     this.#restorer = new Restorer({ host, http, clock });
-    this.#troubles = new Troubles(clock);
-    this.#gpuWork = new GpuWork(clock, options.onFirstGpuAnswer);
+    this.#backoff = new WriteBackoff(clock);
+    this.#gpuTask = new GpuBackgroundTask(clock, options.onFirstGpuAnswer);
   }
 
   get dvfs() {
@@ -90,17 +90,17 @@ export class NodeControl {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
     // A GPU driver that hangs must not keep the CPUs waiting: their part goes on beside it.
-    const asked = usesHost && host !== undefined && !this.#gpuWork.isUnderWay;
-    const hostGpus = firstPresent(asked ? [host.gpu] : [], signal);
+    const asked = usesHost && host !== undefined && !this.#gpuTask.isRunning;
+    const hostGpus = selectBackend(asked ? [host.gpu] : [], signal);
     hostGpus.catch(() => undefined);
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
     if (intent.kind === "hold") {
-      const { power } = await this.#gpuWork.run(usesHost ? HOLD_PATIENCE : undefined, known, async () => ({
+      const { power } = await this.#gpuTask.run(usesHost ? HOLD_TIMEOUT : undefined, known, async () => ({
         power: { ...known, gpu: await gpuPower },
       }));
       return { intent, route, power };
     }
-    this.#routes.learn(route, view, known);
+    this.#routes.update(route, view, known);
     const target = intent.kind === "enforce" ? intent.target : undefined;
     const why = intent.kind === "release" ? intent.why : undefined;
     const cpuPart = async () => {
@@ -108,7 +108,7 @@ export class NodeControl {
       const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal);
       return burdened(cpu, stuck, why, blockedSource(route.cpuSource));
     };
-    const gpuPart = async (): Promise<GpuPart> => {
+    const gpuPart = async (): Promise<GpuTickResult> => {
       const stuck = await this.#restoreStrays("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
@@ -117,18 +117,18 @@ export class NodeControl {
     };
     const [cpu, { power, gpu }] = await bothOf(
       cpuPart(),
-      this.#gpuWork.run(usesHost ? TICK_PATIENCE : undefined, known, gpuPart),
+      this.#gpuTask.run(usesHost ? TICK_TIMEOUT : undefined, known, gpuPart),
     );
     return { intent, route, power, cpu, gpu };
   }
 
   /** Whether something of ours is in force, as far as the journal knows. */
-  get holds(): boolean {
+  get hasLimitsInForce(): boolean {
     return this.#entries().length > 0;
   }
 
   /** What is in force of ours, with how it was before. */
-  get held(): readonly JournalEntry[] {
+  get limitsInForce(): readonly JournalEntry[] {
     return this.#entries();
   }
 
@@ -138,7 +138,7 @@ export class NodeControl {
     const entries = this.#entries();
     const failures = await Promise.all(
       entries.map(async (entry) => {
-        if (kindOf(entry) === "gpu") await this.#gpuWork.over();
+        if (kindOf(entry) === "gpu") await this.#gpuTask.settled();
         return this.#restore(entry, signal);
       }),
     );
@@ -151,9 +151,9 @@ export class NodeControl {
     return host === undefined ? remote : [...remote, ...journal.of()];
   }
 
-  async #gpusOf(route: ControlRoute, hostGpus: Found, signal: AbortSignal): Promise<Found> {
+  async #gpusOf(route: ControlRoute, hostGpus: BackendSelection, signal: AbortSignal): Promise<BackendSelection> {
     if (route.type === "host") return hostGpus;
-    return firstPresent(this.#gpuBackends(route), signal);
+    return selectBackend(this.#gpuBackends(route), signal);
   }
 
   #gpuBackends({ type }: ControlRoute): readonly PowerCapBackend[] {
@@ -165,7 +165,7 @@ export class NodeControl {
     { cpuControl }: Route,
     intent: CapIntent,
     view: HardwareView,
-    power: HostPower,
+    power: PowerWithoutGpus,
     signal: AbortSignal,
   ): Promise<CpuReport> {
     const { host, settings, onThrottle = () => undefined } = this.#options;
@@ -190,7 +190,7 @@ export class NodeControl {
   async #tickGpu(
     { gpuControl }: Route,
     intent: CapIntent,
-    found: Found,
+    found: BackendSelection,
     view: HardwareView,
     power: NodePower,
     signal: AbortSignal,
@@ -216,7 +216,7 @@ export class NodeControl {
     const own = () => this.#entries().filter((entry) => kindOf(entry) === kind);
     await this.#forgetOtherBoots(own(), signal);
     const current = new Set<string>();
-    if (route.gpuControl.type === "host" && host !== undefined) current.add(journalName(host.gpu));
+    if (route.gpuControl.type === "host" && host !== undefined) current.add(journalBackend(host.gpu));
     if (route.cpuControl.type === "host" && host !== undefined)
       for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
     const strays = own().filter((entry) =>
@@ -237,16 +237,16 @@ export class NodeControl {
 
   async #restoreSometimes(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
     const name = [entry.backend, entry.endpoint, entry.board].join(" ");
-    const resting = this.#troubles.resting(name);
+    const resting = this.#backoff.suppressedOutcome(name);
     if (resting !== undefined) return { entry, result: failing(resting), message: resting.message ?? "" };
     const failure = await this.#restore(entry, signal);
-    if (failure === undefined) this.#troubles.succeeded(name);
-    else this.#troubles.failed(name, failure);
+    if (failure === undefined) this.#backoff.recordSuccess(name);
+    else this.#backoff.recordFailure(name, failure);
     return failure;
   }
 
   async #restore(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
-    const outcome = await this.#restorer.restore(entry, signal, this.#cpu.ours(entry));
+    const outcome = await this.#restorer.restore(entry, signal, this.#cpu.expectedLimit(entry));
     if (outcome.result !== "applied")
       return { entry, result: failing(outcome), message: stuckText(entry, outcome.message) };
     this.#options.journal.drop(entry);
@@ -272,7 +272,7 @@ const kindOf = ({ board, backend }: JournalEntry): DeviceKind =>
   board === "gpus" || backend === "gpu" ? "gpu" : "cpu";
 
 const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
-  words(`what was set on ${board} by ${backend} could not be restored`, why);
+  joinMessages(`what was set on ${board} by ${backend} could not be restored`, why);
 
 const isAsked = ({ watts, pctOfMax }: CapIntent): boolean => watts !== undefined || pctOfMax !== undefined;
 
@@ -291,7 +291,7 @@ function burdened<Report extends DeviceReport>(
   stuck: readonly StuckEntry[],
   ...more: readonly (string | undefined)[]
 ): Report {
-  const message = words(report.message, ...more, ...stuck.map((one) => one.message));
+  const message = joinMessages(report.message, ...more, ...stuck.map((one) => one.message));
   if (stuck.length === 0) return { ...report, message };
   const result = stuck.some((one) => one.result === "error") || report.result === "error" ? "error" : "blocked";
   return { ...report, result, message };

@@ -3,14 +3,14 @@ import type { HardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
-import type { Figures } from "../report/agent-metrics.ts";
-import type { News } from "../report/cap-event-publisher.ts";
+import type { AgentMetrics } from "../report/agent-metrics.ts";
+import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
 import type { HardwareReporter } from "../report/hardware-reporter.ts";
-import { type DeviceStatus, LONGEST_MESSAGE, statusOf } from "../report/node-status.ts";
-import type { Reporter } from "../report/status-reporter.ts";
+import { type DeviceStatus, MAX_MESSAGE_LENGTH, statusOf } from "../report/node-status.ts";
+import type { StatusReporter } from "../report/status-reporter.ts";
 import { type Routing, routingOf } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
-import type { FactsView, NodeFacts } from "../watch/node-facts.ts";
+import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
 import type { NodeControl, NodeTick } from "./node-control.ts";
 import { intentOf } from "./target.ts";
 
@@ -23,16 +23,16 @@ export type Discover = (
 
 export interface NodeRunnerOptions {
   readonly name: string;
-  readonly view: FactsView;
+  readonly view: NodeFactsSource;
   readonly control: NodeControl;
-  readonly reporter: Reporter;
+  readonly reporter: StatusReporter;
   readonly hardware: HardwareReporter;
   readonly discover: Discover;
   readonly settings: AgentSettings;
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly figures: Figures;
-  readonly news: News;
+  readonly metrics: AgentMetrics;
+  readonly events: CapEventPublisher;
   readonly changes: ChangeLog;
 }
 
@@ -69,12 +69,12 @@ export class NodeRunner {
   }
 
   async tick(signal: AbortSignal): Promise<NodeTick> {
-    const { view, control, settings, clock, ioClock, figures, news, changes } = this.#options;
+    const { view, control, settings, clock, ioClock, metrics, events, changes } = this.#options;
     const { name } = this;
     const started = ioClock.monotonic();
     const facts = view.facts(name);
     const silence = view.silence ?? elapsed(this.#startedAt, clock.monotonic());
-    const held = control.holds;
+    const held = control.hasLimitsInForce;
     const intent = intentOf(facts, { silence, holds: held, lastEco: this.#lastEco }, settings.lease);
     if (intent.kind === "enforce" && intent.from === "NodeTwin" && intent.target.profile === "eco")
       this.#lastEco = intent.target;
@@ -84,10 +84,11 @@ export class NodeRunner {
     this.#view = found.view;
     const tick = await control.tick({ intent, route: routing.route, view: found.view }, signal);
     this.#last = tick;
-    figures.ticked(name, tick, control.dvfs);
-    figures.took(inSeconds(milliseconds(ioClock.monotonic() - started)));
-    news.ticked(name, facts.node, tick);
-    if (intent.kind === "release" && held && !control.holds) news.restored(name, facts.node, intent.why);
+    metrics.recordTick(name, tick, control.dvfs);
+    metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));
+    events.publishTick(name, facts.node, tick);
+    if (intent.kind === "release" && held && !control.hasLimitsInForce)
+      events.publishRestored(name, facts.node, intent.why);
     if (tick.cpu !== undefined) changes.observe("CPU control", name, `${tick.cpu.backend} ${tick.cpu.result}`);
     if (tick.gpu !== undefined) changes.observe("GPU control", name, `${tick.gpu.backend} ${tick.gpu.result}`);
     this.#tell(tick, facts, routing, found.publish);
@@ -95,7 +96,7 @@ export class NodeRunner {
   }
 
   /** The last word before the agent ends; `stuck` says what of ours is still in force though it was to be restored. */
-  async finish(restore: boolean, stuck: readonly string[] = []): Promise<void> {
+  async reportStopped(restore: boolean, stuck: readonly string[] = []): Promise<void> {
     const { view, clock, reporter, hardware, settings } = this.#options;
     // A status on its way would keep the last word from being written.
     await reporter.stop();
@@ -105,7 +106,7 @@ export class NodeRunner {
       const { cpu, gpu } = last;
       const end = lastWord(restore, stuck, settings.simulateOnly);
       const status = { at: clock.now(), cpu: { ...cpu, ...end }, gpu: gpu && { ...gpu, ...end } };
-      reporter.tell(status, facts.twin?.metadata.uid, this.#routing);
+      reporter.report(status, facts.twin?.metadata.uid, this.#routing);
     }
     await Promise.all([reporter.stop(), hardware.stop()]);
   }
@@ -114,12 +115,12 @@ export class NodeRunner {
     const { reporter, hardware, clock } = this.#options;
     if (facts.node === undefined) {
       // Whoever is not managed has no twin, and is to have none made by a late word of ours.
-      if (facts.known) hardware.forget();
+      if (facts.synced) hardware.forget();
       return;
     }
     const status = statusOf(tick, clock.now());
-    if (status !== undefined) reporter.tell(status, facts.twin?.metadata.uid ?? undefined, routing);
-    if (found !== undefined) hardware.tell(facts.node, found, facts.hardware);
+    if (status !== undefined) reporter.report(status, facts.twin?.metadata.uid ?? undefined, routing);
+    if (found !== undefined) hardware.report(facts.node, found, facts.hardware);
   }
 }
 
@@ -131,5 +132,5 @@ function lastWord(restore: boolean, stuck: readonly string[], simulated: boolean
   if (!restore) return { message: "the agent has stopped; what it had set stays (RESTORE_ON_EXIT=false)" };
   return stuck.length === 0
     ? { result: "none", message: "the agent has stopped; what it had set is restored", ...unread }
-    : { result: "error", message: `the agent has stopped; ${stuck.join("; ")}`.slice(0, LONGEST_MESSAGE) };
+    : { result: "error", message: `the agent has stopped; ${stuck.join("; ")}`.slice(0, MAX_MESSAGE_LENGTH) };
 }

@@ -2,7 +2,7 @@ import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import { jittered } from "../../../platform/random/index.ts";
-import { inTime } from "./deadlines.ts";
+import { finishesWithin } from "./deadlines.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
 /** Of the 30 s that Kubernetes gives a pod to end; what was under way has had its part before. */
@@ -19,7 +19,7 @@ interface Nodes {
   each(work: (runner: NodeRunner) => Promise<void>): Promise<void>;
 }
 
-export interface FarewellOptions {
+export interface ShutdownOptions {
   readonly restore: boolean;
   readonly clock: Clock;
   readonly random: RandomSource;
@@ -27,16 +27,16 @@ export interface FarewellOptions {
 }
 
 /** Restores what is in force where that is wished, and then says so, within the time there is. */
-export async function farewell(nodes: Nodes, options: FarewellOptions): Promise<void> {
+export async function restoreAndReport(nodes: Nodes, options: ShutdownOptions): Promise<void> {
   const { restore, clock, log } = options;
   const stuck = restore ? await restoreAll(nodes, options) : NOTHING_STUCK;
   reportStuck(stuck, log);
   // Of all that is left to do, to say so is the least: nobody waits for an API that is away.
   let over = false;
   const told = nodes.each(async (runner) => {
-    if (!over) await runner.finish(restore, stuck.get(runner.name));
+    if (!over) await runner.reportStopped(restore, stuck.get(runner.name));
   });
-  over = !(await inTime(told, TELLING, clock));
+  over = !(await finishesWithin(told, TELLING, clock));
 }
 
 type Stuck = ReadonlyMap<string, readonly string[]>;
@@ -52,10 +52,10 @@ function reportStuck(stuck: Stuck, log: Logger): void {
 }
 
 /** Tries again what fails, until the time is over. Gives the nodes on which something of ours is still in force, and why. */
-async function restoreAll(nodes: Nodes, { clock, random }: FarewellOptions): Promise<Stuck> {
+async function restoreAll(nodes: Nodes, { clock, random }: ShutdownOptions): Promise<Stuck> {
   const stuck = new Map<string, readonly string[]>();
   await nodes.each(async ({ name, control }) => {
-    if (control.holds) stuck.set(name, ["it was not restored in time"]);
+    if (control.hasLimitsInForce) stuck.set(name, ["it was not restored in time"]);
   });
   const over = new AbortController();
   const rounds = async (): Promise<void> => {
@@ -70,7 +70,8 @@ async function restoreAll(nodes: Nodes, { clock, random }: FarewellOptions): Pro
       await clock.sleep(jittered(milliseconds(pause), SPREAD, random), over.signal).catch(() => undefined);
     }
   };
-  if (!(await inTime(rounds(), RESTORING, clock))) over.abort(new Error("the time to end in good order is over"));
+  if (!(await finishesWithin(rounds(), RESTORING, clock)))
+    over.abort(new Error("the time to end in good order is over"));
   return new Map(stuck);
 }
 

@@ -7,20 +7,20 @@ import {
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
-import type { Figures } from "../report/agent-metrics.ts";
-import { unlessHung } from "./deadlines.ts";
+import type { AgentMetrics } from "../report/agent-metrics.ts";
+import { rejectIfHung } from "./deadlines.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
-export interface OwnLoopOptions {
+export interface SingleNodeLoopOptions {
   readonly runner: NodeRunner;
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly log: Logger;
   readonly changes: ChangeLog;
-  readonly figures: Figures;
+  readonly metrics: AgentMetrics;
   readonly interval: Milliseconds;
   /** Breaks off a tick, some time after the loop is to end. */
-  readonly breakOff: AbortSignal;
+  readonly forceStop: AbortSignal;
   /** After each tick. */
   readonly onTick?: () => void;
 }
@@ -32,12 +32,12 @@ const LATE_INTERVALS = 5;
 const LATE_AT_LEAST = 300_000;
 
 /** Ticks for one node: every interval, and soon after its target changes. */
-export class OwnLoop {
-  readonly #options: OwnLoopOptions;
+export class SingleNodeLoop {
+  readonly #options: SingleNodeLoopOptions;
   #wake = Promise.withResolvers<void>();
   #lastTick: MonotonicInstant | undefined;
 
-  constructor(options: OwnLoopOptions) {
+  constructor(options: SingleNodeLoopOptions) {
     this.#options = options;
   }
 
@@ -53,18 +53,18 @@ export class OwnLoop {
 
   /** Until the signal ends it; what is under way then has a while to end. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, ioClock, runner, figures, changes, log, interval, breakOff, onTick } = this.#options;
+    const { clock, ioClock, runner, metrics, changes, log, interval, forceStop, onTick } = this.#options;
     while (!signal.aborted) {
       const started = clock.monotonic();
       this.#wake = Promise.withResolvers();
       try {
-        await unlessHung(runner.tick(breakOff), breakOff, ioClock);
+        await rejectIfHung(runner.tick(forceStop), forceStop, ioClock);
         onTick?.();
       } catch (err) {
         if (signal.aborted) return;
         // One that cannot be finished must not be the last: what is wrong may pass.
         log.error({ err }, "a tick failed; the next one tries again");
-        figures.threw(runner.name);
+        metrics.recordFailedTick(runner.name);
       }
       changes.flush();
       this.#lastTick = clock.monotonic();

@@ -11,7 +11,7 @@ import { formatDuration, type Milliseconds, percent } from "../../../core/units/
 /** What is known of a node in the cluster. */
 export interface TargetFacts {
   /** False until the cluster was read once: then nothing of the rest says anything. */
-  readonly known: boolean;
+  readonly synced: boolean;
   /** The Node, where it is in Joulie's scope. */
   readonly node?: { readonly metadata: { readonly name: string; readonly uid: string } } | undefined;
   readonly twin?: NodeTwin | undefined;
@@ -41,7 +41,7 @@ interface Published {
 const USUAL_ECO = percent(60);
 
 /** What the agent itself knows of a node. */
-interface OwnKnowledge {
+interface AgentKnowledge {
   /** How long the API has been out of reach. */
   readonly silence: Milliseconds;
   /** Whether something of ours is in force. */
@@ -53,20 +53,20 @@ interface OwnKnowledge {
 /** What to do about a node, by what the cluster says and, while it says nothing, by the lease. */
 export function intentOf(
   facts: TargetFacts,
-  { silence, holds, lastEco }: OwnKnowledge,
+  { silence, holds, lastEco }: AgentKnowledge,
   { lease, action }: LeaseSettings,
 ): Intent {
-  if (facts.known && facts.node === undefined)
+  if (facts.synced && facts.node === undefined)
     return { kind: "release", why: "the node is not managed", managed: false };
   // Whoever was never seen to be managed and has nothing of ours in force is nobody's to touch, lease or not.
-  if (!facts.known && !holds) return { kind: "hold", why: "the cluster was not read yet" };
+  if (!facts.synced && !holds) return { kind: "hold", why: "the cluster was not read yet" };
   if (lease > 0 && silence >= lease) {
     const why = `no contact with the API for ${formatDuration(lease)} (TARGET_LEASE)`;
     if (action === "restore") return { kind: "release", why, managed: true };
     return { kind: "enforce", target: lastEco ?? usualEco(facts.node?.metadata.name ?? ""), from: why };
   }
-  if (!facts.known) return { kind: "hold", why: "the cluster was not read yet" };
-  const published = publishedFor(facts);
+  if (!facts.synced) return { kind: "hold", why: "the cluster was not read yet" };
+  const published = publishedTarget(facts);
   return published === undefined
     ? { kind: "release", why: "no target is published", managed: true }
     : { kind: "enforce", ...published };
@@ -76,7 +76,7 @@ export function intentOf(
  * The target of a node: its NodeTwin's spec, which is what the guard let through, and a person's NodePowerProfile only while there
  * is no NodeTwin.
  */
-export function publishedFor({ node, twin, profile }: TargetFacts): Published | undefined {
+export function publishedTarget({ node, twin, profile }: TargetFacts): Published | undefined {
   if (node === undefined) return undefined;
   if (twin !== undefined && isTwinOf(node, twin)) return { target: twin.spec, from: "NodeTwin" };
   if (profile !== undefined && profile.metadata.labels?.[labels.managedBy] !== managedByOperator)

@@ -6,7 +6,7 @@ import type { Route } from "../routing/routing.ts";
 const FROM_LABELS = "pool mode: from labels and the catalogue; nothing was probed";
 
 /** What somebody who could probe the node has found; undefined where only a pool's agent has written. */
-export const probed = (hardware: NodeHardware | undefined): NodeHardwareStatus | undefined =>
+export const probedHardware = (hardware: NodeHardware | undefined): NodeHardwareStatus | undefined =>
   hardware?.status?.quality?.warnings?.includes(FROM_LABELS) === true ? undefined : hardware?.status;
 
 /** What can be said of a node that is reached over HTTP alone. */

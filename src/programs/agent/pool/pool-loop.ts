@@ -9,17 +9,17 @@ import {
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Journal } from "../../../platform/journal/index.ts";
 import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
-import { unlessHung } from "../loop/deadlines.ts";
+import { rejectIfHung } from "../loop/deadlines.ts";
 import type { NodeRunner } from "../loop/node-runner.ts";
 import { stalledFor } from "../loop/single-node-loop.ts";
-import { publishedFor } from "../loop/target.ts";
-import type { Figures } from "../report/agent-metrics.ts";
-import type { News } from "../report/cap-event-publisher.ts";
-import type { FactsView } from "../watch/node-facts.ts";
-import { isSilent, restAfter, untilTurn } from "./tick-schedule.ts";
+import { publishedTarget } from "../loop/target.ts";
+import type { AgentMetrics } from "../report/agent-metrics.ts";
+import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
+import type { NodeFactsSource } from "../watch/node-facts.ts";
+import { isUnresponsive, retryDelay, untilNextTick } from "./tick-schedule.ts";
 
 export interface PoolLoopOptions {
-  readonly view: FactsView & { isOwn(name: string): boolean };
+  readonly view: NodeFactsSource & { ownsNode(name: string): boolean };
   readonly journal: Journal;
   readonly runnerOf: (name: string) => NodeRunner;
   readonly clock: Clock;
@@ -27,11 +27,11 @@ export interface PoolLoopOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly changes: ChangeLog;
-  readonly figures: Figures;
-  readonly news: News;
+  readonly metrics: AgentMetrics;
+  readonly events: CapEventPublisher;
   readonly interval: Milliseconds;
   /** Breaks off ticks, some time after the loop is to end. */
-  readonly breakOff: AbortSignal;
+  readonly forceStop: AbortSignal;
 }
 
 /** Nodes whose ticks are under way at once. */
@@ -100,7 +100,7 @@ export class PoolLoop {
 
   /** Until the signal ends it; what is under way then has a while to end. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, ioClock, interval, changes, breakOff } = this.#options;
+    const { clock, ioClock, interval, changes, forceStop } = this.#options;
     try {
       for (;;) {
         this.#survey();
@@ -115,7 +115,7 @@ export class PoolLoop {
       this.#surveyed?.cancel();
       for (const { timer } of this.#slots.values()) timer?.cancel();
       this.#line = [];
-      await unlessHung(Promise.all(this.#ticks), breakOff, ioClock).catch(() => undefined);
+      await rejectIfHung(Promise.all(this.#ticks), forceStop, ioClock).catch(() => undefined);
     }
   }
 
@@ -133,28 +133,28 @@ export class PoolLoop {
     const { view, journal, runnerOf, clock, interval } = this.#options;
     if (this.#stop.signal.aborted) return;
     // Before the cluster was read, those whose originals are kept are all that is known of: their lease may run out.
-    const known = view.missing.length === 0;
+    const known = view.notSynced.length === 0;
     const names = new Set(known ? view.names() : []);
     for (const { node } of journal.entries()) {
       if (node === undefined || names.has(node)) continue;
       if (known && this.#isTaken(node)) this.#disown(node);
-      else if (known || view.isOwn(node)) names.add(node);
+      else if (known || view.ownsNode(node)) names.add(node);
     }
     for (const [name, slot] of this.#slots) {
-      if (known && !names.has(name) && !slot.busy && !slot.runner.control.holds) this.#remove(name, slot);
+      if (known && !names.has(name) && !slot.busy && !slot.runner.control.hasLimitsInForce) this.#remove(name, slot);
     }
     for (const name of names) {
       if (this.#slots.has(name)) continue;
       const slot = { runner: runnerOf(name), timer: undefined, busy: false, again: false, silent: 0 };
       this.#slots.set(name, slot);
-      this.#arm(slot, untilTurn(name, interval, clock.monotonic()));
+      this.#arm(slot, untilNextTick(name, interval, clock.monotonic()));
     }
   }
 
   /** Whether another agent's target is, or will soon be, in force there. Where nobody has one, nobody else would restore ours. */
   #isTaken(node: string): boolean {
     const { view } = this.#options;
-    return !view.isOwn(node) && publishedFor(view.facts(node)) !== undefined;
+    return !view.ownsNode(node) && publishedTarget(view.facts(node)) !== undefined;
   }
 
   /** It is another agent's by now, which sets its own cap: restoring ours would undo it. */
@@ -163,11 +163,11 @@ export class PoolLoop {
   }
 
   #remove(name: string, { timer }: Slot): void {
-    const { figures, news, changes } = this.#options;
+    const { metrics, events, changes } = this.#options;
     timer?.cancel();
     this.#slots.delete(name);
-    figures.left(name);
-    news.forget(name);
+    metrics.removeNode(name);
+    events.forget(name);
     changes.forget(name);
   }
 
@@ -203,7 +203,7 @@ export class PoolLoop {
   }
 
   async #tick(slot: Slot): Promise<void> {
-    const { clock, figures, interval } = this.#options;
+    const { clock, metrics, interval } = this.#options;
     const started = clock.monotonic();
     this.#open++;
     this.#counted++;
@@ -215,7 +215,7 @@ export class PoolLoop {
       this.#pump();
     };
     const patience = clock.after(PATIENCE, discount);
-    const overdue = clock.after(interval, () => figures.skipped("pending"));
+    const overdue = clock.after(interval, () => metrics.recordSkippedTick("pending"));
     await this.#run(slot);
     patience.cancel();
     overdue.cancel();
@@ -230,28 +230,28 @@ export class PoolLoop {
   }
 
   async #run(slot: Slot): Promise<void> {
-    const { log, figures, breakOff } = this.#options;
+    const { log, metrics, forceStop } = this.#options;
     const { runner } = slot;
     try {
-      const tick = await runner.tick(breakOff);
-      slot.silent = isSilent(tick) ? slot.silent + 1 : 0;
+      const tick = await runner.tick(forceStop);
+      slot.silent = isUnresponsive(tick) ? slot.silent + 1 : 0;
     } catch (err) {
       if (this.#stop.signal.aborted) return;
       log.error({ err, node: runner.name }, "a node's tick failed; the next one tries again");
-      figures.threw(runner.name);
+      metrics.recordFailedTick(runner.name);
     }
   }
 
   /** From the end of a tick that began at `started` to the next. */
   #restOf({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
-    const { clock, interval, random, figures } = this.#options;
+    const { clock, interval, random, metrics } = this.#options;
     const now = clock.monotonic();
     if (silent > 0) {
-      figures.skipped("silent");
-      return milliseconds(Math.max(0, restAfter(silent, interval, random) - elapsed(started, now)));
+      metrics.recordSkippedTick("silent");
+      return milliseconds(Math.max(0, retryDelay(silent, interval, random) - elapsed(started, now)));
     }
     // A timer may come a moment early: the turn it came for is not the next.
     const from = monotonicInstant(Math.max(now, started + COALESCE));
-    return milliseconds(elapsed(now, from) + untilTurn(runner.name, interval, from));
+    return milliseconds(elapsed(now, from) + untilNextTick(runner.name, interval, from));
   }
 }

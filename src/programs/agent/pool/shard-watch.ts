@@ -21,14 +21,14 @@ import {
   unreadOf,
 } from "../../../platform/kube/index.ts";
 import {
-  type FactsView,
   type NodeFacts,
-  type OwnNode,
-  ownNodeOf,
+  type NodeFactsSource,
+  projectNode,
+  projectTwin,
   readAs,
   specChanged,
-  twinOf,
-  type Watched,
+  type WatchedNode,
+  type WatchedObject,
 } from "../watch/node-facts.ts";
 import type { WatchOptions } from "../watch/single-node-watch.ts";
 
@@ -41,9 +41,9 @@ export interface ShardOptions extends WatchOptions {
 }
 
 /** The nodes of one shard of the pool, by watches on whole kinds that keep only what concerns this shard. */
-export class ShardWatch implements FactsView {
+export class ShardWatch implements NodeFactsSource {
   readonly #options: ShardOptions;
-  readonly #nodes: Reflector<OwnNode>;
+  readonly #nodes: Reflector<WatchedNode>;
   readonly #twins: Reflector<NodeTwin>;
   readonly #profiles: Reflector<NodePowerProfile>;
   readonly #hardware: Reflector<NodeHardware>;
@@ -57,12 +57,12 @@ export class ShardWatch implements FactsView {
         this.#concerns(object.metadata.name) ? project(object) : undefined;
     this.#nodes = this.#reflect({
       resource: resources.nodes,
-      project: own(ownNodeOf),
+      project: own(projectNode),
       selection: { labelSelector: formatLabelSelector(options.selector) },
     });
     this.#twins = this.#reflect({
       resource: resources.nodeTwins,
-      project: own((object) => twinOf(readAs(nodeTwinKind)(object))),
+      project: own((object) => projectTwin(readAs(nodeTwinKind)(object))),
     });
     this.#profiles = this.#reflect({
       resource: resources.nodePowerProfiles,
@@ -87,12 +87,12 @@ export class ShardWatch implements FactsView {
   }
 
   names(): Iterable<string> {
-    return Array.from(this.#nodes.store.entries(), ([name]) => name).filter((name) => this.isOwn(name));
+    return Array.from(this.#nodes.store.entries(), ([name]) => name).filter((name) => this.ownsNode(name));
   }
 
   facts(name: string): NodeFacts {
     return {
-      known: this.missing.length === 0,
+      synced: this.notSynced.length === 0,
       node: this.#nodes.store.getByKey(name),
       twin: this.#twins.store.getByKey(name),
       profile: this.#profiles.store.getByKey(name),
@@ -102,7 +102,7 @@ export class ShardWatch implements FactsView {
   }
 
   /** Whether a node of this name would be this agent's. */
-  isOwn(name: string): boolean {
+  ownsNode(name: string): boolean {
     return shardOf(name, this.#options.shards) === this.#options.shard;
   }
 
@@ -110,7 +110,7 @@ export class ShardWatch implements FactsView {
     return this.#twins.silence;
   }
 
-  get missing(): readonly string[] {
+  get notSynced(): readonly string[] {
     return unreadOf(this.#reflectors);
   }
 
@@ -133,14 +133,14 @@ export class ShardWatch implements FactsView {
   }
 
   #concerns(name: string): boolean {
-    return this.isOwn(name) || this.#options.held.has(name);
+    return this.ownsNode(name) || this.#options.held.has(name);
   }
 
-  #reflect<Value extends Watched, Index extends string = never>(
+  #reflect<Value extends WatchedObject, Index extends string = never>(
     own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
     nodeOf: (change: Change<Value>) => string | undefined = ({ key }) => key,
   ): Reflector<Value, Index> {
-    const { client, clock, random, log, idleLimit, onNews } = this.#options;
+    const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
     return new Reflector<Value, Index>({
       client,
       clock,
@@ -149,7 +149,7 @@ export class ShardWatch implements FactsView {
       idleLimit,
       ...own,
       onChange: (changes) => {
-        for (const change of changes) if (specChanged(change)) onNews(nodeOf(change));
+        for (const change of changes) if (specChanged(change)) onSpecChange(nodeOf(change));
       },
     });
   }

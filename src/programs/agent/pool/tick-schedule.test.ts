@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, monotonicInstant } from "../../../core/units/index.ts";
-import { untilTurn } from "./tick-schedule.ts";
+import { untilNextTick } from "./tick-schedule.ts";
 
 describe("a node's turn", () => {
   it("comes within the interval, at the same time of every round", () => {
@@ -12,11 +12,11 @@ describe("a node's turn", () => {
         fc.double({ min: 0, max: 1e9, noNaN: true }),
         (name, length, at) => {
           const interval = milliseconds(length);
-          const wait = untilTurn(name, interval, monotonicInstant(at));
+          const wait = untilNextTick(name, interval, monotonicInstant(at));
           expect(wait).toBeGreaterThanOrEqual(0);
           expect(wait).toBeLessThanOrEqual(length);
           const after = at + wait + 1;
-          const next = untilTurn(name, interval, monotonicInstant(after));
+          const next = untilNextTick(name, interval, monotonicInstant(after));
           expect(after + next - (at + wait)).toBeCloseTo(length, 3);
         },
       ),

@@ -17,13 +17,13 @@ const SPREAD = 0.2;
  * How long it is from `from` to the node's own time of the interval, which is the same in every round: a change for all nodes
  * makes all of them tick at once, and they must not stay together for ever after.
  */
-export function untilTurn(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
+export function untilNextTick(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
   const turn = shareOf(name) * interval;
   return milliseconds(Math.max(0, turn + Math.ceil((from - turn) / interval) * interval - from));
 }
 
 /** How long a node is left alone that gave no answer so many times in a row. */
-export function restAfter(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
+export function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
   const wait = Math.min(interval * 2 ** Math.min(silent, MOST_DOUBLINGS), Math.max(interval, LONGEST_REST));
   return jittered(milliseconds(wait), SPREAD, random);
 }
@@ -32,7 +32,7 @@ export function restAfter(silent: number, interval: Milliseconds, random: Random
 const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;
 
 /** Nobody answered who was asked. */
-export const isSilent = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
+export const isUnresponsive = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
   const asked = [cpuService, gpuService].filter((service) => service !== undefined);
   return asked.length > 0 && asked.every(({ failed }) => failed !== undefined);
 };

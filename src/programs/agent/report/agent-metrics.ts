@@ -5,7 +5,7 @@ import type { NodeTick } from "../loop/node-control.ts";
 import { definitions } from "./metrics.ts";
 
 /** The agent's metrics, filled from what ticks find. */
-export class Figures {
+export class AgentMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #mode;
   readonly #capWatts;
@@ -47,7 +47,7 @@ export class Figures {
     this.#ticks = metrics.histogram(definitions.ticks);
   }
 
-  ticked(name: string, { intent, power, cpu, gpu }: NodeTick, dvfs: DvfsState): void {
+  recordTick(name: string, { intent, power, cpu, gpu }: NodeTick, dvfs: DvfsState): void {
     const row = this.#metrics.nodes.join(name);
     this.#energy.clear(row);
     this.#zonePower.clear(row);
@@ -72,15 +72,15 @@ export class Figures {
     this.#errors.add(row, Number(cpu.result === "error" || gpu?.result === "error"));
   }
 
-  threw(name: string): void {
+  recordFailedTick(name: string): void {
     this.#errors.add(this.#metrics.nodes.join(name), 1);
   }
 
-  acted(name: string, action: "throttle_up" | "throttle_down"): void {
+  recordThrottleAction(name: string, action: "throttle_up" | "throttle_down"): void {
     this.#actions.add(this.#metrics.nodes.join(name), 1, { action });
   }
 
-  frequencies(name: string, all: readonly Frequency[]): void {
+  recordFrequencies(name: string, all: readonly Frequency[]): void {
     const row = this.#metrics.nodes.row(name);
     if (row === undefined) return;
     this.#currentFrequency.clear(row);
@@ -91,15 +91,15 @@ export class Figures {
     }
   }
 
-  skipped(reason: "pending" | "silent"): void {
+  recordSkippedTick(reason: "pending" | "silent"): void {
     this.#skipped.inc({ reason });
   }
 
-  took(seconds: number): void {
+  recordTickDuration(seconds: number): void {
     this.#ticks.observe(seconds);
   }
 
-  left(name: string): void {
+  removeNode(name: string): void {
     this.#metrics.nodes.leave(name);
   }
 }

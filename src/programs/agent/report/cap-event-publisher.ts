@@ -1,12 +1,12 @@
 import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
 import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
-import type { OwnNode } from "../watch/node-facts.ts";
+import type { WatchedNode } from "../watch/node-facts.ts";
 
 type Device = "cpu" | "gpu";
 
 /** What happens to a node's caps, as events of the cluster: each once, when it begins. */
-export class News {
+export class CapEventPublisher {
   readonly #recorder: Pick<EventRecorder, "record">;
   /** What was told last of each device. */
   readonly #told = new Map<string, Readonly<Record<Device, string>>>();
@@ -15,7 +15,7 @@ export class News {
     this.#recorder = recorder;
   }
 
-  ticked(name: string, node: OwnNode | undefined, { cpu, gpu }: NodeTick): void {
+  publishTick(name: string, node: WatchedNode | undefined, { cpu, gpu }: NodeTick): void {
     const before = this.#told.get(name);
     const now = { cpu: stateOf(cpu), gpu: stateOf(gpu) };
     this.#told.set(name, now);
@@ -29,7 +29,7 @@ export class News {
     }
   }
 
-  restored(name: string, node: OwnNode | undefined, why: string): void {
+  publishRestored(name: string, node: WatchedNode | undefined, why: string): void {
     this.#tell(name, node, { type: "Normal", reason: "LimitsRestored", action: "Restore", note: why });
   }
 
@@ -37,7 +37,7 @@ export class News {
     this.#told.delete(name);
   }
 
-  #tell(name: string, node: OwnNode | undefined, telling: Omit<EventNote, "regarding">): void {
+  #tell(name: string, node: WatchedNode | undefined, telling: Omit<EventNote, "regarding">): void {
     const uid = node?.metadata.uid;
     this.#recorder.record({
       regarding: { apiVersion: "v1", kind: "Node", name, ...(uid !== undefined && { uid }) },

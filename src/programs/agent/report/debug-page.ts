@@ -1,7 +1,7 @@
 import type { NodeRunner } from "../loop/node-runner.ts";
 
 /** `/debug/node`: a node's last tick, with why things are as they are. */
-export function nodePage(runner: NodeRunner): unknown {
+export function nodeDebugPage(runner: NodeRunner): unknown {
   const { name, last, routing, hardware, control } = runner;
   if (last === undefined) return { name, ticked: false };
   const { intent, route, cpu, gpu, power } = last;
@@ -17,7 +17,7 @@ export function nodePage(runner: NodeRunner): unknown {
       cpu: { total: power.cpu.total, missing: power.cpu.missing, boards: Object.fromEntries(power.cpu.boards) },
       gpu: { total: power.gpu.total, missing: power.gpu.missing, boards: Object.fromEntries(power.gpu.boards) },
     },
-    inForce: control.held.map(({ backend, board, original, limit, ours, at }) => ({
+    inForce: control.limitsInForce.map(({ backend, board, original, limit, ours, at }) => ({
       backend,
       board,
       original,

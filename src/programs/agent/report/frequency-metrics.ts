@@ -2,20 +2,25 @@ import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/unit
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { HostMachine } from "../host/host.ts";
 import type { NodeRunner } from "../loop/node-runner.ts";
-import type { Figures } from "./agent-metrics.ts";
+import type { AgentMetrics } from "./agent-metrics.ts";
 
 /** While nothing is throttled maxima stay as they are: hundreds of files are not read for that each tick. */
 const LOOK_AGAIN = milliseconds(60_000);
 
 /** Shows the CPUs' frequencies after a tick: those of the moment only while a throttle is in use. */
-export function frequencyFigures(machine: HostMachine, runner: NodeRunner, figures: Figures, clock: Clock): () => void {
+export function frequencyMetrics(
+  machine: HostMachine,
+  runner: NodeRunner,
+  metrics: AgentMetrics,
+  clock: Clock,
+): () => void {
   let last: { readonly at: MonotonicInstant; readonly throttled: boolean } | undefined;
   let reading = false;
   const show = async (throttled: boolean): Promise<void> => {
     try {
-      figures.frequencies(runner.name, await machine.frequencies(throttled));
+      metrics.recordFrequencies(runner.name, await machine.frequencies(throttled));
     } catch {
-      figures.frequencies(runner.name, []);
+      metrics.recordFrequencies(runner.name, []);
     }
     reading = false;
   };

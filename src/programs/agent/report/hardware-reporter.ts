@@ -15,7 +15,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import { jittered } from "../../../platform/random/index.ts";
-import { type OwnNode, readAs } from "../watch/node-facts.ts";
+import { readAs, type WatchedNode } from "../watch/node-facts.ts";
 
 export interface HardwareReporterOptions {
   readonly node: string;
@@ -48,7 +48,7 @@ export class HardwareReporter {
   }
 
   /** Never holds up a tick: what is under way is told again by the next one. */
-  tell(node: OwnNode, status: NodeHardwareStatus, known?: NodeHardware): void {
+  report(node: WatchedNode, status: NodeHardwareStatus, known?: NodeHardware): void {
     const { clock, changes, node: name } = this.#options;
     const now = clock.monotonic();
     if (this.#writing !== undefined) return;

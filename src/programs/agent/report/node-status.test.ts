@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentHeartbeat } from "../../../core/twin/index.ts";
 import { instant, milliseconds, watts } from "../../../core/units/index.ts";
-import { isHeartbeatDue, type NodeStatus, worthTelling } from "./node-status.ts";
+import { isHeartbeatDue, isWorthPublishing, type NodeStatus } from "./node-status.ts";
 
 const status = (at: number, power?: number, more: Partial<NodeStatus["cpu"]> = {}): NodeStatus => ({
   at: instant(at),
@@ -19,13 +19,13 @@ describe("when to tell it", () => {
   it("X-10 at least once a heartbeat, whatever the interval", () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: agentHeartbeat }), (interval) => {
-        let told = status(0);
+        let published = status(0);
         let longest = 0;
         for (let at = interval; at < 10 * agentHeartbeat; at += interval) {
           const next = status(at);
-          if (!isHeartbeatDue(told, next, milliseconds(interval))) continue;
-          longest = Math.max(longest, next.at - told.at);
-          told = next;
+          if (!isHeartbeatDue(published, next, milliseconds(interval))) continue;
+          longest = Math.max(longest, next.at - published.at);
+          published = next;
         }
         expect(longest).toBeLessThanOrEqual(agentHeartbeat);
         // Nor twice as often as it must.
@@ -47,6 +47,6 @@ describe("when to tell it", () => {
     [status(0, 200), status(1, 200, { message: "else" }), true],
     [status(0, 200), { ...status(1, 200), gpu: status(1).cpu }, true],
   ])("X-10 %o then %o: %s", (before, after, expected) => {
-    expect(worthTelling(before, after)).toBe(expected);
+    expect(isWorthPublishing(before, after)).toBe(expected);
   });
 });

@@ -3,7 +3,7 @@ import { agentHeartbeat } from "../../../core/twin/index.ts";
 import { type Instant, isNonNegative, type Milliseconds, type Percent, type Watts } from "../../../core/units/index.ts";
 import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
-import type { Reading } from "../telemetry/node-power.ts";
+import type { PowerReading } from "../telemetry/node-power.ts";
 
 /** What is told of one device. */
 export interface DeviceStatus {
@@ -23,7 +23,7 @@ export interface NodeStatus {
 }
 
 /** The schema's limits. */
-export const LONGEST_MESSAGE = 4096;
+export const MAX_MESSAGE_LENGTH = 4096;
 const LONGEST_BACKEND = 63;
 
 /** What a tick has to tell; undefined while nothing is known of the target. */
@@ -42,10 +42,10 @@ export function statusOf({ cpu, gpu, power }: NodeTick, at: Instant): NodeStatus
 /** GPUs whose power is known though nothing acts on them: a node with half its power is unmeasured. */
 const READ_ONLY: DeviceReport = { backend: "none", result: "none", message: "no GPU cap requested" };
 
-const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: Reading): DeviceStatus => ({
+const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: PowerReading): DeviceStatus => ({
   backend: backend.slice(0, LONGEST_BACKEND),
   result,
-  message: message.slice(0, LONGEST_MESSAGE),
+  message: message.slice(0, MAX_MESSAGE_LENGTH),
   ...(isNonNegative(total) && { power: tenths(total) }),
 });
 
@@ -56,7 +56,7 @@ const WATTS_THAT_MATTER = 5;
 const SHARE_THAT_MATTERS = 0.01;
 
 /** Whether the new status says something else than what was published: a result, a word, or power that moved by 1 % or 5 W. */
-export function worthTelling(published: NodeStatus, next: NodeStatus): boolean {
+export function isWorthPublishing(published: NodeStatus, next: NodeStatus): boolean {
   return differs(published.cpu, next.cpu) || differs(published.gpu, next.gpu);
 }
 

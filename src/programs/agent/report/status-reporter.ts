@@ -13,9 +13,9 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type Resource, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import type { Routing } from "../routing/routing.ts";
-import { type DeviceStatus, isHeartbeatDue, type NodeStatus, worthTelling } from "./node-status.ts";
+import { type DeviceStatus, isHeartbeatDue, isWorthPublishing, type NodeStatus } from "./node-status.ts";
 
-export interface ReporterOptions {
+export interface StatusReporterOptions {
   readonly node: string;
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -37,19 +37,19 @@ interface Told {
 }
 
 /** Tells the cluster what came of a node's ticks: on change and by heartbeat, own fields only. It never holds up a tick. */
-export class Reporter {
-  readonly #options: ReporterOptions;
+export class StatusReporter {
+  readonly #options: StatusReporterOptions;
   #twin: Told | undefined;
   #profile: Told | undefined;
   readonly #seen = new Map<string, MonotonicInstant>();
   readonly #writing = new Map<string, Promise<void>>();
 
-  constructor(options: ReporterOptions) {
+  constructor(options: StatusReporterOptions) {
     this.#options = options;
   }
 
   /** `twinUid` undefined: there is no NodeTwin to tell it in. */
-  tell(status: NodeStatus, twinUid: string | undefined, routing: Routing): void {
+  report(status: NodeStatus, twinUid: string | undefined, routing: Routing): void {
     const { interval } = this.#options;
     if (twinUid !== undefined && isNews(this.#twin, twinUid, status, interval)) this.#tellTwin(status, twinUid);
     const { own } = routing;
@@ -142,8 +142,8 @@ export class Reporter {
 function isNews(told: Told | undefined, uid: string, next: NodeStatus, interval: Milliseconds, slow = false): boolean {
   if (told?.uid !== uid) return true;
   const { status } = told;
-  if (slow) return worthTelling(withoutPower(status), withoutPower(next)) || next.at - status.at >= interval;
-  return worthTelling(status, next) || isHeartbeatDue(status, next, interval);
+  if (slow) return isWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= interval;
+  return isWorthPublishing(status, next) || isHeartbeatDue(status, next, interval);
 }
 
 const withoutPower = ({ cpu, gpu, at }: NodeStatus): NodeStatus => ({

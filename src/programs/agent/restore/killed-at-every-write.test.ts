@@ -170,7 +170,7 @@ describe("killed at every single write", () => {
       expect(world.limits, `killed after ${writes} of ${whole.done.length} writes: ${world.done[writes - 1]}`).toEqual(
         ORIGINALS,
       );
-      expect(next.holds).toBe(false);
+      expect(next.hasLimitsInForce).toBe(false);
     }
   });
 
@@ -208,7 +208,7 @@ describe("killed at every single write", () => {
       await world.tick(next, release);
       await world.tick(next, release);
       expect(world.limits, `killed after ${writes} writes`).toEqual(ORIGINALS);
-      expect(next.holds).toBe(false);
+      expect(next.hasLimitsInForce).toBe(false);
     }
   });
 });

@@ -6,8 +6,8 @@ import { parseConfig } from "../../../platform/config/index.ts";
 import { restoreConfig } from "../config.ts";
 import { probeMachine } from "../probe/probe.ts";
 import { probeText } from "../probe/probe-text.ts";
-import { Trial } from "../testing/agent-test-harness.ts";
-import { ControlService } from "../testing/fake-control-service.ts";
+import { AgentTestHarness } from "../testing/agent-test-harness.ts";
+import { FakeControlService } from "../testing/fake-control-service.ts";
 import { FakeMachine } from "../testing/fake-machine.ts";
 import { restoreAll } from "./restore.ts";
 
@@ -66,16 +66,16 @@ describe("joulie agent probe", () => {
 });
 
 describe("joulie agent restore", () => {
-  let trial: Trial;
-  let service: ControlService;
+  let harness: AgentTestHarness;
+  let service: FakeControlService;
   beforeEach(async () => {
-    trial = new Trial();
-    service = new ControlService();
+    harness = new AgentTestHarness();
+    service = new FakeControlService();
     await service.listen();
-    await trial.createNode("a");
+    await harness.createNode("a");
   });
   afterEach(async () => {
-    await trial.end();
+    await harness.close();
     await service.close();
   });
 
@@ -85,27 +85,27 @@ describe("joulie agent restore", () => {
     const parsed = parseConfig(restoreConfig, { env, flags: {}, machine, known: [] });
     if (!parsed.ok) throw new Error("no configuration");
     let text = "";
-    const { disk: files, clock, machine: host } = trial;
+    const { disk: files, clock, machine: host } = harness;
     const running = restoreAll(parsed.value.values, { files, clock, host, out: (more) => void (text += more) });
     const end = { reached: false };
     void running.finally(() => (end.reached = true));
-    while (!end.reached) await trial.step();
+    while (!end.reached) await harness.step();
     return { code: await running, text };
   };
 
   it("puts back what the journal knows, on the host and over HTTP where a variable allows it, and only once", async () => {
-    await trial.route("own", {
+    await harness.route("own", {
       target: { scope: "node", nodeName: "a" },
       controls: { gpu: { type: "http", http: { endpoint: service.control } } },
     });
-    await trial.label("a", { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 }, gpu: { powerCap: { capWattsPerGpu: 400 } } });
-    const agent = trial.start({ RESTORE_ON_EXIT: "false", ...allowed });
-    await trial.until(
-      () => service.node("a").capWattsPerGpu === 400 && trial.machine.rapl.limits.get("package-1") === 200,
+    await harness.label("a", { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 }, gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    const agent = harness.start({ RESTORE_ON_EXIT: "false", ...allowed });
+    await harness.until(
+      () => service.node("a").capWattsPerGpu === 400 && harness.machine.rapl.limits.get("package-1") === 200,
     );
     await agent.stop();
-    const asked = service.asked.length;
+    const asked = service.requests.length;
     const refused = await byHand({});
     expect(refused.code).toBe(1);
     expect(refused.text.trim().split("\n").toSorted()).toEqual([
@@ -114,11 +114,11 @@ describe("joulie agent restore", () => {
       "rapl package-0: restored",
       "rapl package-1: restored",
     ]);
-    expect(service.asked).toHaveLength(asked);
+    expect(service.requests).toHaveLength(asked);
     const { code, text } = await byHand();
     expect(text).toBe("a http gpus: restored\n");
     expect(code).toBe(0);
-    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
+    expect(Object.fromEntries(harness.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
     expect(service.node("a").capWattsPerGpu).toBe(700);
     expect(await byHand()).toEqual({
       code: 0,
@@ -127,43 +127,43 @@ describe("joulie agent restore", () => {
   });
 
   it("X-59 leaves what the firmware has set since at another boot", async () => {
-    trial.machine.rapl.limits.set("package-0", 340);
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
-    await trial.pass(3);
+    harness.machine.rapl.limits.set("package-0", 340);
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = harness.start({ RESTORE_ON_EXIT: "false" });
+    await harness.advance(3);
     await agent.stop();
-    trial.machine.boot = "the-next-boot";
-    trial.machine.rapl.limits.set("package-0", 300);
+    harness.machine.boot = "the-next-boot";
+    harness.machine.rapl.limits.set("package-0", 300);
     expect((await byHand()).code).toBe(0);
     // The other still reads as we had set it: nothing was reset there.
-    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 300, "package-1": 350 });
-    expect(trial.disk.boards).toEqual([]);
+    expect(Object.fromEntries(harness.machine.rapl.limits)).toEqual({ "package-0": 300, "package-1": 350 });
+    expect(harness.disk.boards).toEqual([]);
   });
 
   it("tells what it could not put back, keeps it, and fails", async () => {
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
-    await trial.pass(3);
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = harness.start({ RESTORE_ON_EXIT: "false" });
+    await harness.advance(3);
     await agent.stop();
-    trial.machine.rapl.refusal = { result: "blocked", message: "not as root" };
+    harness.machine.rapl.refusal = { result: "blocked", message: "not as root" };
     const { code, text } = await byHand();
     expect(code).toBe(1);
     expect(text).toContain("rapl package-0: not restored: not as root");
     expect(text).toContain("2 of 2 are not restored");
-    expect(trial.disk.boards).toEqual(["package-0", "package-1"]);
+    expect(harness.disk.boards).toEqual(["package-0", "package-1"]);
   });
 
   const cappedAndEnded = async (): Promise<void> => {
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    const agent = trial.start({ RESTORE_ON_EXIT: "false" });
-    await trial.pass(5);
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = harness.start({ RESTORE_ON_EXIT: "false" });
+    await harness.advance(5);
     await agent.stop();
   };
 
   it("fails where the journal is damaged, and names the file and the limits in force", async () => {
     await cappedAndEnded();
-    trial.disk.files.set("originals.json", "{");
-    trial.disk.files.delete("originals.previous.json");
+    harness.disk.files.set("originals.json", "{");
+    harness.disk.files.delete("originals.previous.json");
     const { code, text } = await byHand();
     expect(code).toBe(1);
     expect(text).toContain("/var/lib/joulie/originals.json cannot be used");
@@ -173,28 +173,28 @@ describe("joulie agent restore", () => {
     expect(text).toContain("cpufreq policies: 1 at most 3800 MHz");
     // And again, until somebody has looked and removed the file.
     expect((await byHand()).code).toBe(1);
-    trial.disk.files.delete("originals.damaged.json");
+    harness.disk.files.delete("originals.damaged.json");
     expect((await byHand()).code).toBe(0);
   });
 
   it("fails where the journal cannot be read, and leaves it for the next try", async () => {
     await cappedAndEnded();
-    const read = trial.disk.read.bind(trial.disk);
-    trial.disk.read = async () => {
+    const read = harness.disk.read.bind(harness.disk);
+    harness.disk.read = async () => {
       throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
     };
     const { code, text } = await byHand();
     expect(code).toBe(1);
     expect(text).toContain("/var/lib/joulie/originals.json cannot be read: EIO");
     expect(text).toContain("rapl package-0: 200 W");
-    trial.disk.read = read;
+    harness.disk.read = read;
     expect((await byHand()).code).toBe(0);
-    expect(Object.fromEntries(trial.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
+    expect(Object.fromEntries(harness.machine.rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
   });
 
   it("restores what the file before the damaged one knows, and fails all the same", async () => {
     await cappedAndEnded();
-    trial.disk.files.set("originals.json", "");
+    harness.disk.files.set("originals.json", "");
     const { code, text } = await byHand();
     expect(code).toBe(1);
     expect(text).toContain("rapl package-0: restored");
@@ -203,7 +203,7 @@ describe("joulie agent restore", () => {
 
   it("fails where the journal still lists what was restored, because the disk is full", async () => {
     await cappedAndEnded();
-    trial.disk.refusal = new Error("ENOSPC: no space left on device");
+    harness.disk.refusal = new Error("ENOSPC: no space left on device");
     const { code, text } = await byHand();
     expect(code).toBe(1);
     expect(text).toContain("rapl package-0: restored");

@@ -6,7 +6,7 @@ import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../
 import { printableLine } from "../../../platform/log/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { RestoreConfig } from "../config.ts";
-import { journalName } from "../devices/original-limits.ts";
+import { journalBackend } from "../devices/original-limits.ts";
 import type { HostMachine } from "../host/host.ts";
 import { hostRoots, openHost } from "../host/open-host.ts";
 import { endpointAccess } from "../settings.ts";
@@ -92,7 +92,8 @@ async function restoreEach(
       if (result === "applied") journal.drop(entry);
       else failed++;
       // A board that nothing drives any more is unknown; why that is helps.
-      const { absent } = result !== "applied" && entry.backend === journalName(host.gpu) ? await host.gpu.look() : {};
+      const { absent } =
+        result !== "applied" && entry.backend === journalBackend(host.gpu) ? await host.gpu.look() : {};
       const why = [message ?? result, absent].filter((part) => part !== undefined).join(": ");
       out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${why}`}\n`);
     }

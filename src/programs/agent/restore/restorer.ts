@@ -4,8 +4,8 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { HttpCaps, HttpControl, HttpThrottle } from "../../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
-import { isSame, journalName, lowerThanOurs } from "../devices/original-limits.ts";
-import { THROTTLE } from "../devices/throttle-enforcer.ts";
+import { isSameLimit, journalBackend, limitLoweredByOthers } from "../devices/original-limits.ts";
+import { THROTTLE_BOARD } from "../devices/throttle-enforcer.ts";
 import type { Host } from "../host/host.ts";
 
 export interface RestorerOptions {
@@ -34,7 +34,7 @@ export class Restorer {
     if (backend === host.throttle.name) return host.throttle.restore(original, signal);
     const caps = this.#capsOf(entry);
     if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
-    if ((await lowerThanOurs(caps, board, ours, signal)) !== undefined) return { result: "applied" };
+    if ((await limitLoweredByOthers(caps, board, ours, signal)) !== undefined) return { result: "applied" };
     return caps.restore(board, original, signal);
   }
 
@@ -45,7 +45,7 @@ export class Restorer {
   async isReset(entry: JournalEntry, signal: AbortSignal): Promise<boolean> {
     if (!this.isOfAnotherBoot(entry)) return false;
     const { limit } = (await this.#capsOf(entry)?.limit(entry.board, signal)) ?? {};
-    return limit === undefined || entry.ours === undefined || !isSame(limit, entry.ours);
+    return limit === undefined || entry.ours === undefined || !isSameLimit(limit, entry.ours);
   }
 
   isOfAnotherBoot({ backend, boot }: JournalEntry): boolean {
@@ -55,14 +55,14 @@ export class Restorer {
 
   #capsOf({ backend }: JournalEntry) {
     const { host } = this.#options;
-    return host && [...host.cpuCaps, host.gpu].find((one) => journalName(one) === backend);
+    return host && [...host.cpuCaps, host.gpu].find((one) => journalBackend(one) === backend);
   }
 
   async #overHttp({ node = "", board, original }: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
     const { http, clock } = this.#options;
     // Where to is in the original.
     const control = new HttpControl({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
-    if (board === THROTTLE) return new HttpThrottle(control).restore(original, signal);
+    if (board === THROTTLE_BOARD) return new HttpThrottle(control).restore(original, signal);
     const kind = board === "gpus" ? "gpu" : "cpu";
     const devices = () => ({ device: {}, count: 1 });
     return new HttpCaps({ kind, control, devices }).restore(board, original, signal);

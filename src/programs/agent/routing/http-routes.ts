@@ -9,10 +9,10 @@ import {
 } from "../../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
-import type { HostPower } from "../telemetry/node-power.ts";
+import type { PowerWithoutGpus } from "../telemetry/node-power.ts";
 import type { ControlRoute, Route } from "./routing.ts";
 
-interface HttpWay {
+interface HttpControlRoute {
   readonly endpoint: string;
   readonly timeout: number;
   readonly caps: HttpCaps;
@@ -24,8 +24,8 @@ export class HttpRoutes {
   readonly #node: string;
   readonly #http: HttpClient;
   readonly #clock: Clock;
-  #cpu: HttpWay | undefined;
-  #gpu: HttpWay | undefined;
+  #cpu: HttpControlRoute | undefined;
+  #gpu: HttpControlRoute | undefined;
   #devices: { readonly cpu: HttpDevices; readonly gpu: HttpDevices } | undefined;
 
   constructor(node: string, http: HttpClient, clock: Clock) {
@@ -34,16 +34,16 @@ export class HttpRoutes {
     this.#clock = clock;
   }
 
-  get cpu(): HttpWay | undefined {
+  get cpu(): HttpControlRoute | undefined {
     return this.#cpu;
   }
 
-  get gpu(): HttpWay | undefined {
+  get gpu(): HttpControlRoute | undefined {
     return this.#gpu;
   }
 
   /** Takes the route, and what is known of the devices behind it. */
-  learn({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: HostPower): void {
+  update({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: PowerWithoutGpus): void {
     this.#devices = { cpu: cpusOf(view, cpuService), gpu: gpusOf(view, gpuService) };
     this.#cpu = this.#way("cpu", cpuControl, this.#cpu);
     this.#gpu = this.#way("gpu", gpuControl, this.#gpu);
@@ -55,7 +55,7 @@ export class HttpRoutes {
     return way !== undefined && way.endpoint === endpoint;
   }
 
-  #way(kind: "cpu" | "gpu", route: ControlRoute, known: HttpWay | undefined): HttpWay | undefined {
+  #way(kind: "cpu" | "gpu", route: ControlRoute, known: HttpControlRoute | undefined): HttpControlRoute | undefined {
     if (route.type !== "http") return undefined;
     const { endpoint, timeout } = route;
     if (known?.endpoint === endpoint && known.timeout === timeout) return known;

@@ -3,7 +3,7 @@ import { milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { Route } from "../routing/routing.ts";
-import { NodeMeter } from "./node-power.ts";
+import { NodePowerMeter } from "./node-power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 
 describe("a node's power by a query", () => {
@@ -13,7 +13,7 @@ describe("a node's power by a query", () => {
     const figures = [-3.2, -7.5, Number.POSITIVE_INFINITY];
     const client = { query: async () => [{ labels: {}, value: figures.shift() }] };
     const prometheus = { at: () => client } as unknown as PrometheusClients;
-    const meter = new NodeMeter({ node: "a", energy: undefined, http, prometheus, clock });
+    const meter = new NodePowerMeter({ node: "a", energy: undefined, http, prometheus, clock });
     const route: Route = {
       cpuSource: { type: "prometheus", endpoint: "http://127.0.0.1:9", query: "watts", timeout: milliseconds(1000) },
       gpuSource: { type: "none" },

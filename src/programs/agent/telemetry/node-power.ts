@@ -14,14 +14,14 @@ import {
   readTelemetry,
 } from "../../../platform/hardware/index.ts";
 import { fillPromql, fillUrl, type HttpClient, TelemetryError } from "../../../platform/telemetry/index.ts";
-import type { Found } from "../host/host.ts";
+import type { BackendSelection } from "../host/host.ts";
 import type { Route, SourceRoute } from "../routing/routing.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 
 /** What a node draws, as far as this tick knows. */
 export interface NodePower {
-  readonly cpu: Reading;
-  readonly gpu: Reading;
+  readonly cpu: PowerReading;
+  readonly gpu: PowerReading;
   /** What the service that controls the CPUs, and the one for GPUs, says of caps and throttle. */
   readonly cpuService?: HttpReading | undefined;
   readonly gpuService?: HttpReading | undefined;
@@ -30,7 +30,7 @@ export interface NodePower {
 }
 
 /** The same before the GPUs have told theirs. */
-export type HostPower = Omit<NodePower, "gpu">;
+export type PowerWithoutGpus = Omit<NodePower, "gpu">;
 
 export interface ZonePower extends EnergyZoneSample {
   readonly power?: Watts | undefined;
@@ -38,7 +38,7 @@ export interface ZonePower extends EnergyZoneSample {
   readonly from?: MonotonicInstant | undefined;
 }
 
-export interface Reading {
+export interface PowerReading {
   /** Of all packages, or all boards, together. */
   readonly total?: Watts | undefined;
   /** By board, where each is read by itself. */
@@ -49,7 +49,7 @@ export interface Reading {
   readonly missing?: string | undefined;
 }
 
-export interface NodeMeterOptions {
+export interface NodePowerMeterOptions {
   readonly node: string;
   readonly energy: EnergyMeter | undefined;
   readonly http: HttpClient;
@@ -58,21 +58,21 @@ export interface NodeMeterOptions {
 }
 
 /** Reads one node's power by the way its route says. */
-export class NodeMeter {
-  readonly #options: NodeMeterOptions;
+export class NodePowerMeter {
+  readonly #options: NodePowerMeterOptions;
   readonly #before = new Map<string, EnergyCounterSample>();
   #lastRead: MonotonicInstant | undefined;
 
-  constructor(options: NodeMeterOptions) {
+  constructor(options: NodePowerMeterOptions) {
     this.#options = options;
   }
 
   /** What the GPUs draw may come much later than the rest: their driver is waited for by whoever wants to know. */
   async read(
     { cpuSource, gpuSource }: Route,
-    gpus: Promise<Found>,
+    gpus: Promise<BackendSelection>,
     signal: AbortSignal,
-  ): Promise<HostPower & { readonly gpu: Promise<Reading> }> {
+  ): Promise<PowerWithoutGpus & { readonly gpu: Promise<PowerReading> }> {
     const { clock } = this.#options;
     const since = this.#lastRead ?? clock.monotonic();
     const asked = new Map<string, Promise<HttpReading>>();
@@ -97,7 +97,7 @@ export class NodeMeter {
     counters: { readonly zones: readonly ZonePower[]; readonly missing?: string | undefined },
     since: MonotonicInstant,
     signal: AbortSignal,
-  ): Promise<Reading> {
+  ): Promise<PowerReading> {
     if (source.type === "http")
       return { total: service?.cpuPower, boards: NONE, since, missing: service?.failed ?? service?.missing };
     if (source.type === "prometheus") return this.#query(source, since, signal);
@@ -113,10 +113,10 @@ export class NodeMeter {
   async #gpu(
     source: SourceRoute,
     service: HttpReading | undefined,
-    gpus: Promise<Found>,
+    gpus: Promise<BackendSelection>,
     since: MonotonicInstant,
     signal: AbortSignal,
-  ): Promise<Reading> {
+  ): Promise<PowerReading> {
     if (source.type === "http") return { total: service?.gpuPower, boards: NONE, since, missing: service?.failed };
     if (source.type === "prometheus") return this.#query(source, since, signal);
     if (source.type !== "host") return { boards: NONE, since, missing: whyNone(source, "GPU") };
@@ -140,7 +140,7 @@ export class NodeMeter {
     { endpoint, query, timeout }: Extract<SourceRoute, { type: "prometheus" }>,
     since: MonotonicInstant,
     signal: AbortSignal,
-  ): Promise<Reading> {
+  ): Promise<PowerReading> {
     const { node, prometheus } = this.#options;
     try {
       const client = prometheus.at(fillUrl(endpoint, "{node}", node).href, timeout);

@@ -1,22 +1,22 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Trial } from "../testing/agent-test-harness.ts";
-import { ControlService } from "../testing/fake-control-service.ts";
+import { AgentTestHarness } from "../testing/agent-test-harness.ts";
+import { FakeControlService } from "../testing/fake-control-service.ts";
 
-let trial: Trial;
-let service: ControlService;
+let harness: AgentTestHarness;
+let service: FakeControlService;
 let server: Server;
 let status: number;
 let asked: number;
 beforeEach(async () => {
-  trial = new Trial();
-  service = new ControlService();
+  harness = new AgentTestHarness();
+  service = new FakeControlService();
   await service.listen();
   asked = 0;
   server = createServer((_, response) => {
     asked++;
-    const result = [{ metric: {}, value: [trial.clock.now() / 1000, "700"] }];
+    const result = [{ metric: {}, value: [harness.clock.now() / 1000, "700"] }];
     response.writeHead(status).end(JSON.stringify({ status: "success", data: { resultType: "vector", result } }));
   });
   await new Promise<void>((resolve) => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  await trial.end();
+  await harness.close();
   await service.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -33,16 +33,16 @@ afterEach(async () => {
 it("X-64 believes no answer of Prometheus with an HTTP status of failure, whatever its body says", async () => {
   status = 503;
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await trial.createNode("n");
-  await trial.route("all", {
+  await harness.createNode("n");
+  await harness.route("all", {
     target: { scope: "cluster" },
     sources: { cpu: { type: "prometheus", prometheus: { endpoint, query: 'watts{node="{node}"}' } } },
     controls: { cpu: { type: "http", http: { endpoint: service.control } } },
   });
-  await trial.target("n", { cpu: { packagePowerCapWatts: 240 } });
-  trial.start({ AGENT_MODE: "pool", RECONCILE_INTERVAL: "2s" });
-  await trial.until(async () => asked > 1 && (await trial.told("n"))?.cpu !== undefined);
-  expect((await trial.told("n"))?.cpu?.observedPowerWatts).toBeUndefined();
+  await harness.target("n", { cpu: { packagePowerCapWatts: 240 } });
+  harness.start({ AGENT_MODE: "pool", RECONCILE_INTERVAL: "2s" });
+  await harness.until(async () => asked > 1 && (await harness.controlStatus("n"))?.cpu !== undefined);
+  expect((await harness.controlStatus("n"))?.cpu?.observedPowerWatts).toBeUndefined();
   status = 200;
-  await trial.until(async () => (await trial.told("n"))?.cpu?.observedPowerWatts === 700);
+  await harness.until(async () => (await harness.controlStatus("n"))?.cpu?.observedPowerWatts === 700);
 });

@@ -23,19 +23,19 @@ import { runAgent } from "../start.ts";
 import { FakeMachine } from "./fake-machine.ts";
 import type { FixtureHost } from "./fixture-host.ts";
 
-export interface Write {
+export interface AgentWrite {
   readonly at: number;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface LogLine {
+export interface AgentLogLine {
   readonly level: string;
   readonly msg: string;
   readonly [field: string]: unknown;
 }
 
-export interface EventSeen {
+export interface PublishedEvent {
   readonly reason: string;
   readonly regarding: { readonly name: string };
   readonly note: string;
@@ -43,7 +43,7 @@ export interface EventSeen {
 }
 
 /** A disk in memory: it outlives the agents that write to it. */
-class TrialDisk implements JournalFiles {
+class MemoryDisk implements JournalFiles {
   readonly directory = "/var/lib/joulie";
   readonly files = new Map<string, string>();
   refusal: Error | undefined;
@@ -81,16 +81,16 @@ class TrialDisk implements JournalFiles {
 }
 
 /** An API with a person's hand on it, and a machine. */
-export class Trial {
+export class AgentTestHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
-  readonly hand = this.client("a-person");
+  readonly user = this.client("a-person");
   readonly operator = this.client("joulie-operator");
   readonly machine = new FakeMachine(this.clock);
-  readonly disk = new TrialDisk();
+  readonly disk = new MemoryDisk();
   /** A tree of files to run on in place of the machine, through the backends of the product. */
   fixture: FixtureHost | undefined;
-  readonly #agents: Agent[] = [];
+  readonly #agents: AgentUnderTest[] = [];
 
   client(fieldManager: string): KubeClient {
     return new KubeClient({
@@ -103,14 +103,14 @@ export class Trial {
   }
 
   /** An agent for the node `a`, unless the variables say otherwise. */
-  start(variables: Readonly<Record<string, string>> = {}): Agent {
-    const agent = new Agent(this, variables);
+  start(variables: Readonly<Record<string, string>> = {}): AgentUnderTest {
+    const agent = new AgentUnderTest(this, variables);
     this.#agents.push(agent);
     return agent;
   }
 
   /** Lets time pass, in small steps: promises of several calls in a row need many turns. */
-  async pass(seconds: number): Promise<void> {
+  async advance(seconds: number): Promise<void> {
     const step = Math.min(seconds, 0.25);
     for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
     for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
@@ -130,7 +130,7 @@ export class Trial {
     throw new Error("it never came to hold");
   }
 
-  async passSlowly(seconds: number): Promise<void> {
+  async advanceInSteps(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed += 0.05) await this.step();
   }
 
@@ -138,11 +138,11 @@ export class Trial {
     const capacity = { cpu: "128", memory: "256Gi", pods: "110" };
     const all = Object.entries({ [labels.managed]: "true", ...own }).filter(([, value]) => value !== null);
     const node = { metadata: { name, labels: Object.fromEntries(all) }, status: { capacity, allocatable: capacity } };
-    await this.hand.create(resources.nodes, node);
+    await this.user.create(resources.nodes, node);
   }
 
   async label(name: string, own: Readonly<Record<string, string | null>>): Promise<void> {
-    await this.hand.mergePatch(resources.nodes, { name }, { metadata: { labels: own } });
+    await this.user.mergePatch(resources.nodes, { name }, { metadata: { labels: own } });
   }
 
   /** What the operator publishes for a node. */
@@ -151,24 +151,24 @@ export class Trial {
     await this.operator.apply(resources.nodeTwins, { name }, { spec: all }, { force: true });
   }
 
-  async untarget(name: string): Promise<void> {
-    await this.hand.delete(resources.nodeTwins, { name });
+  async removeTarget(name: string): Promise<void> {
+    await this.user.delete(resources.nodeTwins, { name });
   }
 
   async pin(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.hand.create(resources.nodePowerProfiles, {
+    await this.user.create(resources.nodePowerProfiles, {
       metadata: { name },
       spec: { nodeName: name, profile: "eco", ...spec },
     });
   }
 
   async route(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.hand.apply(resources.telemetryProfiles, { name }, { spec }, { force: true });
+    await this.user.apply(resources.telemetryProfiles, { name }, { spec }, { force: true });
   }
 
   async find<Item extends KubeObject>(resource: Resource, name: string): Promise<Item | undefined> {
     try {
-      return await this.hand.get<Item>(resource, { name });
+      return await this.user.get<Item>(resource, { name });
     } catch (error) {
       if (isApiError(error, "notFound")) return undefined;
       throw error;
@@ -176,40 +176,40 @@ export class Trial {
   }
 
   async twin(name = "a"): Promise<NodeTwin> {
-    return (await this.hand.get(resources.nodeTwins, { name })) as unknown as NodeTwin;
+    return (await this.user.get(resources.nodeTwins, { name })) as unknown as NodeTwin;
   }
 
   /** What the twin says of control. */
-  async told(name = "a") {
+  async controlStatus(name = "a") {
     return (await this.twin(name)).status?.controlStatus;
   }
 
   async profile(name: string): Promise<TelemetryProfile> {
-    return (await this.hand.get(resources.telemetryProfiles, { name })) as unknown as TelemetryProfile;
+    return (await this.user.get(resources.telemetryProfiles, { name })) as unknown as TelemetryProfile;
   }
 
-  async events(): Promise<readonly EventSeen[]> {
-    const { items } = await this.hand.listAll(resources.events);
-    return items as unknown as EventSeen[];
+  async events(): Promise<readonly PublishedEvent[]> {
+    const { items } = await this.user.listAll(resources.events);
+    return items as unknown as PublishedEvent[];
   }
 
-  async end(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all(this.#agents.map(async (agent) => agent.stop()));
     await this.api.close();
   }
 }
 
-export class Agent {
-  readonly writes: Write[] = [];
+export class AgentUnderTest {
+  readonly writes: AgentWrite[] = [];
   /** Every path that was read. */
   readonly reads: string[] = [];
-  readonly logs: LogLine[] = [];
+  readonly logs: AgentLogLine[] = [];
   readonly #stop = new AbortController();
-  readonly #trial: Trial;
+  readonly #harness: AgentTestHarness;
   readonly done: Promise<void>;
 
-  constructor(trial: Trial, variables: Readonly<Record<string, string>>) {
-    this.#trial = trial;
+  constructor(harness: AgentTestHarness, variables: Readonly<Record<string, string>>) {
+    this.#harness = harness;
     const env = { METRICS_ADDR: "127.0.0.1:0", NODE_NAME: "a", ...variables };
     const machine = { isTerminal: false, exists: () => false };
     const parsed = parseConfig(agentConfig, { env, flags: {}, machine, known: [] });
@@ -217,9 +217,9 @@ export class Agent {
     const log = createLogger({
       level: "info",
       program: "agent",
-      destination: { write: (line) => this.logs.push(JSON.parse(line) as LogLine) },
+      destination: { write: (line) => this.logs.push(JSON.parse(line) as AgentLogLine) },
     });
-    const { clock } = trial;
+    const { clock } = harness;
     const world = {
       transport: this.#spied(),
       clock,
@@ -227,17 +227,17 @@ export class Agent {
       random: seededRandom(10),
       log,
       openHost: async (catalogue: Catalogue) =>
-        trial.fixture === undefined
-          ? trial.machine
-          : openHost(parsed.value.values, trial.fixture, clock, catalogue, { hsmp: { path: "/nonexistent/hsmp" } }),
-      journalFiles: trial.disk,
+        harness.fixture === undefined
+          ? harness.machine
+          : openHost(parsed.value.values, harness.fixture, clock, catalogue, { hsmp: { path: "/nonexistent/hsmp" } }),
+      journalFiles: harness.disk,
     };
     this.done = runAgent(parsed.value.values, world, this.#stop.signal);
     this.done.catch(() => undefined);
   }
 
   /** What was written to the API, but for events, since the last time it was asked. */
-  written(): Write[] {
+  takeWrites(): AgentWrite[] {
     return this.writes.splice(0).filter(({ path }) => !path.includes("/events"));
   }
 
@@ -245,7 +245,7 @@ export class Agent {
     this.#stop.abort(new Error("stopped by SIGTERM"));
     const end = { reached: false };
     void this.done.catch(() => undefined).finally(() => (end.reached = true));
-    while (!end.reached) await this.#trial.step();
+    while (!end.reached) await this.#harness.step();
     await this.done;
   }
 
@@ -262,15 +262,15 @@ export class Agent {
   }
 
   #spied(): Transport {
-    const transport = this.#trial.api.transport();
+    const transport = this.#harness.api.transport();
     return {
       request: async (request: ApiRequest) => {
         if (request.method === "GET") this.reads.push(request.path);
         else
           this.writes.push({
-            at: this.#trial.clock.now(),
+            at: this.#harness.clock.now(),
             path: request.path.replace(/\?.*/, ""),
-            body: JSON.parse(request.body ?? "{}") as Write["body"],
+            body: JSON.parse(request.body ?? "{}") as AgentWrite["body"],
           });
         return transport.request(request);
       },

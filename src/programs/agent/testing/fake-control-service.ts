@@ -11,7 +11,7 @@ export interface ServedNode {
   capWattsPerGpu?: number | undefined;
 }
 
-export interface Command {
+export interface ControlCommand {
   readonly path: string;
   readonly node: string;
   readonly action: string;
@@ -21,10 +21,10 @@ export interface Command {
   readonly ts: string;
 }
 
-export class ControlService {
+export class FakeControlService {
   readonly nodes = new Map<string, ServedNode>();
-  readonly commands: Command[] = [];
-  readonly asked: string[] = [];
+  readonly commands: ControlCommand[] = [];
+  readonly requests: string[] = [];
   readonly authorizations = new Set<string | undefined>();
   /** Nodes that never answer. */
   readonly silent = new Set<string>();
@@ -71,7 +71,7 @@ export class ControlService {
   }
 
   /** What was commanded, in few words. */
-  get told(): string[] {
+  get commandTexts(): string[] {
     return this.commands.map(
       ({ node, action, capWatts, throttlePct, capWattsPerGpu }) =>
         `${node} ${action} ${capWatts ?? throttlePct ?? capWattsPerGpu}`,
@@ -89,7 +89,7 @@ export class ControlService {
     const path = request.url ?? "";
     const [, kind, escaped = ""] = path.split("/");
     const name = decodeURIComponent(escaped);
-    this.asked.push(path);
+    this.requests.push(path);
     this.authorizations.add(request.headers.authorization);
     if (this.silent.has(name)) return;
     const reply = (body: unknown, status = 200, headers: Record<string, string> = {}): void => {
@@ -98,7 +98,7 @@ export class ControlService {
     };
     if (kind === "prometheus") {
       const query = new URLSearchParams(text).get("query") ?? "";
-      this.asked.push(query);
+      this.requests.push(query);
       const value = String(this.nodes.get("prometheus")?.power ?? 0);
       reply({ status: "success", data: { resultType: "vector", result: [{ metric: {}, value: [0, value] }] } });
     } else if (kind === "telemetry") {
@@ -111,7 +111,7 @@ export class ControlService {
         }),
       });
     } else {
-      const command = { path, ...(JSON.parse(text) as Omit<Command, "path">) };
+      const command = { path, ...(JSON.parse(text) as Omit<ControlCommand, "path">) };
       this.commands.push(command);
       const own = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
       if (own !== undefined) {

@@ -11,7 +11,7 @@ import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Change, KubeObject } from "../../../platform/kube/index.ts";
 
 /** The few fields of a Node that are used here. */
-export interface OwnNode extends Node {
+export interface WatchedNode extends Node {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
@@ -22,9 +22,9 @@ export interface OwnNode extends Node {
 /** What the cluster says of one node. */
 export interface NodeFacts {
   /** Whether targets and routes were read once; routes by themselves may come a little later. */
-  readonly known: boolean;
+  readonly synced: boolean;
   /** The Node where it is in scope. */
-  readonly node: OwnNode | undefined;
+  readonly node: WatchedNode | undefined;
   readonly twin: NodeTwin | undefined;
   readonly profile: NodePowerProfile | undefined;
   readonly routes: readonly TelemetryProfile[];
@@ -33,13 +33,13 @@ export interface NodeFacts {
 }
 
 /** The nodes an agent is for, as the cluster shows them. */
-export interface FactsView {
+export interface NodeFactsSource {
   names(): Iterable<string>;
   facts(name: string): NodeFacts;
   /** Since when nothing was heard of the API; undefined before the first time. */
   readonly silence: Milliseconds | undefined;
   /** What was not read yet, for /readyz. */
-  readonly missing: readonly string[];
+  readonly notSynced: readonly string[];
   start(): void;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export const readAs =
     throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
   };
 
-export function ownNodeOf(object: KubeObject): OwnNode {
+export function projectNode(object: KubeObject): WatchedNode {
   const { metadata, status } = object as KubeObject & Node;
   const { name, uid = "", labels } = metadata as KubeObject["metadata"];
   return {
@@ -66,7 +66,7 @@ export function ownNodeOf(object: KubeObject): OwnNode {
 }
 
 /** A twin without what only the operator and the scheduler read. */
-export function twinOf(twin: NodeTwin): NodeTwin {
+export function projectTwin(twin: NodeTwin): NodeTwin {
   const { name, uid, resourceVersion, ownerReferences } = twin.metadata;
   return {
     metadata: {
@@ -80,13 +80,13 @@ export function twinOf(twin: NodeTwin): NodeTwin {
 }
 
 /** What is looked at to tell whether a change matters. */
-export interface Watched {
+export interface WatchedObject {
   readonly metadata: { readonly labels?: unknown };
   readonly spec?: unknown;
 }
 
 /** Whether a change is one of what was asked for. Every status that is written, our own first of all, comes back as a change. */
-export function specChanged(change: Change<Watched>): boolean {
+export function specChanged(change: Change<WatchedObject>): boolean {
   if (change.type !== "updated") return true;
   const { old, new: now } = change;
   return (

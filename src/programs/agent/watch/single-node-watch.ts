@@ -22,14 +22,14 @@ import {
 } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import {
-  type FactsView,
   type NodeFacts,
-  type OwnNode,
-  ownNodeOf,
+  type NodeFactsSource,
+  projectNode,
+  projectTwin,
   readAs,
   specChanged,
-  twinOf,
-  type Watched,
+  type WatchedNode,
+  type WatchedObject,
 } from "./node-facts.ts";
 
 export interface WatchOptions {
@@ -40,17 +40,17 @@ export interface WatchOptions {
   /** How long a watch may be silent before it is asked about. */
   readonly idleLimit: Milliseconds;
   /** What is asked of the node may have changed. */
-  readonly onNews: (node: string | undefined) => void;
+  readonly onSpecChange: (node: string | undefined) => void;
 }
 
 /** How often a server that is out of reach is asked whether it knows our field selectors. */
 const ASK_AGAIN = milliseconds(5000);
 
 /** One node as the cluster shows it, by watches on that node's objects alone: memory does not grow with the cluster. */
-export class OwnNodeWatch implements FactsView {
+export class SingleNodeWatch implements NodeFactsSource {
   readonly #name: string;
   readonly #options: WatchOptions;
-  readonly #node: Reflector<OwnNode>;
+  readonly #node: Reflector<WatchedNode>;
   readonly #twin: Reflector<NodeTwin>;
   readonly #profile: Reflector<NodePowerProfile>;
   /** Absent until the server was asked whether it selects by our fields. */
@@ -62,10 +62,10 @@ export class OwnNodeWatch implements FactsView {
     this.#name = name;
     this.#options = options;
     const byName = { fieldSelector: `metadata.name=${name}` };
-    this.#node = this.#reflect({ resource: resources.nodes, project: ownNodeOf, selection: byName });
+    this.#node = this.#reflect({ resource: resources.nodes, project: projectNode, selection: byName });
     this.#twin = this.#reflect({
       resource: resources.nodeTwins,
-      project: (object) => twinOf(readAs(nodeTwinKind)(object)),
+      project: (object) => projectTwin(readAs(nodeTwinKind)(object)),
       selection: byName,
     });
     this.#profile = this.#reflect({
@@ -83,7 +83,7 @@ export class OwnNodeWatch implements FactsView {
     const node = this.#node.store.getByKey(name);
     const isManaged = node?.metadata.labels?.[labels.managed] === "true";
     return {
-      known: this.missing.length === 0,
+      synced: this.notSynced.length === 0,
       node: isManaged ? node : undefined,
       twin: this.#twin.store.getByKey(name),
       profile: this.#profile.store.getByKey(name),
@@ -96,7 +96,7 @@ export class OwnNodeWatch implements FactsView {
     return this.#twin.silence;
   }
 
-  get missing(): readonly string[] {
+  get notSynced(): readonly string[] {
     const unread = unreadOf({ nodes: this.#node, twins: this.#twin, profiles: this.#profile });
     const routed = this.#routes.length > 0 && this.#routes.every(({ hasSynced }) => hasSynced);
     return routed ? unread : [...unread, "telemetry profiles"];
@@ -157,10 +157,10 @@ export class OwnNodeWatch implements FactsView {
     for (const reflector of this.#routes) reflector.start();
   }
 
-  #reflect<Value extends Watched>(
+  #reflect<Value extends WatchedObject>(
     own: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
   ): Reflector<Value> {
-    const { client, clock, random, log, idleLimit, onNews } = this.#options;
+    const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
     return new Reflector<Value>({
       client,
       clock,
@@ -169,7 +169,7 @@ export class OwnNodeWatch implements FactsView {
       idleLimit,
       ...own,
       onChange: (changes) => {
-        if (changes.some(specChanged)) onNews(this.#name);
+        if (changes.some(specChanged)) onSpecChange(this.#name);
       },
     });
   }
