@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../core/api/index.ts";
+import { type ClusterSnapshot, isMirror, type NodePlan, statusToPublish } from "../../core/planning/index.ts";
 import { observedStateOf } from "../../core/policy/index.ts";
 import { isWorthPublishing } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
-import { type ClusterSnapshot, type NodePlan, isMirror, statusToPublish } from "../../core/planning/index.ts";
 import { conditionOf, isSameCondition } from "./condition.ts";
 import type { OperatorSettings } from "./settings.ts";
 

@@ -1,7 +1,7 @@
 import type { Profile } from "../../core/api/index.ts";
+import type { NodePlan, SnapshotNode } from "../../core/planning/index.ts";
 import type { NodeState, Transition } from "../../core/policy/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
-import type { NodePlan, SnapshotNode } from "../../core/planning/index.ts";
 import { definitions } from "./metrics.ts";
 import type { OperatorSettings } from "./settings.ts";
 

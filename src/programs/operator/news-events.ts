@@ -1,6 +1,6 @@
+import type { NodePlan, SnapshotNode } from "../../core/planning/index.ts";
 import type { Transition } from "../../core/policy/index.ts";
 import type { EventNote, EventRecorder } from "../../platform/kube/index.ts";
-import type { NodePlan, SnapshotNode } from "../../core/planning/index.ts";
 
 type Telling = Pick<EventNote, "type" | "reason" | "action" | "note">;
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeHardware, NodeTwin } from "../../core/api/index.ts";
 import type { PodSummary } from "../../core/demand/index.ts";
-import type { Change } from "../../platform/kube/index.ts";
 import type { SnapshotNode } from "../../core/planning/index.ts";
+import type { Change } from "../../platform/kube/index.ts";
 
 // Which changes are worth a pass before the next tick. What only moves a figure waits for the tick.
 

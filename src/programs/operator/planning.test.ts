@@ -2,10 +2,20 @@ import { describe, expect, it } from "vitest";
 import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { builtinCatalogue } from "../../core/inventory/index.ts";
+import {
+  type ClusterPlan,
+  type ClusterSnapshot,
+  PlanCache,
+  type PlanningInput,
+  PowerTrends,
+  planCluster,
+  type SnapshotNode,
+  statusAt,
+  type Telemetry,
+} from "../../core/planning/index.ts";
 import { lastTransitionTime, policyTypes } from "../../core/policy/index.ts";
 import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
-import { type ClusterPlan, type ClusterSnapshot, PlanCache, type PlanningInput, PowerTrends, type SnapshotNode, type Telemetry, planCluster, statusAt } from "../../core/planning/index.ts";
 import { operatorConfig } from "./config.ts";
 import { jobFor } from "./diff.ts";
 import { settingsOf } from "./settings.ts";
@@ -341,8 +351,8 @@ describe("a pass", () => {
     const view = new Values().add("a").add("b");
     const memory = emptyMemory();
     const power = (name: string) =>
-      passOver(view, { ...memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status.powerMeasurement
-        ?.measuredNodePowerW ?? Number.NaN;
+      passOver(view, { ...memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status
+        .powerMeasurement?.measuredNodePowerW ?? Number.NaN;
     const idle = power("a");
     view.pod("a", false);
     expect(power("a")).toBeGreaterThan(idle);

@@ -1,3 +1,4 @@
+import type { NodeUsage, Telemetry } from "../../core/planning/index.ts";
 import type { PowerReading } from "../../core/twin/index.ts";
 import { type Instant, isStale, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -12,7 +13,6 @@ import {
   PrometheusPower,
 } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
-import type { NodeUsage, Telemetry } from "../../core/planning/index.ts";
 import { readingsFreshFor } from "./settings.ts";
 
 export interface PowerOptions {

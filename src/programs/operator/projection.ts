@@ -1,6 +1,6 @@
 import type { Node } from "../../core/api/index.ts";
-import type { KubeObject } from "../../platform/kube/index.ts";
 import type { SnapshotNode } from "../../core/planning/index.ts";
+import type { KubeObject } from "../../platform/kube/index.ts";
 
 /** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
 export function clusterNodeOf(object: KubeObject): SnapshotNode {

@@ -1,8 +1,8 @@
+import { type ClusterPlan, type NodePlan, performancePodsOn } from "../../core/planning/index.ts";
 import { capsUnder, type ObservedState, observedStateOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { comesAfter, isApiError } from "../../platform/kube/index.ts";
-import { type ClusterPlan, type NodePlan, performancePodsOn } from "../../core/planning/index.ts";
 import { Contest } from "./contest.ts";
 import type { Job, Step } from "./diff.ts";
 import { mayHaveHappened } from "./failures.ts";

@@ -9,6 +9,7 @@ import {
   readAs,
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
+import type { ClusterSnapshot, SnapshotNode } from "../../core/planning/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, withTimeLimit } from "../../platform/clock/index.ts";
@@ -22,7 +23,6 @@ import {
   unreadOf,
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import type { ClusterSnapshot, SnapshotNode } from "../../core/planning/index.ts";
 import { Latest } from "./latest.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
 import { clusterNodeOf } from "./projection.ts";
@@ -271,7 +271,10 @@ export class ClusterState implements ClusterSnapshot {
     this.#nodes.answered(node.metadata.name, node);
     if (before === undefined) return;
     const merged = Object.entries({ ...before.metadata.labels, ...written }).filter(([, value]) => value !== null);
-    const expected = { ...before, metadata: { ...before.metadata, labels: Object.fromEntries(merged) } } as SnapshotNode;
+    const expected = {
+      ...before,
+      metadata: { ...before.metadata, labels: Object.fromEntries(merged) },
+    } as SnapshotNode;
     if (nodeChangeMatters({ type: "updated", key: node.metadata.name, old: expected, new: node })) this.#onNews();
   }
 

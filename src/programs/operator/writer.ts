@@ -1,8 +1,8 @@
+import { type ClusterPlan, leftoversOf, type NodePlan } from "../../core/planning/index.ts";
 import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type ClusterPlan, type NodePlan, leftoversOf } from "../../core/planning/index.ts";
 import { type Job, jobFor } from "./diff.ts";
 import { Failures } from "./failures.ts";
 import type { Figures } from "./figures.ts";

@@ -1,13 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { acpiCpufreq, amdPstate, armCppc, hybrid, intelPstate, virtualCpus } from "../testing/cpufreq-trees.ts";
+import {
+  armCpuinfo,
+  epycCpuinfo,
+  hybridCpuinfo,
+  procTree,
+  virtualCpuinfo,
+  xeonCpuinfo,
+} from "../testing/cpuinfo-trees.ts";
+import { FakeHost, type HostTree } from "../testing/fake-host.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
 import { cpuList } from "./cpu-list.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
-import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { HostFactsReader, hostFacts } from "./host-facts.ts";
 import { HostDirectory } from "./host-files.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
-import { acpiCpufreq, amdPstate, armCppc, hybrid, intelPstate, virtualCpus } from "../testing/cpufreq-trees.ts";
-import { armCpuinfo, epycCpuinfo, hybridCpuinfo, procTree, virtualCpuinfo, xeonCpuinfo } from "../testing/cpuinfo-trees.ts";
 
 const EMPTY: HostTree = { files: {} };
 const factsOf = (sys: HostTree, cpuinfo: string) =>

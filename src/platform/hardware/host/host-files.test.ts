@@ -1,12 +1,12 @@
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import type { HostFiles } from "../port.ts";
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
+import { sapphireRapids } from "../testing/powercap-trees.ts";
+import { scratchTree } from "../testing/scratch-tree.ts";
 import { errorCode } from "./host-error.ts";
 import { HostDirectory } from "./host-files.ts";
-import type { HostFiles } from "../port.ts";
-import { scratchTree } from "../testing/scratch-tree.ts";
-import { sapphireRapids } from "../testing/powercap-trees.ts";
 import { isWrittenFile, writtenFiles } from "./written-files.ts";
 
 const ZONE = "class/powercap/intel-rapl:0";

@@ -1,5 +1,5 @@
-import { namesIn, realPath, textAt } from "./host-values.ts";
 import type { HostFiles } from "../port.ts";
+import { namesIn, realPath, textAt } from "./host-values.ts";
 
 /** Folders of the sensors a driver calls by this name, links followed. Their numbers change from boot to boot. */
 export function hwmonsNamed(files: HostFiles, name: string): readonly string[] {

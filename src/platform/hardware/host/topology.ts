@@ -1,6 +1,6 @@
+import type { HostFiles } from "../port.ts";
 import { cpuList } from "./cpu-list.ts";
 import { numberAt, textAt } from "./host-values.ts";
-import type { HostFiles } from "../port.ts";
 
 const CPU = "devices/system/cpu";
 

@@ -1,6 +1,13 @@
 import * as z from "zod";
 import { type Instant, isNonNegative, type Watts, watts } from "../../../core/units/index.ts";
-import { fillUrl, type HttpClient, isStale, powerInPayload, STALE_AFTER, TelemetryError } from "../../telemetry/index.ts";
+import {
+  fillUrl,
+  type HttpClient,
+  isStale,
+  powerInPayload,
+  STALE_AFTER,
+  TelemetryError,
+} from "../../telemetry/index.ts";
 import type { HttpEndpoint } from "./http-control.ts";
 
 /** What a telemetry service says of a node, as far as control uses it. What is missing or makes no sense is absent. */

@@ -1,7 +1,7 @@
 import { HostFileError } from "../host/host-error.ts";
 import { followLinks } from "../host/host-path.ts";
-import type { HostFiles } from "../port.ts";
 import { isWrittenFile } from "../host/written-files.ts";
+import type { HostFiles } from "../port.ts";
 
 /** A host's tree as data: it becomes a FakeHost or a folder of real files. */
 export interface HostTree {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
-import { FakeHost } from "./fake-host.ts";
 import { errorCode } from "../host/host-error.ts";
 import { acpiCpufreq, intelPstate } from "./cpufreq-trees.ts";
+import { FakeHost } from "./fake-host.ts";
 import { emulateCpufreq, emulateEnergy, emulateHsmp, emulateRapl } from "./fake-kernel.ts";
 import { hsmpTree } from "./hsmp-trees.ts";
 import { epyc, sapphireRapids, zonePath } from "./powercap-trees.ts";

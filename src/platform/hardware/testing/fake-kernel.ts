@@ -1,7 +1,7 @@
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { errno, type FakeHost } from "./fake-host.ts";
 import { HostFileError } from "../host/host-error.ts";
+import { errno, type FakeHost } from "./fake-host.ts";
 
 // What the kernel does with what is written to its files, as its drivers do it.
 
