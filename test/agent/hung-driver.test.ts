@@ -12,7 +12,7 @@ import { EmbeddedApi, type ListeningServer } from "../../src/platform/embedded/i
 import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/testing/nvml-stub.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
-import { differences, layMachine, limitFile, treeOf } from "./machine.ts";
+import { differences, layMachine, limitFile, treeOf } from "./machine-files.ts";
 
 const shape = { cpus: 4, packages: 2, gpus: 0 };
 /** What Kubernetes gives a pod to end. */

@@ -7,8 +7,6 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import type { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import type { HostTree } from "../../src/platform/hardware/testing/fake-host.ts";
-import { buildNvmlStub } from "../../src/platform/hardware/testing/nvml-stub.ts";
-import { scratchTree } from "../../src/platform/hardware/testing/scratch-tree.ts";
 import {
   epycCpuinfo,
   intelPstate,
@@ -17,11 +15,13 @@ import {
   virtualCpuinfo,
   xeonCpuinfo,
 } from "../../src/platform/hardware/testing/index.ts";
+import { buildNvmlStub } from "../../src/platform/hardware/testing/nvml-stub.ts";
+import { scratchTree } from "../../src/platform/hardware/testing/scratch-tree.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import { probeConfig } from "../../src/programs/agent/config.ts";
-import { probe } from "../../src/programs/agent/probe.ts";
-import type { Probe } from "../../src/programs/agent/probe-text.ts";
+import { probe } from "../../src/programs/agent/probe/probe.ts";
+import type { Probe } from "../../src/programs/agent/probe/probe-text.ts";
 import { runJoulie, withApi } from "./started-program.ts";
 import { configured } from "./variable-table.ts";
 

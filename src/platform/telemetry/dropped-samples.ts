@@ -1,4 +1,4 @@
-import type { Instant, Milliseconds } from "../../core/units/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
 import type { TelemetryErrorKind } from "./errors.ts";
 
 /** Why a sample, or a node's reading, was not used. Also the values of the metric label `reason`. */
@@ -37,8 +37,7 @@ export class DropCounter {
 /** The default age at which a sample is stale: the look-back of Prometheus. */
 export const STALE_AFTER = 300_000 as Milliseconds;
 
-/** A sample from the future is stale by the same measure as an old one, because clocks may differ. */
-export const isStale = (at: Instant, now: Instant, after: Milliseconds): boolean => !(Math.abs(now - at) <= after);
+export { isStale } from "../../core/units/index.ts";
 
 /** Why a value is invalid; undefined if it is valid. */
 export function invalidReason(value: number, sign: "any" | "not negative"): DropReason | undefined {

@@ -6,14 +6,12 @@ export {
   type FacilityPollerOptions,
   type FacilityPollReport,
   type FacilityQueries,
-  type FacilityReading,
-  type FacilityReadings,
 } from "./facility/facility-poller.ts";
 export { EndpointAccess, type EndpointAccessOptions, type EndpointPermission } from "./http/endpoint-access.ts";
 export { type HttpAnswer, type HttpCall, HttpClient, type HttpClientOptions } from "./http/http-client.ts";
 export { HttpPower, type HttpPowerOptions } from "./http/http-power.ts";
 export { type PayloadReading, type PowerScope, powerInPayload } from "./http/telemetry-payload.ts";
-export { MetricsApi, type MetricsApiOptions, type NodeUsage, type UsageReadings } from "./metrics-api/metrics-api.ts";
+export { MetricsApi, type MetricsApiOptions, type UsageReadings } from "./metrics-api/metrics-api.ts";
 export type { NodePowerSource, NodeReadings } from "./node-power-source.ts";
 export { powerQueries } from "./prometheus/power-queries.ts";
 export {

@@ -1,4 +1,4 @@
-import type { FacilityPower } from "../../../core/twin/index.ts";
+import type { FacilityReading, FacilityReadings } from "../../../core/planning/index.ts";
 import { type Celsius, celsius, type Milliseconds, milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
@@ -8,18 +8,6 @@ import type { PrometheusClient, PrometheusSample } from "../prometheus/prometheu
 import { sumPower } from "../prometheus/sum-power.ts";
 import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.ts";
 import { ExpiringValues } from "./expiring-values.ts";
-
-/** The readings of the site or of a cooling zone. */
-export interface FacilityReading extends FacilityPower {
-  readonly ambient?: Celsius | undefined;
-}
-
-export interface FacilityReadings {
-  readonly site: FacilityReading;
-  readonly zones: ReadonlyMap<string, FacilityReading>;
-  /** Power from the racks' meters. */
-  readonly racks: ReadonlyMap<string, Watts>;
-}
 
 /** PromQL queries. Zone and rack queries contain `{zone}` or `{rack}`. A value without a query is not read. */
 export interface FacilityQueries {

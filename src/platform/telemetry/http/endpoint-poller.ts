@@ -1,6 +1,7 @@
 import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../clock/index.ts";
-import { jittered, type RandomSource } from "../../random/index.ts";
+import { backoffDelay } from "../../backoff/index.ts";
+import { type Clock, endsWithin } from "../../clock/index.ts";
+import type { RandomSource } from "../../random/index.ts";
 
 export interface EndpointPollerOptions {
   readonly clock: Clock;
@@ -23,10 +24,7 @@ interface Trouble {
   readonly until: number;
 }
 
-const FIRST_WAIT = 15_000;
-const LONGEST_WAIT = 300_000;
-const MOST_DOUBLINGS = 10;
-const SPREAD = 0.3;
+const BACKOFF = { first: milliseconds(15_000), longest: milliseconds(300_000), jitter: 0.3 };
 
 /**
  * Polls thousands of endpoints repeatedly, so that dead ones do not delay the others. An endpoint that failed is skipped with
@@ -89,7 +87,7 @@ export class EndpointPoller {
           .catch((error: unknown) => void failures.push(error))
           .finally(() => open.delete(asked));
         open.add(asked);
-        await this.#within(patience, asked);
+        await endsWithin(clock, patience, asked);
         // The oldest call is the next to time out.
         while (open.size >= maxOpen) await open.values().next().value;
       }
@@ -100,13 +98,6 @@ export class EndpointPoller {
     return queue[place];
   }
 
-  async #within(length: Milliseconds, work: Promise<void>): Promise<void> {
-    const over = Promise.withResolvers<void>();
-    const timer = this.#options.clock.after(length, over.resolve);
-    await Promise.race([work, over.promise]);
-    timer.cancel();
-  }
-
   #learn(name: string, answered: boolean): void {
     if (answered) {
       this.#troubles.delete(name);
@@ -114,9 +105,7 @@ export class EndpointPoller {
     }
     const { clock, random } = this.#options;
     const failures = (this.#troubles.get(name)?.failures ?? 0) + 1;
-    const wait = Math.min(FIRST_WAIT * 2 ** Math.min(failures - 1, MOST_DOUBLINGS), LONGEST_WAIT);
-    const until = clock.monotonic() + jittered(milliseconds(wait), SPREAD, random);
-    this.#troubles.set(name, { failures, until });
+    this.#troubles.set(name, { failures, until: clock.monotonic() + backoffDelay(failures, BACKOFF, random) });
   }
 
   #forgetAllBut(names: ReadonlyMap<string, unknown>): void {

@@ -1,5 +1,5 @@
 import { formatDuration, type Milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../clock/index.ts";
+import { type Clock, Deadline } from "../../clock/index.ts";
 import { Agent, buildConnector, send } from "../../http/index.ts";
 import { FileValue } from "../../kube/index.ts";
 import { errorMessage, TelemetryError } from "../errors.ts";
@@ -76,27 +76,19 @@ export class HttpClient {
     const { refused, token = false } = this.#access?.of(call.url, call.node ?? "") ?? {};
     if (refused !== undefined) throw new TelemetryError("not_allowed", refused);
     const name = nameOf(call);
-    const abort = new AbortController();
-    const cancel = () => abort.abort(signal?.reason);
-    signal?.addEventListener("abort", cancel, { once: true });
-    let timedOut = false;
-    const timer = this.#clock.after(timeout, () => {
-      timedOut = true;
-      abort.abort(new Error("timeout"));
-    });
+    const deadline = new Deadline(this.#clock, timeout, { signal });
     try {
-      return await this.#exchange(call, token, abort.signal);
+      return await this.#exchange(call, token, deadline.signal);
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
-      if (timedOut)
+      if (deadline.expired)
         throw new TelemetryError("timeout", `${name}: no response within ${formatDuration(timeout)}`, { cause });
       if (cause instanceof TelemetryError)
         throw new TelemetryError(cause.kind, `${name}: ${cause.message}`, { cause, ...statusOf(cause) });
       // No cause attached: undici's error contains the first bytes of a response that is not HTTP.
       throw new TelemetryError("network", `${name}: no response: ${errorMessage(cause)}`);
     } finally {
-      timer.cancel();
-      signal?.removeEventListener("abort", cancel);
+      deadline.release();
     }
   }
 

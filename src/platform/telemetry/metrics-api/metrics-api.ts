@@ -1,6 +1,6 @@
 import * as z from "zod";
+import type { NodeUsage } from "../../../core/planning/index.ts";
 import {
-  type Instant,
   instant,
   type Milliseconds,
   type MonotonicInstant,
@@ -8,19 +8,15 @@ import {
   monotonicInstant,
   parseQuantity,
 } from "../../../core/units/index.ts";
+import { backoffDelay } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { isApiError, type KubeClient } from "../../kube/index.ts";
-import { jittered, type RandomSource } from "../../random/index.ts";
+import type { RandomSource } from "../../random/index.ts";
 import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
 import { errorMessage } from "../errors.ts";
 
 const PATH = "/apis/metrics.k8s.io/v1beta1/nodes";
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
-
-export interface NodeUsage {
-  readonly cpuCores: number;
-  readonly at: Instant;
-}
 
 export interface UsageReadings {
   /** By node; empty while the API is not available. */
@@ -44,9 +40,7 @@ const nodeMetrics = z.object({
   usage: z.object({ cpu: z.string() }),
 });
 
-const FIRST_WAIT = 30_000;
-const LONGEST_WAIT = 600_000;
-const SPREAD = 0.1;
+const BACKOFF = { first: milliseconds(30_000), longest: milliseconds(600_000), jitter: 0.1 };
 
 /** Reads the CPU usage of all nodes with one list call to metrics.k8s.io. Retries a missing or failing API with backoff. */
 export class MetricsApi {
@@ -96,8 +90,8 @@ export class MetricsApi {
 
   #failed(reason: string): UsageReadings {
     const { clock, random } = this.#options;
-    const wait = Math.min(FIRST_WAIT * 2 ** Math.min(this.#failures++, 10), LONGEST_WAIT);
-    this.#retryAt = monotonicInstant(clock.monotonic() + jittered(milliseconds(wait), SPREAD, random));
+    this.#failures++;
+    this.#retryAt = monotonicInstant(clock.monotonic() + backoffDelay(this.#failures, BACKOFF, random));
     this.#reason = reason;
     return this.#noUsage();
   }
