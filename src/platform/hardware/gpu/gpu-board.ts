@@ -1,6 +1,5 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { isPositive, type Watts, watts } from "../../../core/units/index.ts";
-import { formatWatts } from "../host/format-watts.ts";
+import { formatWatts, isPositive, type Watts, watts } from "../../../core/units/index.ts";
 import { errorText } from "../host/host-error.ts";
 import type { CapBoard, PowerCapBackend } from "../port.ts";
 

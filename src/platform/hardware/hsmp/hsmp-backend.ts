@@ -1,8 +1,7 @@
 import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
-import { isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
+import { formatWatts, isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { restoreOutcome } from "../gpu/gpu-board.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorText } from "../host/host-error.ts";
 import { wholeNumber } from "../host/host-values.ts";
 import { readBack } from "../host/read-back.ts";

@@ -1,7 +1,13 @@
 import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
-import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts, watts } from "../../../core/units/index.ts";
+import {
+  formatWatts,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type Watts,
+  watts,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorCode, errorText } from "../host/host-error.ts";
 import { writeErrorOutcome } from "../host/write-error.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
