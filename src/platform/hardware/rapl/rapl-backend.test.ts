@@ -420,8 +420,8 @@ describe("RAPL's quirks", () => {
       lost: expect.stringMatching(/offline/),
     });
     host.set(limitOf("package-0"), "<unknown>");
-    expect((await backend.discover()).boards?.[0]?.lost).toMatch(/no number/);
-    expect((await backend.limit("package-0")).unreadable).toMatch(/no number/);
+    expect((await backend.discover()).boards?.[0]?.lost).toMatch(/not a number/);
+    expect((await backend.limit("package-0")).unreadable).toMatch(/not a number/);
   });
 
   it("drops a package without online CPUs, with nothing to restore", async () => {
@@ -433,7 +433,7 @@ describe("RAPL's quirks", () => {
     await backend.discover();
     const { original = "" } = await backend.original("package-1");
     host.remove(zonePath("intel-rapl:2"));
-    expect((await backend.discover()).boards?.[1]?.lost).toMatch(/gone/);
+    expect((await backend.discover()).boards?.[1]?.lost).toMatch(/disappeared/);
     expect((await backend.restore("package-1", original)).result).toBe("error");
     host.set("devices/system/cpu/online", "0");
     expect((await backend.discover()).boards?.map(({ id }) => id)).toEqual(["package-0"]);
