@@ -147,7 +147,7 @@ describe("what a node is made of", () => {
       telemetryAvailable: true,
     });
     expect(throttled.cpu?.capRange).toBeUndefined();
-    expect(throttled.cpu?.warnings?.join()).toMatch(/energy only.*kernel 6\.16.*throttled instead/);
+    expect(throttled.cpu?.warnings?.join()).toMatch(/energy counters but no limits.*kernel 6\.16.*throttled instead/);
   });
 
   it("a virtual machine has a model and no power: said in words, never as 0 W", async () => {
