@@ -201,7 +201,7 @@ describe("the agent on a real control plane", () => {
       const { cpu } = (await scene.twin("pool-dead")).status?.controlStatus ?? {};
       expect(cpu).toMatchObject({
         result: expect.stringMatching(/blocked|error/),
-        message: expect.stringContaining("no answer within 2s"),
+        message: expect.stringContaining("no response within 2s"),
       });
     }, soon);
     await scene.target("pool-a", { cpu: { packagePowerCapWatts: 200 } });
