@@ -72,7 +72,7 @@ describe("what an agent needs", () => {
     const agent = harness.start({ RECONCILE_INTERVAL: "20m" });
     await harness.advance(1);
     const warnings = agent.logs.filter(({ zone }) => zone !== undefined);
-    expect(warnings.map(({ zone, most }) => `${String(zone)} ${String(most)}`)).toEqual([
+    expect(warnings.map(({ zone, longestInterval }) => `${String(zone)} ${String(longestInterval)}`)).toEqual([
       "package-0 11m53s",
       "package-1 11m53s",
     ]);
@@ -80,7 +80,7 @@ describe("what an agent needs", () => {
 
   it("X-31 warns at the start of an interval after which the operator takes a reading for old", async () => {
     const warnings = (agent: ReturnType<typeof harness.start>) =>
-      agent.logs.filter(({ msg }) => msg.includes("longer than the operator goes by a reading"));
+      agent.logs.filter(({ msg }) => msg.includes("longer than the operator trusts a reading"));
     const patient = harness.start({ RECONCILE_INTERVAL: "181s" });
     await harness.advance(1);
     expect(warnings(patient)).toMatchObject([{ level: "warn", interval: "3m1s", freshFor: "3m" }]);
@@ -104,7 +104,7 @@ describe("what an agent needs", () => {
     await harness.route("all", { target: { scope: "cluster" }, controls: { cpu: { type: "none" } } });
     await harness.advance(2);
     expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
-    expect(agent.logs.some(({ msg }) => msg.includes("all of them are watched"))).toBe(true);
+    expect(agent.logs.some(({ msg }) => msg.includes("watching all of them"))).toBe(true);
   });
 
   it("a machine whose look fails keeps the loop going", async () => {
@@ -195,7 +195,7 @@ describe("what an agent needs", () => {
     await harness.advance(8);
     expect(rapl.limits.get("package-0")).toBe(300);
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "applied" });
-    expect((await harness.controlStatus())?.gpu).toMatchObject({ message: "the GPUs' driver has not answered yet" });
+    expect((await harness.controlStatus())?.gpu).toMatchObject({ message: "the GPU driver has not answered yet" });
     // What the GPUs are is not known: nobody is told that there are none.
     expect(await harness.find(resources.nodeHardwares, "a")).toBeUndefined();
     agent.takeWrites();

@@ -46,7 +46,7 @@ describe("a cap is a promise", () => {
     await harness.advance(100);
     const status = (await harness.controlStatus())?.cpu;
     expect(status).toMatchObject({ backend: "rapl", result: "error" });
-    expect(status?.message).toContain("not effective: package-1 stays above the cap although it reads back");
+    expect(status?.message).toContain("not effective: package-1 stays above the cap although the cap reads back");
     expect((await harness.events()).map(({ reason, type }) => `${type} ${reason}`)).toEqual([
       "Warning CapNotEffective",
     ]);
@@ -97,7 +97,7 @@ describe("a cap is a promise", () => {
       const status = (await harness.controlStatus())?.cpu;
       expect(status).toMatchObject({ result: "error" });
       expect(status?.message).toContain(
-        `another program had set package-0 to 350 W; set again, ${round} of 5 times an hour`,
+        `another program set package-0 to 350 W; set again, ${round} of 5 times per hour`,
       );
       expect(harness.machine.rapl.limits.get("package-0")).toBe(200);
       await harness.advance(20);
@@ -153,7 +153,7 @@ describe("a cap is a promise", () => {
       const status = (await harness.controlStatus())?.cpu;
       expect(status).toMatchObject({ backend: "dvfs", result: "error" });
       expect(status?.message).toContain(
-        `another program had set the throttle to 0 %; set again, ${round} of 5 times an hour`,
+        `another program set the throttle to 0 %; set again, ${round} of 5 times per hour`,
       );
       expect(throttle.throttlePct).toBe(40);
       await harness.advance(20);
@@ -211,7 +211,7 @@ describe("a cap is a promise", () => {
     const status = (await harness.controlStatus())?.cpu;
     expect(status?.result).toBe("error");
     expect(status?.message).toContain("no power reading: the throttle is unchanged");
-    expect(status?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+    expect(status?.message).toContain("another program set the throttle to 0 %; set again, 1 of 5 times per hour");
   });
 
   it("a new target is tried at once, whoever fought over the one before", async () => {
@@ -245,7 +245,7 @@ describe("a cap is a promise", () => {
     const status = (await harness.controlStatus())?.cpu;
     expect(status?.result).toBe("error");
     expect(status?.message).toContain("another program keeps raising the limit of package-0");
-    expect(status?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+    expect(status?.message).toContain("another program set the throttle to 0 %; set again, 1 of 5 times per hour");
   });
 
   it("X-40 a throttle that somebody fights over is still let go of", async () => {
@@ -426,7 +426,7 @@ describe("a cap is a promise", () => {
     await harness.advance(100);
     const status = (await harness.controlStatus())?.cpu;
     expect(status).toMatchObject({ backend: "dvfs", result: "error" });
-    expect(status?.message).toContain("not effective: fully throttled, and still above 400 W");
+    expect(status?.message).toContain("not effective: fully throttled and still above 400 W");
   });
 });
 

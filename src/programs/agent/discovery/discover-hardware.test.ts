@@ -226,7 +226,7 @@ describe("what a node is made of", () => {
       quality: "unavailable",
     });
     expect(gpu?.count).toBeUndefined();
-    expect(gpu?.warnings?.join()).toMatch(/none answers here.*container toolkit/);
+    expect(gpu?.warnings?.join()).toMatch(/no GPU driver answers.*container toolkit/);
     expect(capabilities).toMatchObject({ gpuControl: false });
     expect(inventoryResolution?.hardwareCatalogKey?.gpu).toBeDefined();
   });
@@ -315,7 +315,7 @@ describe("what a node is made of", () => {
     const { cpu } = await machine(joinTrees(sapphireRapids, intelPstate, ceiling), xeonCpuinfo).discover();
     expect(cpu?.capRange).toEqual({ type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 525 });
     expect(cpu?.warnings).toEqual([
-      "the firmware says up to 4090 W a socket, which intel-xeon-platinum-8480plus cannot take: published as 525 W",
+      "the firmware reports up to 4090 W per socket, which intel-xeon-platinum-8480plus cannot draw: published as 525 W",
     ]);
     expect(hardwareView(BARE, { cpu }).cpu.maxWatts).toBe(2 * 525);
   });
@@ -326,7 +326,7 @@ describe("what a node is made of", () => {
     const { gpu } = await machine(joinTrees(sapphireRapids, intelPstate), xeonCpuinfo, [gpus]).discover();
     expect(gpu?.capRangePerGpu).toEqual({ minWatts: 1050, maxWatts: 1050, defaultWatts: 700 });
     expect(gpu?.warnings).toEqual([
-      "the firmware says up to 65535 W a board, which nvidia-h100-sxm cannot take: published as 1050 W",
+      "the firmware reports up to 65535 W per board, which nvidia-h100-sxm cannot draw: published as 1050 W",
     ]);
   });
 

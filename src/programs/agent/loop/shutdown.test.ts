@@ -109,7 +109,7 @@ describe("ends in time, and restores the rest, whatever hangs", () => {
 });
 
 describe("the last word", () => {
-  const STOPPED = "the agent has stopped; what it had set is restored";
+  const STOPPED = "the agent has stopped; the original limits are restored";
 
   it("X-41 is told though a status was being written when the end came", async () => {
     const agent = await started();
@@ -128,7 +128,7 @@ describe("the last word", () => {
     const agent = await started();
     harness.machine.gpu.refusal = { result: "blocked", message: "EPERM" };
     await agent.stop();
-    const problem = "what was set on gpu-0 by gpu could not be restored; EPERM";
+    const problem = "the limit set on gpu-0 by gpu could not be restored; EPERM";
     expect(await harness.controlStatus()).toMatchObject({
       cpu: { result: "error", message: `the agent has stopped; ${problem}` },
       gpu: { result: "error", message: `the agent has stopped; ${problem}` },
@@ -141,7 +141,7 @@ describe("the last word", () => {
     const agent = harness.start({ SIMULATE_ONLY: "true" });
     await harness.advance(2);
     await agent.stop();
-    const message = "the agent has stopped; SIMULATE_ONLY: it had set nothing";
+    const message = "the agent has stopped; SIMULATE_ONLY: it set no limit";
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "none", message });
   });
 });

@@ -8,30 +8,30 @@ import {
 import { jittered } from "../../../platform/random/index.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 
-/** A node that does not answer is left alone, for longer each time. */
-const MOST_DOUBLINGS = 4;
-const LONGEST_REST = 300_000;
+/** Backoff for a node that does not answer. */
+const MAX_DOUBLINGS = 4;
+const MAX_WAIT = 300_000;
 const SPREAD = 0.2;
 
 /**
- * How long it is from `from` to the node's own time of the interval, which is the same in every round: a change for all nodes
- * makes all of them tick at once, and they must not stay together for ever after.
+ * Time from `from` to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out again after
+ * a change for all nodes made all of them tick at once.
  */
 export function untilNextTick(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
-  const turn = shareOf(name) * interval;
-  return milliseconds(Math.max(0, turn + Math.ceil((from - turn) / interval) * interval - from));
+  const offset = shareOf(name) * interval;
+  return milliseconds(Math.max(0, offset + Math.ceil((from - offset) / interval) * interval - from));
 }
 
-/** How long a node is left alone that gave no answer so many times in a row. */
+/** Wait after `silent` consecutive ticks without an answer. */
 export function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
-  const wait = Math.min(interval * 2 ** Math.min(silent, MOST_DOUBLINGS), Math.max(interval, LONGEST_REST));
+  const wait = Math.min(interval * 2 ** Math.min(silent, MAX_DOUBLINGS), Math.max(interval, MAX_WAIT));
   return jittered(milliseconds(wait), SPREAD, random);
 }
 
-/** Where in the interval a node's ticks fall. Names that differ by their last digit have hashes that lie close together. */
+/** The node's offset as a share of the interval. The multiplication spreads the similar hashes of names like node-1, node-2. */
 const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;
 
-/** Nobody answered who was asked. */
+/** Whether none of the node's HTTP services answered. */
 export const isUnresponsive = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
   const asked = [cpuService, gpuService].filter((service) => service !== undefined);
   return asked.length > 0 && asked.every(({ failed }) => failed !== undefined);

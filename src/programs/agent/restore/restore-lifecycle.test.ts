@@ -33,7 +33,7 @@ describe("when the agent stops", () => {
     expect(harness.disk.boards).toEqual([]);
     expect((await harness.controlStatus())?.cpu).toMatchObject({
       result: "none",
-      message: "the agent has stopped; what it had set is restored",
+      message: "the agent has stopped; the original limits are restored",
     });
     expect((await harness.controlStatus())?.cpu?.observedPowerWatts).toBeUndefined();
     expect(harness.machine.closed).toBe(true);
@@ -71,7 +71,7 @@ describe("when the agent stops", () => {
     harness.machine.rapl.refusal = { result: "error", message: "EIO" };
     await agent.stop();
     expect(agent.logs.filter(({ level }) => level === "error").map(({ problem }) => problem)).toEqual([
-      "what was set on package-0 by rapl could not be restored; EIO; what was set on package-1 by rapl could not be restored; EIO",
+      "the limit set on package-0 by rapl could not be restored; EIO; the limit set on package-1 by rapl could not be restored; EIO",
     ]);
     expect(harness.disk.boards).toEqual(["package-0", "package-1"]);
     harness.machine.rapl.refusal = undefined;
@@ -118,8 +118,8 @@ describe("what sets limits goes away while ours is in force", () => {
     await harness.advance(45);
     const status = await harness.controlStatus();
     expect(status).toMatchObject({ cpu: { result: "blocked" }, gpu: { result: "error" } });
-    expect(status?.cpu?.message).toContain("our cap of 200 W on package-1 cannot be lifted");
-    expect(status?.gpu?.message).toContain("GPU GPU-1 error: it is not there any more");
+    expect(status?.cpu?.message).toContain("the agent's cap of 200 W on package-1 cannot be lifted");
+    expect(status?.gpu?.message).toContain("GPU GPU-1 error: the board is gone");
     expect([rapl.limits.get("package-0"), gpu.limits.get("GPU-0")]).toEqual([340, 700]);
   });
 });

@@ -109,7 +109,7 @@ describe("joulie agent restore", () => {
     const refused = await byHand({});
     expect(refused.code).toBe(1);
     expect(refused.text.trim().split("\n").toSorted()).toEqual([
-      "1 of 3 are not restored; they stay in the journal, so that this can be tried again",
+      "1 of 3 limits were not restored; they stay in the journal for another attempt",
       expect.stringMatching(/^a http gpus: not restored: .*add it to TELEMETRY_ALLOWED_ENDPOINTS$/),
       "rapl package-0: restored",
       "rapl package-1: restored",
@@ -122,7 +122,7 @@ describe("joulie agent restore", () => {
     expect(service.node("a").capWattsPerGpu).toBe(700);
     expect(await byHand()).toEqual({
       code: 0,
-      text: "nothing to restore: no original limit is kept in /var/lib/joulie\n",
+      text: "nothing to restore: no original limit is stored in /var/lib/joulie\n",
     });
   });
 
@@ -149,7 +149,7 @@ describe("joulie agent restore", () => {
     const { code, text } = await byHand();
     expect(code).toBe(1);
     expect(text).toContain("rapl package-0: not restored: not as root");
-    expect(text).toContain("2 of 2 are not restored");
+    expect(text).toContain("2 of 2 limits were not restored");
     expect(harness.disk.boards).toEqual(["package-0", "package-1"]);
   });
 
@@ -208,6 +208,6 @@ describe("joulie agent restore", () => {
     expect(code).toBe(1);
     expect(text).toContain("rapl package-0: restored");
     expect(text).toContain("ENOSPC");
-    expect(text).toContain("run it again");
+    expect(text).toContain("run the command again");
   });
 });

@@ -200,7 +200,7 @@ describe("control over HTTP", () => {
     await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: elsewhere } });
     await harness.until(() => second.node("a").capWatts === 240);
     await harness.until(() => harness.disk.boards.length === 2);
-    expect((await statusWith("error"))?.message).toContain("what was set on packages by http could not be restored");
+    expect((await statusWith("error"))?.message).toContain("the limit set on packages by http could not be restored");
     // However long it rests between two tries, it is said once.
     await harness.advanceInSteps(100);
     expect((await harness.controlStatus())?.cpu?.message?.split("could not be restored")).toHaveLength(2);

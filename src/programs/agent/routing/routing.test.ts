@@ -50,9 +50,9 @@ describe("routes", () => {
       cpuControl: { type: "http", endpoint: "http://own", timeout: 5000, mode: "auto" },
       gpuControl: { type: "none" },
     });
-    expect(routingOf("a", [cluster, own], settings).own?.metadata.name).toBe("own");
+    expect(routingOf("a", [cluster, own], settings).nodeProfile?.metadata.name).toBe("own");
     expect(routingOf("c", [cluster, own], settings)).toMatchObject({
-      own: undefined,
+      nodeProfile: undefined,
       route: { cpuControl: { endpoint: "http://cluster" } },
     });
     expect(routingOf("a", [], settings).route).toEqual(settings.variables);
