@@ -47,7 +47,7 @@ export type CapCheck =
 
 /** What this process knows about a cap it has set, beyond the journal. */
 interface SetCap {
-  readonly asked: Watts;
+  readonly requested: Watts;
   /** The limit that the board reported right after the write. */
   readonly read: Watts | undefined;
   readonly watch: CapWatch;
@@ -93,8 +93,8 @@ export class CapEnforcer {
   async inForce(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
     const entry = this.entry(handle);
     if (entry === undefined) return undefined;
-    const asked = this.#setCaps.get(this.#name(handle))?.asked;
-    if (asked !== undefined) return asked;
+    const requested = this.#setCaps.get(this.#name(handle))?.requested;
+    if (requested !== undefined) return requested;
     const { limit } = await handle.backend.limit(handle.board.id, signal);
     return limit ?? UNKNOWN_CAP;
   }
@@ -152,7 +152,7 @@ export class CapEnforcer {
     }
     this.#backoff.recordSuccess(name);
     const { limit: read } = await backend.limit(board.id, signal);
-    this.#remember(handle, { asked: cap, read, watched });
+    this.#remember(handle, { requested: cap, read, watched });
     this.#journal.note(this.#key(handle), cap);
     return outcome;
   }
@@ -169,9 +169,9 @@ export class CapEnforcer {
       return backend.name === "http"
         ? { kind: "holds" }
         : { kind: "unreadable", message: `the cap cannot be read back: ${unreadable}` };
-    const expected = setCap?.read ?? setCap?.asked ?? cap;
+    const expected = setCap?.read ?? setCap?.requested ?? cap;
     if (isSameLimit(limit, expected)) {
-      if (setCap === undefined) this.#remember(handle, { asked: cap, read: limit, watched });
+      if (setCap === undefined) this.#remember(handle, { requested: cap, read: limit, watched });
       return { kind: "holds" };
     }
     // Another program set a lower limit, for example because of heat. The cap is kept, so leave it alone.
@@ -223,7 +223,7 @@ export class CapEnforcer {
   /** The limit that the board must report unless another program changes it; undefined if unknown. */
   expectedLimit(key: JournalKey): Watts | undefined {
     const setCap = this.#setCaps.get(journalKeyText(key));
-    return setCap?.sure === true ? (setCap.read ?? setCap.asked) : undefined;
+    return setCap?.sure === true ? (setCap.read ?? setCap.requested) : undefined;
   }
 
   async #loweredByOthers(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
@@ -232,10 +232,10 @@ export class CapEnforcer {
 
   #remember(
     handle: BoardHandle,
-    { asked, read, watched }: Pick<SetCap, "asked" | "read"> & { readonly watched: Watts },
+    { requested, read, watched }: Pick<SetCap, "requested" | "read"> & { readonly watched: Watts },
   ): void {
     const trustFrom = monotonicInstant(this.#clock.monotonic() + (handle.board.averagesOver ?? DEFAULT_AVERAGING));
-    this.#setCaps.set(this.#name(handle), { asked, read, watch: watchCap(watched, trustFrom), sure: true });
+    this.#setCaps.set(this.#name(handle), { requested, read, watch: watchCap(watched, trustFrom), sure: true });
   }
 
   #key({ backend, board }: BoardHandle): JournalKey {

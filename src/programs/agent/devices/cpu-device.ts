@@ -36,7 +36,7 @@ export interface CpuReport extends DeviceReport {
   readonly throttlePct: Percent;
 }
 
-const LOOK_AGAIN = milliseconds(60_000);
+const RECHECK_INTERVAL = milliseconds(60_000);
 /** After this many ticks above the band at full throttle the cap counts as not effective. */
 const TICKS_TO_FAIL = 3;
 
@@ -48,7 +48,7 @@ export class CpuDevice {
   readonly #clock: Clock;
   /** In the last tick RAPL enforced the cap, and nothing was throttled. */
   #throttleUnused = false;
-  #seenThrottle:
+  #lastThrottleCheck:
     | { readonly of: unknown; readonly absent: string | undefined; readonly at: MonotonicInstant }
     | undefined;
 
@@ -100,10 +100,10 @@ export class CpuDevice {
   async #noThrottle({ throttle, signal }: CpuTick): Promise<string | undefined> {
     if (throttle === undefined) return "no throttle";
     const now = this.#clock.monotonic();
-    const seen = this.#seenThrottle;
-    if (this.#throttleUnused && seen?.of === throttle && elapsed(seen.at, now) < LOOK_AGAIN) return seen.absent;
+    const last = this.#lastThrottleCheck;
+    if (this.#throttleUnused && last?.of === throttle && elapsed(last.at, now) < RECHECK_INTERVAL) return last.absent;
     const { absent } = await throttle.look(signal);
-    this.#seenThrottle = { of: throttle, absent, at: now };
+    this.#lastThrottleCheck = { of: throttle, absent, at: now };
     return absent;
   }
 

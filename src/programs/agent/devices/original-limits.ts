@@ -42,12 +42,12 @@ export const journalBackend = ({ name, kind }: Pick<PowerCapBackend, "name" | "k
 export async function limitLoweredByOthers(
   backend: PowerCapBackend,
   board: string,
-  ours: Watts | undefined,
+  expected: Watts | undefined,
   signal: AbortSignal,
 ): Promise<Watts | undefined> {
-  if (backend.name !== "rapl" || ours === undefined) return undefined;
+  if (backend.name !== "rapl" || expected === undefined) return undefined;
   const { limit } = await backend.limit(board, signal);
-  return limit !== undefined && limit < ours && !isSameLimit(limit, ours) ? limit : undefined;
+  return limit !== undefined && limit < expected && !isSameLimit(limit, expected) ? limit : undefined;
 }
 
 /** The journal key as a map key. */

@@ -7,7 +7,7 @@ interface FailedWrite {
   readonly until: MonotonicInstant;
   readonly outcome: WriteOutcome;
   /** The requested value; a different value is tried at once. */
-  readonly asked: number | undefined;
+  readonly requested: number | undefined;
 }
 
 /** Number of failures before the backoff begins. */
@@ -25,12 +25,12 @@ export class WriteBackoff {
     this.#clock = clock;
   }
 
-  recordFailure(name: string, outcome: WriteOutcome, asked?: number): void {
+  recordFailure(name: string, outcome: WriteOutcome, requested?: number): void {
     const before = this.#failures.get(name);
-    const failures = (before?.asked === asked ? (before?.failures ?? 0) : 0) + 1;
+    const failures = (before?.requested === requested ? (before?.failures ?? 0) : 0) + 1;
     const doublings = Math.min(failures - FREE_ATTEMPTS, MAX_DOUBLINGS);
     const wait = failures < FREE_ATTEMPTS ? 0 : Math.min(FIRST_WAIT * 2 ** doublings, MAX_WAIT);
-    this.#failures.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + wait), outcome, asked });
+    this.#failures.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + wait), outcome, requested });
   }
 
   recordSuccess(name: string): void {
@@ -38,9 +38,10 @@ export class WriteBackoff {
   }
 
   /** The last outcome, while the write must wait; undefined if it may be tried. */
-  suppressedOutcome(name: string, asked?: number): WriteOutcome | undefined {
+  suppressedOutcome(name: string, requested?: number): WriteOutcome | undefined {
     const failed = this.#failures.get(name);
-    if (failed === undefined || failed.asked !== asked || this.#clock.monotonic() >= failed.until) return undefined;
+    if (failed === undefined || failed.requested !== requested || this.#clock.monotonic() >= failed.until)
+      return undefined;
     const { result, message } = failed.outcome;
     const every = formatDuration(milliseconds(MAX_WAIT));
     return {

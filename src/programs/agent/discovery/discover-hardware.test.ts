@@ -50,7 +50,7 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const clock = hastyClock();
   emulateRapl(sys);
   const facts = new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") });
-  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).most;
+  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).max;
   const sources = {
     facts,
     cpuCaps: [new RaplBackend({ files: sys, clock, mostPower }), new HsmpBackend({ files: sys, clock, mostPower })],
@@ -333,11 +333,11 @@ describe("hardware discovery", () => {
   it("takes a package's limits from the catalogue if the hardware reports none", () => {
     expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({
       rated: 360,
-      least: 320,
-      most: 400,
+      min: 320,
+      max: 400,
     });
-    expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, most: 350 });
-    expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, most: 375 });
+    expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, max: 350 });
+    expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, max: 375 });
     expect(catalogueLimits(undefined, builtinCatalogue)).toEqual({});
   });
 });

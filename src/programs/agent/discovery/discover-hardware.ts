@@ -63,9 +63,9 @@ async function readBackend(backend: PowerCapBackend, signal: AbortSignal | undef
  * The hardware status to publish. It contains what was found on the machine. Labels only help to find the catalogue entry: a label
  * that is published as discovered would outlive its correction.
  */
-function hardwareStatus(findings: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
-  const { facts } = findings;
-  const found = { cpu: cpuHardware(findings), gpu: gpuHardware(findings.gpu) };
+function hardwareStatus(discovered: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
+  const { facts } = discovered;
+  const found = { cpu: cpuHardware(discovered), gpu: gpuHardware(discovered.gpu) };
   const view = hardwareView(node, found, { catalogue });
   const plausible = plausibleCpu(found.cpu, view.cpu);
   const cpu = { ...plausible, ...catalogueFields(plausible, view.cpu, "CPU") };
@@ -139,11 +139,11 @@ const MAX_OVER_SIMILAR_MODEL = 1.5;
 export function catalogueLimits(
   model: string | undefined,
   catalogue: Catalogue,
-): { readonly rated?: Watts; readonly least?: Watts | undefined; readonly most?: Watts } {
+): { readonly rated?: Watts; readonly min?: Watts | undefined; readonly max?: Watts } {
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdp.value;
-  const most =
+  const max =
     match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
-  return { rated, least: entry.configurable?.min.value, most: watts(most) };
+  return { rated, min: entry.configurable?.min.value, max: watts(max) };
 }

@@ -68,8 +68,8 @@ export function openHost(
   let limits: ReturnType<typeof catalogueLimits> | undefined;
   const known = () => (limits ??= catalogueLimits(facts.read().cpu.model, catalogue));
   const ratedPower = () => known().rated;
-  const leastPower = () => known().least;
-  const mostPower = () => known().most;
+  const leastPower = () => known().min;
+  const mostPower = () => known().max;
   const cpuCaps: readonly PowerCapBackend[] = [
     new RaplBackend({ files: sys, clock, ratedPower, leastPower, mostPower }),
     new HsmpBackend({ files: sys, clock, device: new HsmpDevice({ clock, ...hsmp }), leastPower, mostPower }),

@@ -51,24 +51,27 @@ export class ShardWatch implements NodeFactsSource {
 
   constructor(options: ShardOptions) {
     this.#options = options;
-    const own =
+    const ifRelevant =
       <Value>(project: (object: KubeObject) => Value) =>
       (object: KubeObject) =>
         this.#isRelevant(object.metadata.name) ? project(object) : undefined;
     this.#nodes = this.#reflect({
       resource: resources.nodes,
-      project: own(projectNode),
+      project: ifRelevant(projectNode),
       selection: { labelSelector: formatLabelSelector(options.selector) },
     });
     this.#twins = this.#reflect({
       resource: resources.nodeTwins,
-      project: own((object) => projectTwin(readAs(nodeTwinKind)(object))),
+      project: ifRelevant((object) => projectTwin(readAs(nodeTwinKind)(object))),
     });
     this.#profiles = this.#reflect({
       resource: resources.nodePowerProfiles,
-      project: own(readAs(nodePowerProfileKind)),
+      project: ifRelevant(readAs(nodePowerProfileKind)),
     });
-    this.#hardware = this.#reflect({ resource: resources.nodeHardwares, project: own(readAs(nodeHardwareKind)) });
+    this.#hardware = this.#reflect({
+      resource: resources.nodeHardwares,
+      project: ifRelevant(readAs(nodeHardwareKind)),
+    });
     this.#routes = this.#reflect<TelemetryProfile, "node">(
       {
         resource: resources.telemetryProfiles,
@@ -137,7 +140,7 @@ export class ShardWatch implements NodeFactsSource {
   }
 
   #reflect<Value extends WatchedObject, Index extends string = never>(
-    own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
+    options: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
     nodeOf: (change: Change<Value>) => string | undefined = ({ key }) => key,
   ): Reflector<Value, Index> {
     const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
@@ -147,7 +150,7 @@ export class ShardWatch implements NodeFactsSource {
       random,
       log,
       idleLimit,
-      ...own,
+      ...options,
       onChange: (changes) => {
         for (const change of changes) if (specChanged(change)) onSpecChange(nodeOf(change));
       },

@@ -33,6 +33,6 @@ const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) 
 
 /** Whether none of the node's HTTP services answered. */
 export const isUnresponsive = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
-  const asked = [cpuService, gpuService].filter((service) => service !== undefined);
-  return asked.length > 0 && asked.every(({ failed }) => failed !== undefined);
+  const services = [cpuService, gpuService].filter((service) => service !== undefined);
+  return services.length > 0 && services.every(({ failed }) => failed !== undefined);
 };

@@ -51,7 +51,7 @@ export interface BoardProbe {
 /** The probe as text. */
 export function probeText(
   probe: Probe,
-  asked: { readonly CPU_PCT: Percent; readonly GPU_PCT: Percent },
+  requested: { readonly CPU_PCT: Percent; readonly GPU_PCT: Percent },
   ansis: Ansis = new Ansis(),
 ): string {
   const { cpu, memoryBytes, backends, throttle, energy, ...rest } = readable(probe);
@@ -78,7 +78,9 @@ export function probeText(
     heading("This machine"),
     ...facts.map(([name = "", value = ""]) => `  ${name.padEnd(22)}${value}`),
     "",
-    heading(`Power caps, and what ${asked.CPU_PCT} % of a CPU's and ${asked.GPU_PCT} % of a GPU's maximum would set`),
+    heading(
+      `Power caps, and what ${requested.CPU_PCT} % of a CPU's and ${requested.GPU_PCT} % of a GPU's maximum would set`,
+    ),
     ...backends.flatMap((backend) => backendLines(backend, ansis)),
     ...(warnings.length === 0 ? [] : ["", heading("Warnings"), ...warnings.map((warning) => `  ${warning}`)]),
   ];

@@ -158,7 +158,7 @@ export class SingleNodeWatch implements NodeFactsSource {
   }
 
   #reflect<Value extends WatchedObject>(
-    own: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
+    options: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
   ): Reflector<Value> {
     const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
     return new Reflector<Value>({
@@ -167,7 +167,7 @@ export class SingleNodeWatch implements NodeFactsSource {
       random,
       log,
       idleLimit,
-      ...own,
+      ...options,
       onChange: (changes) => {
         if (changes.some(specChanged)) onSpecChange(this.#name);
       },
