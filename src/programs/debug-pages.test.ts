@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
 import { AgentTestHarness } from "./agent/testing/agent-test-harness.ts";
-import { Trial as ExtenderTrial } from "./extender/trial.ts";
+import { ExtenderHarness } from "./extender/testing/extender-harness.ts";
 import { Trial as OperatorTrial } from "./operator/trial.ts";
 
 type Variables = Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ const programs: Readonly<Record<string, (variables: Variables) => Promise<Runnin
     return { url: `${await urlIn(logs)}/debug/node`, posted, logs };
   },
   extender: async (variables) => {
-    const trial = new ExtenderTrial();
+    const trial = new ExtenderHarness();
     endings.push(async () => trial.end());
     const posted = watchPosts(trial);
     const extender = await trial.start(variables);

@@ -4,7 +4,7 @@ import type { PowerTarget } from "../../src/core/api/index.ts";
 import { builtinCatalogue, hardwareView } from "../../src/core/inventory/index.ts";
 import { milliseconds, watts } from "../../src/core/units/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
-import { hastyClock } from "../../src/platform/hardware/testdata/index.ts";
+import { hastyClock } from "../../src/platform/hardware/testing/index.ts";
 import { Journal, journalFiles } from "../../src/platform/journal/index.ts";
 import { HttpClient } from "../../src/platform/telemetry/index.ts";
 import { agentConfig } from "../../src/programs/agent/config.ts";

@@ -1,7 +1,7 @@
 // A server as a directory of plain files: sysfs and procfs of its CPUs, packages and GPUs.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type HostTree, joinTrees, powercapTree } from "../../src/platform/hardware/testdata/index.ts";
+import { type HostTree, joinTrees, powercapTree } from "../../src/platform/hardware/testing/index.ts";
 
 export interface MachineFilesShape {
   readonly cpus: number;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
-import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
 import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
 
 const contract = readFileSync(join(import.meta.dirname, "../../docs/reference/contract.md"), "utf8");
@@ -46,9 +46,9 @@ describe("the metrics of contract 4", () => {
   });
 
   it("X-14 joulie extender serves each of its metrics, with the labels listed", async () => {
-    const trial = new ExtenderTrial();
+    const trial = new ExtenderHarness();
     await trial.createNode("a");
-    await trial.twin("a", calm);
+    await trial.twin("a", calmTwinStatus);
     const extender = await trial.start();
     await extender.filter(pod("performance"), ["a"]);
     await extender.scores(pod("performance"), ["a"]);

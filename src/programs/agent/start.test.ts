@@ -129,8 +129,8 @@ describe("starting an agent", () => {
     const agent = harness.start();
     await harness.advance(3);
     const { rapl } = harness.machine;
-    const look = rapl.look.bind(rapl);
-    rapl.look = async () => {
+    const look = rapl.discover.bind(rapl);
+    rapl.discover = async () => {
       throw new Error("a fault of ours");
     };
     await harness.target("a", { cpu: { packagePowerCapWatts: 150 } });
@@ -138,7 +138,7 @@ describe("starting an agent", () => {
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(agent.logs.filter(({ level }) => level === "error").length).toBeGreaterThan(0);
     expect((await agent.series("joulie_reconcile_errors_total"))[0]).toMatch(/ [1-9]/);
-    rapl.look = look;
+    rapl.discover = look;
     await harness.advance(20);
     expect(rapl.limits.get("package-0")).toBe(150);
     expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
@@ -155,8 +155,8 @@ describe("starting an agent", () => {
     await harness.advance(2);
     expect(gpu.limits.get("gpu-0")).toBe(600);
     const answer = Promise.withResolvers<void>();
-    const look = gpu.look.bind(gpu);
-    gpu.look = async () => {
+    const look = gpu.discover.bind(gpu);
+    gpu.discover = async () => {
       await answer.promise;
       return look();
     };
@@ -179,8 +179,8 @@ describe("starting an agent", () => {
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
     const answer = Promise.withResolvers<void>();
-    const [look, discover] = [gpu.look.bind(gpu), harness.machine.discover.bind(harness.machine)];
-    gpu.look = async () => {
+    const [look, discover] = [gpu.discover.bind(gpu), harness.machine.discover.bind(harness.machine)];
+    gpu.discover = async () => {
       await answer.promise;
       return look();
     };

@@ -5,7 +5,7 @@ import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
@@ -26,7 +26,7 @@ import type { AgentConfig } from "./config.ts";
 import { hostDiscovery } from "./discovery/host-discovery.ts";
 import type { HostMachine } from "./host/host.ts";
 import { hostRoots, openHost } from "./host/open-host.ts";
-import { abortAfterGrace, finishesWithin } from "./loop/deadlines.ts";
+import { abortAfterGrace } from "./loop/deadlines.ts";
 import { NodeControl } from "./loop/node-control.ts";
 import { type Discover, NodeRunner } from "./loop/node-runner.ts";
 import { restoreAndReport } from "./loop/shutdown.ts";
@@ -42,7 +42,6 @@ import { HardwareReporter } from "./report/hardware-reporter.ts";
 import { StatusReporter } from "./report/status-reporter.ts";
 import { lockState } from "./restore/state-lock.ts";
 import { settingsOf } from "./settings.ts";
-import { keepFirstCompilation } from "./small-compiler.ts";
 import { PrometheusClients } from "./telemetry/prometheus-clients.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
@@ -79,8 +78,6 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    // Not in pool mode: a pool parses thousands of responses a minute, so optimized code is worth its memory there.
-    if (nodeNameOf(config) !== "") keepFirstCompilation();
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
@@ -276,7 +273,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
     await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
-    if (!(await finishesWithin(journal.flush(), FLUSHING, ioClock)))
+    if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
       log.error({ within: FLUSHING }, "the journal of original limits was not written in time");
     const closed = Promise.all([
       served?.close(),
@@ -286,7 +283,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       prometheus.close(),
       machine?.close(),
     ]);
-    await finishesWithin(closed, CLOSING, ioClock);
+    await endsWithin(ioClock, CLOSING, closed);
   }
 }
 

@@ -234,7 +234,7 @@ export class CapEnforcer {
     handle: BoardHandle,
     { requested, read, watched }: Pick<SetCap, "requested" | "read"> & { readonly watched: Watts },
   ): void {
-    const trustFrom = monotonicInstant(this.#clock.monotonic() + (handle.board.averagesOver ?? DEFAULT_AVERAGING));
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + (handle.board.averagingWindow ?? DEFAULT_AVERAGING));
     this.#setCaps.set(this.#name(handle), { requested, read, watch: watchCap(watched, trustFrom), sure: true });
   }
 

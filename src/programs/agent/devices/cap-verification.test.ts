@@ -74,8 +74,8 @@ describe("cap verification", () => {
   });
 
   it("raises no false alarm during the board's averaging window or from noise around the cap", async () => {
-    harness.machine.rapl.change("package-0", { averagesOver: milliseconds(28_000) });
-    harness.machine.rapl.change("package-1", { averagesOver: milliseconds(28_000) });
+    harness.machine.rapl.change("package-0", { averagingWindow: milliseconds(28_000) });
+    harness.machine.rapl.change("package-1", { averagingWindow: milliseconds(28_000) });
     harness.machine.draw(700);
     harness.start({ RECONCILE_INTERVAL: "2s" });
     await harness.advance(28);

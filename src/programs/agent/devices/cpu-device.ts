@@ -102,7 +102,7 @@ export class CpuDevice {
     const now = this.#clock.monotonic();
     const last = this.#lastThrottleCheck;
     if (this.#throttleUnused && last?.of === throttle && elapsed(last.at, now) < RECHECK_INTERVAL) return last.absent;
-    const { absent } = await throttle.look(signal);
+    const { absent } = await throttle.discover(signal);
     this.#lastThrottleCheck = { of: throttle, absent, at: now };
     return absent;
   }

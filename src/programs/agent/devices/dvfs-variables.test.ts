@@ -7,7 +7,7 @@ import {
   refuseWrites,
   sapphireRapids,
   xeonCpuinfo,
-} from "../../../platform/hardware/testdata/index.ts";
+} from "../../../platform/hardware/testing/index.ts";
 import { AgentTestHarness, type AgentUnderTest } from "../testing/agent-test-harness.ts";
 import { FixtureHost } from "../testing/fixture-host.ts";
 

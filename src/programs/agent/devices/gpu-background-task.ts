@@ -1,6 +1,5 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
-import { finishesWithin } from "../loop/deadlines.ts";
+import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { NodePower, PowerWithoutGpus } from "../telemetry/node-power.ts";
 import type { DeviceReport } from "./device-report.ts";
 
@@ -50,7 +49,7 @@ export class GpuBackgroundTask {
       if (timeout === undefined) return part();
       const work = part();
       this.#running = this.#remember(work);
-      if (await finishesWithin(work, timeout, this.#clock)) {
+      if (await endsWithin(this.#clock, timeout, work)) {
         this.#answered = true;
         return work;
       }
@@ -64,7 +63,7 @@ export class GpuBackgroundTask {
 
   /** Waits for a running call before a restore: it would overwrite the restored limit. A hung call is not waited for. */
   async settled(): Promise<void> {
-    if (this.#running !== undefined) await finishesWithin(this.#running, RELEASE_TIMEOUT, this.#clock);
+    if (this.#running !== undefined) await endsWithin(this.#clock, RELEASE_TIMEOUT, this.#running);
     this.#running = undefined;
   }
 

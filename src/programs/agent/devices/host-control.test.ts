@@ -12,7 +12,7 @@ import {
   sapphireRapids,
   xeonCpuinfo,
   zonePath,
-} from "../../../platform/hardware/testdata/index.ts";
+} from "../../../platform/hardware/testing/index.ts";
 import { resources } from "../../../platform/kube/index.ts";
 import { AgentTestHarness } from "../testing/agent-test-harness.ts";
 import { FixtureHost } from "../testing/fixture-host.ts";

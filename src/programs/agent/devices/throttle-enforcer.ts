@@ -66,7 +66,7 @@ export class ThrottleEnforcer {
     const isNew = this.#loadedFor !== name;
     if (isNew) {
       this.#loadedFor = name;
-      backend.adopt?.(entry.original);
+      backend.adoptOriginals?.(entry.original);
     }
     const remembered = isNew ? entry.ours : undefined;
     this.#unconfirmed = (isNew || this.#unconfirmed) && !isNonNegative(reported);
@@ -158,8 +158,8 @@ export class ThrottleEnforcer {
       this.#loadedFor = name;
     }
     const outcome =
-      contested !== undefined && backend.ease !== undefined
-        ? await backend.ease(throttlePct, signal)
+      contested !== undefined && backend.relax !== undefined
+        ? await backend.relax(throttlePct, signal)
         : await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
       this.#backoff.recordSuccess(name);
@@ -174,7 +174,7 @@ export class ThrottleEnforcer {
   }
 
   #detectConflict(backend: ThrottleBackend): void {
-    const raised = backend.undone?.();
+    const raised = backend.raisedByOthers?.();
     if (raised === undefined) return;
     const again = this.#conflicts.recordConflict(this.#name(backend));
     // Without the other program's values, which may differ at every tick: each new status message is a write.

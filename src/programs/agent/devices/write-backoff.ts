@@ -1,5 +1,6 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { formatDuration, type MonotonicInstant, milliseconds, monotonicInstant } from "../../../core/units/index.ts";
+import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 
 interface FailedWrite {
@@ -12,9 +13,7 @@ interface FailedWrite {
 
 /** Number of failures before the backoff begins. */
 const FREE_ATTEMPTS = 3;
-const FIRST_WAIT = 60_000;
-const MAX_WAIT = 600_000;
-const MAX_DOUBLINGS = 5;
+const BACKOFF = { first: milliseconds(60_000), longest: milliseconds(600_000) };
 
 /** Delays writes that keep failing, with increasing waits: a locked register never accepts them. */
 export class WriteBackoff {
@@ -28,8 +27,7 @@ export class WriteBackoff {
   recordFailure(name: string, outcome: WriteOutcome, requested?: number): void {
     const before = this.#failures.get(name);
     const failures = (before?.requested === requested ? (before?.failures ?? 0) : 0) + 1;
-    const doublings = Math.min(failures - FREE_ATTEMPTS, MAX_DOUBLINGS);
-    const wait = failures < FREE_ATTEMPTS ? 0 : Math.min(FIRST_WAIT * 2 ** doublings, MAX_WAIT);
+    const wait = failures < FREE_ATTEMPTS ? 0 : backoffDelay(failures - FREE_ATTEMPTS + 1, BACKOFF);
     this.#failures.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + wait), outcome, requested });
   }
 
@@ -43,7 +41,7 @@ export class WriteBackoff {
     if (failed === undefined || failed.requested !== requested || this.#clock.monotonic() >= failed.until)
       return undefined;
     const { result, message } = failed.outcome;
-    const every = formatDuration(milliseconds(MAX_WAIT));
+    const every = formatDuration(BACKOFF.longest);
     return {
       result,
       message: [message, `retried within ${every}`].filter((part) => part !== undefined).join("; "),

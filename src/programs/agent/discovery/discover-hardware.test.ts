@@ -40,7 +40,7 @@ import {
   virtualCpus,
   xeonCpuinfo,
   zonePath,
-} from "../../../platform/hardware/testdata/index.ts";
+} from "../../../platform/hardware/testing/index.ts";
 import { catalogueLimits, discoverHardware } from "./discover-hardware.ts";
 
 const BARE: Node = { metadata: { name: "node-1" } };
@@ -53,7 +53,10 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).max;
   const sources = {
     facts,
-    cpuCaps: [new RaplBackend({ files: sys, clock, mostPower }), new HsmpBackend({ files: sys, clock, mostPower })],
+    cpuCaps: [
+      new RaplBackend({ files: sys, clock, maxPower: mostPower }),
+      new HsmpBackend({ files: sys, clock, maxPower: mostPower }),
+    ],
     throttle: new CpufreqBackend({ files: sys, clock, lowest: kilohertz(1_500_000) }),
     energy: new RaplEnergy({ files: sys, clock }),
     gpuCaps: gpus,
@@ -72,7 +75,7 @@ function gpuBackend(
   return {
     name: "nvml",
     kind: "gpu",
-    look: async () => (typeof boards === "string" ? { absent: boards } : { boards }),
+    discover: async () => (typeof boards === "string" ? { absent: boards } : { boards }),
     limit: async (id) => {
       const limit = limits[id];
       return limit === undefined ? { unreadable: "not said" } : { limit: watts(limit) };

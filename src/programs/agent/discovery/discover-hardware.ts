@@ -30,7 +30,7 @@ export async function discoverHardware(
   catalogue: Catalogue,
   { mayWrite, signal }: DiscoveryOptions = { mayWrite: false },
 ): Promise<NodeHardwareStatus> {
-  if (mayWrite) for (const backend of sources.cpuCaps) await backend.prove?.(signal);
+  if (mayWrite) for (const backend of sources.cpuCaps) await backend.proveWritable?.(signal);
   return hardwareStatus(await readSources(sources, signal), node, catalogue);
 }
 
@@ -41,7 +41,7 @@ async function readSources(
   const [cpu, gpu, { absent: noThrottle }] = await Promise.all([
     Promise.all(cpuCaps.map(async (backend) => readBackend(backend, signal))),
     Promise.all(gpuCaps.map(async (backend) => readBackend(backend, signal))),
-    throttle.look(signal),
+    throttle.discover(signal),
   ]);
   const { zones, missing } = energy.sample();
   const noEnergy = zones.length > 0 ? undefined : (missing ?? "there are no energy counters");
@@ -49,7 +49,7 @@ async function readSources(
 }
 
 async function readBackend(backend: PowerCapBackend, signal: AbortSignal | undefined): Promise<DiscoveredBackend> {
-  const view = await backend.look(signal);
+  const view = await backend.discover(signal);
   const answering = (view.boards ?? []).filter(({ lost }) => lost === undefined);
   const limits = await Promise.all(
     answering.map(async ({ id }) => [id, (await backend.limit(id, signal)).limit] as const),

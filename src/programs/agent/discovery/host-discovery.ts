@@ -1,10 +1,9 @@
 import type { NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { HostMachine } from "../host/host.ts";
-import { finishesWithin } from "../loop/deadlines.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { Discover } from "../loop/node-runner.ts";
 import type { WatchedNode } from "../watch/node-facts.ts";
@@ -84,10 +83,10 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
     if (state === "looking") return false;
     if (state === "idle") {
       state = "looking";
-      const look = gpu.look(signal).finally(() => {
+      const look = gpu.discover(signal).finally(() => {
         state = "answered";
       });
-      if (!(await finishesWithin(look, GPU_TIMEOUT, clock))) return false;
+      if (!(await endsWithin(clock, GPU_TIMEOUT, look))) return false;
     }
     state = "idle";
     return true;

@@ -56,7 +56,7 @@ export async function selectBackend(
   const absent: string[] = [];
   let unusable: BackendSelection | undefined;
   for (const backend of backends) {
-    const view = await backend.look(signal);
+    const view = await backend.discover(signal);
     if (view.boards === undefined) {
       absent.push(view.absent);
       continue;

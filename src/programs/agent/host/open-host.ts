@@ -71,8 +71,14 @@ export function openHost(
   const leastPower = () => known().min;
   const mostPower = () => known().max;
   const cpuCaps: readonly PowerCapBackend[] = [
-    new RaplBackend({ files: sys, clock, ratedPower, leastPower, mostPower }),
-    new HsmpBackend({ files: sys, clock, device: new HsmpDevice({ clock, ...hsmp }), leastPower, mostPower }),
+    new RaplBackend({ files: sys, clock, ratedPower, minPower: leastPower, maxPower: mostPower }),
+    new HsmpBackend({
+      files: sys,
+      clock,
+      device: new HsmpDevice({ clock, ...hsmp }),
+      minPower: leastPower,
+      maxPower: mostPower,
+    }),
   ];
   const throttle = new CpufreqBackend({ files: sys, clock, lowest: kilohertz(config.DVFS_MIN_FREQ_KHZ ?? NO_FLOOR) });
   const energy = new RaplEnergy({ files: sys, clock, ratedPower });

@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 
 /** Time for a running tick to end after the stop signal. */
@@ -38,16 +38,5 @@ export async function rejectIfHung<Result>(
   } finally {
     stop();
     forceStop.removeEventListener("abort", wait);
-  }
-}
-
-/** Whether the work finished in time; it may still finish later. */
-export async function finishesWithin(work: Promise<unknown>, length: Milliseconds, clock: Clock): Promise<boolean> {
-  const late = Promise.withResolvers<false>();
-  const timer = clock.after(length, () => late.resolve(false));
-  try {
-    return await Promise.race([work.then(() => true), late.promise]);
-  } finally {
-    timer.cancel();
   }
 }

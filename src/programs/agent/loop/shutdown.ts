@@ -1,17 +1,14 @@
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
+import { backoffDelay } from "../../../platform/backoff/index.ts";
+import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { jittered } from "../../../platform/random/index.ts";
-import { finishesWithin } from "./deadlines.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
 /** Shares of the 30 s that Kubernetes gives a pod to terminate; running ticks have used their share before. */
 const RESTORE_TIMEOUT = milliseconds(12_000);
 const REPORT_TIMEOUT = milliseconds(5000);
 /** A busy driver rejects a restore and accepts it a moment later. */
-const FIRST_PAUSE = 250;
-const MAX_PAUSE = 2000;
-const SPREAD = 0.2;
+const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
 /** Further nodes that the log line names. */
 const NAMED_NODES = 9;
 
@@ -36,7 +33,7 @@ export async function restoreAndReport(nodes: Nodes, options: ShutdownOptions): 
   const reported = nodes.each(async (runner) => {
     if (!over) await runner.reportStopped(restore, stuck.get(runner.name));
   });
-  over = !(await finishesWithin(reported, REPORT_TIMEOUT, clock));
+  over = !(await endsWithin(clock, REPORT_TIMEOUT, reported));
 }
 
 type Stuck = ReadonlyMap<string, readonly string[]>;
@@ -60,7 +57,7 @@ async function restoreAll(nodes: Nodes, { clock, random }: ShutdownOptions): Pro
   });
   const over = new AbortController();
   const retryAll = async (): Promise<void> => {
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, MAX_PAUSE)) {
+    for (let failures = 1; ; failures++) {
       await nodes.each(async (runner) => {
         if (over.signal.aborted || !stuck.has(runner.name)) return;
         const problems = await restoreProblems(runner, over.signal);
@@ -68,10 +65,10 @@ async function restoreAll(nodes: Nodes, { clock, random }: ShutdownOptions): Pro
         else if (!over.signal.aborted) stuck.set(runner.name, problems);
       });
       if (stuck.size === 0 || over.signal.aborted) return;
-      await clock.sleep(jittered(milliseconds(pause), SPREAD, random), over.signal).catch(() => undefined);
+      await clock.sleep(backoffDelay(failures, BACKOFF, random), over.signal).catch(() => undefined);
     }
   };
-  if (!(await finishesWithin(retryAll(), RESTORE_TIMEOUT, clock)))
+  if (!(await endsWithin(clock, RESTORE_TIMEOUT, retryAll())))
     over.abort(new Error("the shutdown deadline has passed"));
   return new Map(stuck);
 }

@@ -5,7 +5,7 @@ import {
   type MonotonicInstant,
   milliseconds,
 } from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
 import type { AgentMetrics } from "../report/agent-metrics.ts";
 import { rejectIfHung } from "./deadlines.ts";
@@ -74,11 +74,7 @@ export class SingleNodeLoop {
 
   async #untilNext(wait: Milliseconds, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    const due = clock.sleep(wait, either).catch(() => undefined);
-    const woken = await Promise.race([due.then(() => false), this.#wake.promise.then(() => true)]);
-    over.abort();
+    const woken = await endsWithin(clock, wait, this.#wake.promise, signal);
     if (woken) await clock.sleep(COALESCE, signal).catch(() => undefined);
   }
 }

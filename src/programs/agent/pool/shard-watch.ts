@@ -7,6 +7,7 @@ import {
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
+  readAs,
   type TelemetryProfile,
   telemetryProfileKind,
 } from "../../../core/api/index.ts";
@@ -25,7 +26,6 @@ import {
   type NodeFactsSource,
   projectNode,
   projectTwin,
-  readAs,
   specChanged,
   type WatchedNode,
   type WatchedObject,

@@ -5,13 +5,13 @@ import {
   milliseconds,
   type RandomSource,
 } from "../../../core/units/index.ts";
-import { jittered } from "../../../platform/random/index.ts";
+import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 
 /** Backoff for a node that does not answer. */
-const MAX_DOUBLINGS = 4;
+const MAX_INTERVALS = 16;
 const MAX_WAIT = 300_000;
-const SPREAD = 0.2;
+const JITTER = 0.2;
 
 /**
  * Time from `from` to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out again after
@@ -24,8 +24,8 @@ export function untilNextTick(name: string, interval: Milliseconds, from: Monoto
 
 /** Wait after `silent` consecutive ticks without an answer. */
 export function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
-  const wait = Math.min(interval * 2 ** Math.min(silent, MAX_DOUBLINGS), Math.max(interval, MAX_WAIT));
-  return jittered(milliseconds(wait), SPREAD, random);
+  const longest = milliseconds(Math.min(MAX_INTERVALS * interval, Math.max(interval, MAX_WAIT)));
+  return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);
 }
 
 /** The node's offset as a share of the interval. The multiplication spreads the similar hashes of names like node-1, node-2. */

@@ -63,7 +63,7 @@ export async function probeMachine(machine: HostMachine, clock: Clock, input: Pr
       ),
     ),
     machine.frequencies(false),
-    machine.throttle.look(),
+    machine.throttle.discover(),
   ]);
   return {
     cpu: {
@@ -101,8 +101,8 @@ async function probeBackend(
   known: Watts | undefined,
 ): Promise<BackendProbe> {
   const { kind } = backend;
-  const view = await backend.look();
-  // The name is read after `look`, which selects the GPU backend.
+  const view = await backend.discover();
+  // The name is read after `discover`, which selects the GPU backend.
   if (view.boards === undefined)
     return { name: kind === "gpu" ? "gpu" : backend.name, kind, absent: view.absent, boards: [] };
   const powers = new Map((await backend.power?.())?.map(({ id, power }) => [id, power]));

@@ -2,6 +2,7 @@ import {
   type NodeHardware,
   type NodeHardwareStatus,
   nodeHardwareKind,
+  readAs,
   validateForWrite,
 } from "../../../core/api/index.ts";
 import {
@@ -15,7 +16,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import { jittered } from "../../../platform/random/index.ts";
-import { readAs, type WatchedNode } from "../watch/node-facts.ts";
+import type { WatchedNode } from "../watch/node-facts.ts";
 
 export interface HardwareReporterOptions {
   readonly node: string;

@@ -14,7 +14,7 @@ export async function limitsInForce(host: HostMachine): Promise<readonly string[
 }
 
 async function limitsOf(backend: PowerCapBackend): Promise<readonly string[]> {
-  const { boards = [] } = await backend.look();
+  const { boards = [] } = await backend.discover();
   return Promise.all(
     boards.map(async ({ id, device, lost }) => {
       const { limit, unreadable } = lost === undefined ? await backend.limit(id) : { unreadable: lost };

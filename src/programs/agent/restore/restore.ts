@@ -93,7 +93,7 @@ async function restoreEach(
       else failed++;
       // Says why no GPU backend works.
       const { absent } =
-        result !== "applied" && entry.backend === journalBackend(host.gpu) ? await host.gpu.look() : {};
+        result !== "applied" && entry.backend === journalBackend(host.gpu) ? await host.gpu.discover() : {};
       const why = [message ?? result, absent].filter((part) => part !== undefined).join(": ");
       out(`${nameOf(entry)}: ${result === "applied" ? "restored" : `not restored: ${why}`}\n`);
     }

@@ -1,7 +1,7 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { HttpCaps, HttpControl, HttpThrottle } from "../../../platform/hardware/index.ts";
+import { HttpCapBackend, HttpControlClient, HttpThrottleBackend } from "../../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import { isSameLimit, journalBackend, limitLoweredByOthers } from "../devices/original-limits.ts";
@@ -60,10 +60,10 @@ export class Restorer {
   async #overHttp({ node = "", board, original }: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
     const { http, clock } = this.#options;
     // The endpoint and timeout are part of the original.
-    const control = new HttpControl({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
-    if (board === THROTTLE_BOARD) return new HttpThrottle(control).restore(original, signal);
+    const control = new HttpControlClient({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
+    if (board === THROTTLE_BOARD) return new HttpThrottleBackend(control).restore(original, signal);
     const kind = board === "gpus" ? "gpu" : "cpu";
     const devices = () => ({ device: {}, count: 1 });
-    return new HttpCaps({ kind, control, devices }).restore(board, original, signal);
+    return new HttpCapBackend({ kind, control, devices }).restore(board, original, signal);
   }
 }

@@ -1,11 +1,11 @@
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
-  HttpCaps,
-  HttpControl,
-  type HttpDevices,
+  HttpCapBackend,
+  HttpControlClient,
+  type HttpDeviceInfo,
   type HttpReading,
-  HttpThrottle,
+  HttpThrottleBackend,
 } from "../../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
@@ -15,8 +15,8 @@ import type { ControlRoute, Route } from "./routing.ts";
 interface HttpControlRoute {
   readonly endpoint: string;
   readonly timeout: number;
-  readonly caps: HttpCaps;
-  readonly throttle: HttpThrottle;
+  readonly caps: HttpCapBackend;
+  readonly throttle: HttpThrottleBackend;
 }
 
 /** The HTTP control backends of a node, for its current route. */
@@ -26,7 +26,7 @@ export class HttpRoutes {
   readonly #clock: Clock;
   #cpu: HttpControlRoute | undefined;
   #gpu: HttpControlRoute | undefined;
-  #devices: { readonly cpu: HttpDevices; readonly gpu: HttpDevices } | undefined;
+  #devices: { readonly cpu: HttpDeviceInfo; readonly gpu: HttpDeviceInfo } | undefined;
 
   constructor(node: string, http: HttpClient, clock: Clock) {
     this.#node = node;
@@ -59,28 +59,39 @@ export class HttpRoutes {
     if (route.type !== "http") return undefined;
     const { endpoint, timeout } = route;
     if (known?.endpoint === endpoint && known.timeout === timeout) return known;
-    const control = new HttpControl({ http: this.#http, clock: this.#clock, node: this.#node, endpoint, timeout });
+    const control = new HttpControlClient({
+      http: this.#http,
+      clock: this.#clock,
+      node: this.#node,
+      endpoint,
+      timeout,
+    });
     const devices = () => this.#devices?.[kind] ?? { device: {}, count: 1 };
-    return { endpoint, timeout, caps: new HttpCaps({ kind, control, devices }), throttle: new HttpThrottle(control) };
+    return {
+      endpoint,
+      timeout,
+      caps: new HttpCapBackend({ kind, control, devices }),
+      throttle: new HttpThrottleBackend(control),
+    };
   }
 }
 
-function cpusOf({ cpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
+function cpusOf({ cpu }: HardwareView, service: HttpReading | undefined): HttpDeviceInfo {
   const { maxWattsPerSocket: max, minWattsPerSocket: min, sockets, from } = cpu;
   // A fallback value is no maximum: neither for percentages nor to restore to.
   const known = from.maxWatts !== "fallback";
-  const what = known ? { device: { max, min }, most: max } : { device: {} };
+  const what = known ? { device: { max, min }, maxPower: max } : { device: {} };
   return { ...what, count: sockets, ...seen(service, service?.cpuCap) };
 }
 
-function gpusOf({ gpu }: HardwareView, service: HttpReading | undefined): HttpDevices {
+function gpusOf({ gpu }: HardwareView, service: HttpReading | undefined): HttpDeviceInfo {
   if (gpu === undefined) return { absent: "no GPU is known on this node", device: {}, count: 0 };
   const { maxWatts: max, minWatts: min, count, from } = gpu;
   const known = from.maxWatts !== "fallback";
   const range = { max, ...(from.minWatts !== "fallback" && { min }) };
-  const what = known ? { device: range, most: max } : { device: {} };
+  const what = known ? { device: range, maxPower: max } : { device: {} };
   return { ...what, count, ...seen(service, service?.gpuCap) };
 }
 
-const seen = (service: HttpReading | undefined, cap: HttpReading["cpuCap"]): Pick<HttpDevices, "seen"> =>
+const seen = (service: HttpReading | undefined, cap: HttpReading["cpuCap"]): Pick<HttpDeviceInfo, "seen"> =>
   service === undefined || service.failed !== undefined ? {} : { seen: { cap } };

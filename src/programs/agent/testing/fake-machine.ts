@@ -47,7 +47,7 @@ class FakeCaps implements PowerCapBackend {
     if (board !== undefined) this.boards[at] = { ...board, ...more };
   }
 
-  async look() {
+  async discover() {
     return this.absent === undefined ? { boards: [...this.boards] } : { absent: this.absent };
   }
 
@@ -92,7 +92,7 @@ class FakeThrottle implements ThrottleBackend {
   refusal: WriteOutcome | undefined;
   beforeWrite: (what: string) => void = () => {};
 
-  async look() {
+  async discover() {
     return { absent: this.absent };
   }
 
@@ -102,11 +102,11 @@ class FakeThrottle implements ThrottleBackend {
     return this.#write(`throttle ${throttlePct}`, throttlePct);
   }
 
-  undone(): string | undefined {
+  raisedByOthers(): string | undefined {
     return this.throttlePct < this.#set ? `the throttle to ${this.throttlePct} %` : undefined;
   }
 
-  async ease(throttlePct: number): Promise<WriteOutcome> {
+  async relax(throttlePct: number): Promise<WriteOutcome> {
     const now = this.throttlePct;
     const outcome = this.#write(`ease ${throttlePct}`, throttlePct);
     this.throttlePct = Math.min(now, this.throttlePct);

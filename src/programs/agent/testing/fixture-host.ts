@@ -7,7 +7,7 @@ import {
   FakeHost,
   type HostTree,
   procTree,
-} from "../../../platform/hardware/testdata/index.ts";
+} from "../../../platform/hardware/testing/index.ts";
 
 export class FixtureHost {
   readonly sys: FakeHost;

@@ -3,8 +3,6 @@ import {
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
-  type ResourceKind,
-  readObject,
   type TelemetryProfile,
 } from "../../../core/api/index.ts";
 import type { Milliseconds } from "../../../core/units/index.ts";
@@ -43,15 +41,6 @@ export interface NodeFactsSource {
   start(): void;
   stop(): Promise<void>;
 }
-
-/** Parses an object of a Joulie kind. The reflector reports the error of an object that cannot be parsed. */
-export const readAs =
-  <Value>(kind: ResourceKind<Value>) =>
-  (object: KubeObject): Value => {
-    const reading = readObject(kind, object);
-    if (reading.ok) return reading.value.object;
-    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
-  };
 
 export function projectNode(object: KubeObject): WatchedNode {
   const { metadata, status } = object as KubeObject & Node;

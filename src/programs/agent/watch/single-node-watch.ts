@@ -4,6 +4,7 @@ import {
   type NodeTwin,
   nodePowerProfileKind,
   nodeTwinKind,
+  readAs,
   type TelemetryProfile,
   telemetryProfileKind,
 } from "../../../core/api/index.ts";
@@ -26,7 +27,6 @@ import {
   type NodeFactsSource,
   projectNode,
   projectTwin,
-  readAs,
   specChanged,
   type WatchedNode,
   type WatchedObject,
