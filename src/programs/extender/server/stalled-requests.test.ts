@@ -23,7 +23,7 @@ function secondsUntilCut(bytes: number): number {
     body.received += bytes;
     clock.advance(milliseconds(250));
   }
-  stalled.forgetBody(body);
+  stalled.unwatchBody(body);
   expect(statuses).toEqual(checks < 80 ? [408] : []);
   return checks / 4;
 }
@@ -69,7 +69,7 @@ it("X-62 an answer that is not taken is dropped where others wait for memory, an
 it("checks nothing while there is nothing to check", () => {
   const body = new ReceivedBody(() => undefined);
   stalled.watchBody(body);
-  stalled.forgetBody(body);
+  stalled.unwatchBody(body);
   clock.advance(milliseconds(250));
   expect(clock.waiting).toBe(0);
 });

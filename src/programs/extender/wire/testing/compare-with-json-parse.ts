@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { NameIndex } from "../name-index.ts";
 import { type ExtenderRequest, readRequest, scanRequest } from "../request.ts";
 import { AmbiguousKeyError, RequestError } from "../request-error.ts";
 import type { ScanOptions } from "../scan.ts";
@@ -42,8 +43,10 @@ export function expectSameAsJsonParse({ pod, candidates }: ExtenderRequest, body
     throw new Error(`read ${JSON.stringify(ours)} where JSON.parse reads ${JSON.stringify(read)}: ${shown(body)}`);
   }
   const slotOf = (name: string) => read.names.indexOf(name);
+  const index = new NameIndex();
+  for (const name of read.names) index.set(name, slotOf(name));
   const slots = new Int32Array(candidates.count);
-  candidates.slots({ slotOf }, slots);
+  candidates.slots(index, slots);
   if (!isDeepStrictEqual([...slots], read.names.map(slotOf)))
     throw new Error(`wrong slots ${slots.join()}: ${shown(body)}`);
 }
