@@ -127,7 +127,7 @@ export class ClusterCache {
     if (this.#wasSynced) return [];
     const unread = unreadOf(this.#reflectors);
     this.#wasSynced = unread.length === 0 && this.#changes.isIdle;
-    return unread.length > 0 || this.#wasSynced ? unread : ["the last changes of the lists"];
+    return unread.length > 0 || this.#wasSynced ? unread : ["the last changes"];
   }
 
   /** Time since the last watch event, of the resource for which it is longest. */
