@@ -3,10 +3,10 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiVersion, labels } from "../src/core/api/index.ts";
-import { ControlService } from "../src/programs/agent/control-service.ts";
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
+import { FakeControlService } from "../src/programs/agent/testing/fake-control-service.ts";
 import { startCommand, startOptions } from "../src/programs/start-options.ts";
-import { layMachine, limitFile } from "../test/agent/machine.ts";
+import { layMachine, limitFile } from "../test/agent/machine-files.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import type { Identity } from "../test/controlplane/identities.ts";
 import { numbered } from "../test/controlplane/objects.ts";
@@ -190,7 +190,7 @@ async function controlPool(
   plane: ControlPlane,
   identity: Identity,
 ): Promise<void> {
-  const service = new ControlService();
+  const service = new FakeControlService();
   await service.listen();
   closing.push(async () => service.close());
   const names = numbered("node", POOL);
@@ -225,9 +225,9 @@ async function controlPool(
     // By then all nodes have reported a first status, and dead nodes are known.
     await sleep(2 * POOL_INTERVAL_S * 1000);
     const before = { ticks: await agent.ticks(), processor: processorSeconds(agent.pid) };
-    service.asked.length = 0;
+    service.requests.length = 0;
     await sleep(POOL_INTERVALS * POOL_INTERVAL_S * 1000);
-    const asked = service.asked.filter((path) => path.startsWith("/telemetry/"));
+    const asked = service.requests.filter((path) => path.startsWith("/telemetry/"));
     const processor = processorSeconds(agent.pid) - before.processor;
     const ticks = await agent.ticks();
     const live = asked.filter((path) => !service.silent.has(path.slice("/telemetry/".length)));

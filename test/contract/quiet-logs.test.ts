@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
-import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
-import {
-  calmTwinStatus,
-  ExtenderHarness,
-  pod,
-} from "../../src/programs/extender/testing/extender-harness.ts";
+import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
 import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
 
 const NODES = 60;
@@ -64,8 +60,8 @@ describe("logs at the default level", () => {
   });
 
   it("X-61 a pool's agent writes no line per node, whether its nodes answer or not", async () => {
-    const trial = new AgentTrial();
-    const service = new ControlService();
+    const trial = new AgentTestHarness();
+    const service = new FakeControlService();
     await service.listen();
     const http = (endpoint: string) => ({ type: "http", http: { endpoint, timeoutSeconds: 2 } });
     await trial.route("all", {
@@ -90,7 +86,7 @@ describe("logs at the default level", () => {
     await trial.until(async () => (await failed()) === NODES);
     expect(agent.logs.length).toBeLessThan(FEW);
     service.silent.clear();
-    await trial.end();
+    await trial.close();
     await service.close();
   });
 });

@@ -1,4 +1,5 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { backoffDelay } from "../backoff/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
@@ -15,10 +16,8 @@ export interface JournalOptions {
 
 /** Enough for about 10,000 nodes. */
 const MOST_ENTRIES = 50_000;
-/** Updates of the last set value are batched, because they are not worth a disk sync each. */
-const NOTED_WITHIN: Milliseconds = milliseconds(2000);
-/** Failed writes are retried with growing pauses. */
-const LONGEST_PAUSE = 60_000;
+/** Updates of the last set value wait for the first delay, because they are not worth a disk sync each. Failures back off. */
+const BACKOFF = { first: milliseconds(2000), longest: milliseconds(60_000) };
 /** The retries before the program exits, within the two seconds that it has. */
 const FLUSH_TRIES = 4;
 const FLUSH_PAUSE: Milliseconds = milliseconds(300);
@@ -183,9 +182,9 @@ export class Journal {
   }
 
   #soon(): void {
-    const pause = Math.min(NOTED_WITHIN * 2 ** this.#failures, LONGEST_PAUSE);
+    const pause = backoffDelay(this.#failures + 1, BACKOFF);
     this.#noting ??= this.#options.clock.after(
-      milliseconds(pause),
+      pause,
       () => {
         this.#noting = undefined;
         void this.#writeNotes();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { type Clock, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
@@ -133,10 +133,7 @@ export class DemoPrograms {
   /** Shuts down all programs and closes their connections after `limit` at the latest. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo is shutting down"));
-    const over = Promise.allSettled(this.#running);
-    const enough = new AbortController();
-    await Promise.race([over, systemClock.sleep(limit, enough.signal).catch(() => undefined)]);
-    enough.abort();
+    await endsWithin(systemClock, limit, Promise.allSettled(this.#running));
     await Promise.allSettled(this.#transports.map(async (transport) => transport.close()));
   }
 

@@ -1,9 +1,8 @@
 import { type AnyKind, crdOf, kinds, labels } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, systemClock, withTimeLimit } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
 import { SIMULATED } from "../fleet/index.ts";
-import { withTimeLimit } from "./repeat.ts";
 
 const crds: Resource = {
   group: "apiextensions.k8s.io",
@@ -52,7 +51,7 @@ export async function prepareCluster(
     for (const kind of kinds) await served(kind, client, clock, signal);
   } catch (error) {
     // Cleans up after an abort as well.
-    await withTimeLimit(GIVING_BACK, giveBack).catch(() => undefined);
+    await withTimeLimit(systemClock, GIVING_BACK, giveBack).catch(() => undefined);
     throw error;
   }
   return giveBack;

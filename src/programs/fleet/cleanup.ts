@@ -1,5 +1,5 @@
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, Deadline } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
@@ -28,19 +28,18 @@ const REMOVALS_AT_ONCE = 32;
 /** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
 export async function cleanUp(remains: CleanupOptions): Promise<void> {
   const { registrar, ioClock, random, log } = remains;
-  const late = new AbortController();
-  const timer = ioClock.after(LIMIT, () => late.abort(new Error("cleanup timed out")), { background: true });
+  const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });
   let failures: readonly unknown[] = [];
   try {
     for (;;) {
-      failures = [...(await clearPods(remains, late.signal)), ...(await registrar.removeAll(late.signal))];
+      failures = [...(await clearPods(remains, deadline.signal)), ...(await registrar.removeAll(deadline.signal))];
       if (failures.every((error) => isApiError(error, "forbidden"))) break;
-      await ioClock.sleep(jittered(PAUSE, SPREAD, random), late.signal);
+      await ioClock.sleep(jittered(PAUSE, SPREAD, random), deadline.signal);
     }
   } catch (error) {
-    if (!late.signal.aborted) throw error;
+    if (!deadline.expired) throw error;
   } finally {
-    timer.cancel();
+    deadline.release();
   }
   const [err] = failures;
   if (err === undefined) return;

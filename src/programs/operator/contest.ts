@@ -1,4 +1,5 @@
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import { backoffDelay } from "../../platform/backoff/index.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -9,10 +10,9 @@ interface Written {
   readonly repeated: number;
 }
 
-const FIRST_REST = 1000;
-const LONGEST_REST = 300_000;
+const BACKOFF = { first: milliseconds(1000), longest: milliseconds(300_000) };
 /** Labels that stood for so long were not set by a program that fights for them. */
-const PEACE = 2 * LONGEST_REST;
+const PEACE = 2 * BACKOFF.longest;
 
 /** Remembers labels that somebody else sets back each time: two who write whenever the other does would never come to rest. */
 export class Contest {
@@ -22,7 +22,7 @@ export class Contest {
   restOf(node: string, labels: Labels, now: MonotonicInstant): Milliseconds {
     const before = this.#written.get(node);
     if (before === undefined || !comesBack(before, labels, now) || before.repeated === 0) return milliseconds(0);
-    const rest = Math.min(FIRST_REST * 2 ** before.repeated, LONGEST_REST);
+    const rest = backoffDelay(before.repeated + 1, BACKOFF);
     return milliseconds(Math.max(0, rest - elapsed(before.at, now)));
   }
 

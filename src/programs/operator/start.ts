@@ -1,9 +1,9 @@
 import process from "node:process";
 import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import {
   EventRecorder,
@@ -171,7 +171,10 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
         term,
       );
-      const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
+      const ready = synced.then(async () => {
+        await endsWithin(clock, FIRST_READINGS, measured.promise, term);
+        term.throwIfAborted();
+      });
       try {
         await loop.run(own, ready, term);
       } finally {
@@ -209,15 +212,6 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     eventLoop.stop();
     await Promise.all([served?.close(), state.stop(), recorder.stop(), meter.close()]);
   }
-}
-
-/** Until the work is done, but not longer than that. */
-async function within(longest: Milliseconds, work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  const enough = clock.sleep(longest, AbortSignal.any([signal, over.signal])).catch(() => undefined);
-  await Promise.race([work, enough]);
-  over.abort();
-  signal.throwIfAborted();
 }
 
 /** Tells each text once, up to as many as a person would read. */

@@ -1,5 +1,6 @@
 import { apiGroup } from "../../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Backoff } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
@@ -9,7 +10,7 @@ import { isApiError } from "../client/errors.ts";
 import type { KubeObject } from "../client/object.ts";
 import { readPages } from "../client/pages.ts";
 import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
-import { type Backoff, waitAfterError } from "../client/retry.ts";
+import { waitAfterError } from "../client/retry.ts";
 import { IdleWatchdog, type ProbeResult } from "./idle-watchdog.ts";
 import { ListWatchSync } from "./list-watch-sync.ts";
 import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";

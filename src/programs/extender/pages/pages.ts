@@ -1,6 +1,6 @@
 import type { ScoringSettings } from "../../../core/scoring/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Checks, healthReply, type Reply } from "../../../platform/serve/index.ts";
+import { type HealthChecks, healthReply, type Reply } from "../../../platform/serve/index.ts";
 import type { DecisionLog } from "../decisions/decision-log.ts";
 import type { ClusterCache } from "../state/cluster-cache.ts";
 import { inTimeSlices } from "../time-slice.ts";
@@ -14,7 +14,7 @@ export interface PagesOptions {
   /** The clock for the age of twins. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly ready: Checks;
+  readonly ready: HealthChecks;
 }
 
 type Page = (query: URLSearchParams) => Reply | undefined;
