@@ -176,7 +176,9 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
 const NAME = "joulie-extender";
 
 /** Takes less than a millisecond. Node has `gc` only with --expose-gc (see `startOptions`): else bodies take more memory. */
-const minorCollection = (): void => void globalThis.gc?.({ type: "minor", execution: "sync" });
+const minorCollection = (): void => {
+  globalThis.gc?.({ type: "minor", execution: "sync" });
+};
 
 const until = async (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

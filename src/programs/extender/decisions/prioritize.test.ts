@@ -40,11 +40,7 @@ describe("/prioritize", () => {
   });
 
   it.each([
-    [
-      "too many kinds of GPUs",
-      Array.from({ length: 17 }, (_, i) => `nvidia.com/mig-1g.${i + 1}gb`),
-      /17 kinds/,
-    ],
+    ["too many kinds of GPUs", Array.from({ length: 17 }, (_, i) => `nvidia.com/mig-1g.${i + 1}gb`), /17 kinds/],
     ["one with an endless name", [`nvidia.com/mig-1g.5gb${".me".repeat(100)}`], /name of \d+ characters/],
   ])("X-62 rejects a pod with %s: it would multiply the work per node", async (_, kinds, message) => {
     const limits = Object.fromEntries(kinds.map((kind) => [kind, "1"]));
