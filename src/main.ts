@@ -11,7 +11,7 @@ let unread = false;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   const left = error.code === "EPIPE" || (error.code === "EIO" && process.stdout.isTTY);
   if (!left) {
-    process.stderr.write(`joulie: could not write to standard output: ${error.message}\n`);
+    process.stderr.write(`joulie: could not write to standard output: ${error.message} (JOULIE_E_OUTPUT)\n`);
     process.exit(1);
   }
   // Each line that still comes fails anew.

@@ -1,4 +1,5 @@
 import type { Server } from "node:net";
+import { CodedError } from "../../core/api/index.ts";
 import type { Address } from "../config/index.ts";
 
 const reasons: Readonly<Record<string, string>> = {
@@ -14,9 +15,11 @@ export async function listen(server: Server, { host, port }: Address, variable: 
   const refuse = (error: NodeJS.ErrnoException): void => {
     const shown = `${host?.includes(":") === true ? `[${host}]` : (host ?? "")}:${port}`;
     reject(
-      new Error(`cannot listen on ${variable} ${shown}: ${reasons[error.code ?? ""] ?? error.message}`, {
-        cause: error,
-      }),
+      new CodedError(
+        "JOULIE_E_LISTEN",
+        `cannot listen on ${variable} ${shown}: ${reasons[error.code ?? ""] ?? error.message}`,
+        { cause: error },
+      ),
     );
   };
   server.once("error", refuse);

@@ -1,3 +1,4 @@
+import { errorCodeOf } from "../../core/api/index.ts";
 import { type ApiErrorKind, isApiError } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 
@@ -21,6 +22,9 @@ export class RejectedWriteLog {
     const which = `${written} ${err.kind}`;
     if (this.#said.has(which)) return;
     this.#said.add(which);
-    this.#log.warn({ written, err }, "the API server rejects writes; retrying, further rejections are not logged");
+    this.#log.warn(
+      { code: errorCodeOf(err), written, err },
+      "the API server rejects writes; retrying, further rejections are not logged",
+    );
   }
 }
