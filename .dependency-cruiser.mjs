@@ -8,7 +8,7 @@ export const coreRooms = [
   ["inventory"],
   ["demand"],
   ["policy", "twin", "control"],
-  ["scoring"],
+  ["planning", "scoring"],
   ["physics"],
 ];
 

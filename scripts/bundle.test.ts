@@ -18,7 +18,7 @@ const entry = `
   const backend = findGpuBackend({
     sys: files, proc: files, clock: systemClock, nvmlLibrary: folder + "/libno-nvml.so", stateDir: folder,
   });
-  const { boards, absent } = await backend.look();
+  const { boards, absent } = await backend.discover();
   console.log(backend.name, boards?.map(({ id }) => id).join() ?? absent);
 `;
 

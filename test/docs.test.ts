@@ -29,6 +29,9 @@ const otherKinds: readonly RegExp[] = [
 const othersFlags: ReadonlySet<string> = new Set([
   "--max-semi-space-size", // Node's own
   "--max-old-space-size",
+  "--wasm-tiering-budget",
+  "--no-parallel-scavenge",
+  "--expose-gc",
   "--kube-scheduler-arg", // of k3s
 ]);
 

@@ -9,10 +9,10 @@ import { crdOf, kinds, labels, type NodeTwin } from "../../src/core/api/index.ts
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { EmbeddedApi, type ListeningServer } from "../../src/platform/embedded/index.ts";
-import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
+import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/testing/nvml-stub.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
-import { differences, layMachine, limitFile, treeOf } from "./machine.ts";
+import { differences, layMachine, limitFile, treeOf } from "./machine-files.ts";
 
 const shape = { cpus: 4, packages: 2, gpus: 0 };
 /** What Kubernetes gives a pod to end. */

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import files, { type FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { gone, phases, startAgent } from "./cycle.ts";
+import { noTarget, phases, startAgent } from "./cap-lifecycle.ts";
 
 const [folder = "", killAt = "0", how = ""] = process.argv.slice(2);
 const { writeFileSync, writeSync, openSync } = fs;
@@ -51,7 +51,7 @@ function counted(handle: FileHandle): FileHandle {
 }
 
 const agent = await startAgent(folder);
-for (const [index, phase] of [...phases, gone].entries()) {
+for (const [index, phase] of [...phases, noTarget].entries()) {
   writeFileSync(join(folder, "phase"), String(index));
   await agent.enforce(phase);
 }

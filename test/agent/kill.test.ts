@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../scripts/bundle.ts";
-import { gone, type Phase, phases, shape, startAgent } from "./cycle.ts";
-import { differences, layMachine, treeOf } from "./machine.ts";
+import { noTarget, type Phase, phases, shape, startAgent } from "./cap-lifecycle.ts";
+import { differences, layMachine, treeOf } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-agent-kill-"));
 const program = join(scratch, "child.mjs");
 const pristine = join(scratch, "pristine");
-const steps = [...phases, gone];
+const steps = [...phases, noTarget];
 /** How a run that nobody disturbs leaves the machine after each phase. */
 const undisturbed: ReadonlyMap<string, string>[] = [];
 let originals: ReadonlyMap<string, string>;
@@ -69,9 +69,9 @@ async function startOn(folder: string, phase: Phase): Promise<{ tree: ReadonlyMa
 async function faults(folder: string): Promise<readonly string[]> {
   const index = Number(readFileSync(join(folder, "phase"), "utf8"));
   const still = newMachine(`${folder.slice(scratch.length + 1)}-still`, folder);
-  const restored = await startOn(folder, gone);
-  const enforced = await startOn(still, steps[index] ?? gone);
-  const after = await startOn(still, gone);
+  const restored = await startOn(folder, noTarget);
+  const enforced = await startOn(still, steps[index] ?? noTarget);
+  const after = await startOn(still, noTarget);
   rmSync(folder, { recursive: true });
   rmSync(still, { recursive: true });
   const should = undisturbed[index] ?? originals;

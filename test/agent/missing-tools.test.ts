@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { phases, shape, startAgent } from "./cycle.ts";
-import { layMachine } from "./machine.ts";
+import { phases, shape, startAgent } from "./cap-lifecycle.ts";
+import { layMachine } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-missing-tools-"));
 const { PATH } = process.env;

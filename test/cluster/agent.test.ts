@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { labels, type NodeHardware } from "../../src/core/api/index.ts";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { Identity } from "../controlplane/identities.ts";
 import { AgentScene, hardwares, ORIGINAL, routes, soon, twins } from "./agent-scene.ts";
@@ -21,7 +21,7 @@ describe("the agent on a real control plane", () => {
   let own: Identity;
   let pool: Identity;
   let scene: AgentScene;
-  let service: ControlService;
+  let service: FakeControlService;
   beforeAll(async () => {
     plane = await startControlPlane({ audit: true });
     own = await plane.identity(agentPermissions("daemonset"), { name: "joulie-agent" });
@@ -30,7 +30,7 @@ describe("the agent on a real control plane", () => {
   afterAll(async () => plane.stop());
   beforeEach(async () => {
     scene = new AgentScene(plane);
-    service = new ControlService();
+    service = new FakeControlService();
     await service.listen();
   });
   afterEach(async () => {

@@ -28,7 +28,7 @@ interface Registration {
 }
 
 const guide = join(import.meta.dirname, "../../docs/guides/kube-scheduler.yaml");
-// src/programs/extender/scheduling.test.ts holds its fields to the seed.
+// src/programs/extender/scheduler-configuration.test.ts holds its fields to the seed.
 const registration = parse(readFileSync(guide, "utf8")) as Registration;
 const soon = { timeout: 30_000, interval: 100 };
 const twins = `/apis/${apiVersion}/nodetwins`;

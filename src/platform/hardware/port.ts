@@ -13,12 +13,12 @@ export interface PowerCapBackend {
   readonly name: string;
   readonly kind: DeviceKind;
   /** Looks at what is there now: drivers load late, boards fall off the bus. Never rejects, and never writes. */
-  look(signal?: AbortSignal): Promise<BackendView>;
+  discover(signal?: AbortSignal): Promise<BackendView>;
   /**
    * Proves that its boards can be capped by writing each limit back as it is, which changes nothing: firmware locks show in no
    * other way. The next `look` says which are locked. Never rejects.
    */
-  prove?(signal?: AbortSignal): Promise<void>;
+  proveWritable?(signal?: AbortSignal): Promise<void>;
   /** What the board says its limit is. */
   limit(id: string, signal?: AbortSignal): Promise<LimitReading>;
   /** Writes a limit and reads it back: `applied` = the board now says so. */
@@ -47,7 +47,7 @@ export interface CapBoard {
   /** Why it can be read and not capped: a BIOS lock, a virtual function. */
   readonly locked?: string | undefined;
   /** The time the board itself averages power over: a cap has to hold only after that. */
-  readonly averagesOver?: Milliseconds | undefined;
+  readonly averagingWindow?: Milliseconds | undefined;
   /** What a person should know: a range that makes no sense, a slice mode. */
   readonly warnings?: readonly string[] | undefined;
 }
@@ -88,14 +88,14 @@ export interface ThrottleBackend {
   /** dvfs on the host, http elsewhere. */
   readonly name: string;
   /** Why there is nothing to throttle; absent = there is. Never rejects. */
-  look(signal?: AbortSignal): Promise<{ readonly absent?: string | undefined }>;
+  discover(signal?: AbortSignal): Promise<{ readonly absent?: string | undefined }>;
   throttle(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
   /** What somebody else has made faster again since it was throttled here, in words. */
-  undone?(): string | undefined;
+  raisedByOthers?(): string | undefined;
   /** A lesser throttle that only lets go: what somebody else has made faster stays so. */
-  ease?(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
+  relax?(throttlePct: Percent, signal?: AbortSignal): Promise<WriteOutcome>;
   /** Tells it the originals that an earlier run kept: what is throttled now must not be taken for what it was. */
-  adopt?(original: string): void;
+  adoptOriginals?(original: string): void;
   /** What `restore` needs; one text for the whole node. */
   original(signal?: AbortSignal): Promise<OriginalReading>;
   restore(original: string, signal?: AbortSignal): Promise<WriteOutcome>;

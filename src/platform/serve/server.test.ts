@@ -4,9 +4,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../clock/index.ts";
 import { metric, ProgramMetrics } from "../metrics/index.ts";
 import type { ServeOptions } from "./index.ts";
-import { ask, raw, TrialServers } from "./trial-servers.ts";
+import { ask, raw, TestServers } from "./testing/test-servers.ts";
 
-const trial = new TrialServers();
+const trial = new TestServers();
 afterEach(async () => trial.end());
 
 describe("/metrics", () => {

@@ -4,11 +4,11 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import type { Logger } from "../log/index.ts";
-import { ConnectionLimiter } from "./connection-limiter.ts";
-import { DebugAccess } from "./debug-access.ts";
-import { type Checks, healthReply } from "./health.ts";
+import { ConnectionLimiter } from "./connections/connection-limiter.ts";
 import { listen } from "./listen.ts";
-import { type Page, pageReply } from "./page.ts";
+import { DebugAccess } from "./pages/debug-access.ts";
+import { type DebugPage, pageReply } from "./pages/debug-page.ts";
+import { type HealthChecks, healthReply } from "./pages/health.ts";
 import { type Reply, send, textReply } from "./reply.ts";
 
 export interface ServeOptions {
@@ -17,11 +17,11 @@ export interface ServeOptions {
   readonly variable?: string;
   readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
   /** What a restart would mend. */
-  readonly live?: Checks;
+  readonly live?: HealthChecks;
   /** What must hold for the program to do its work. */
-  readonly ready?: Checks;
+  readonly ready?: HealthChecks;
   /** Debug pages by path, such as `/debug/plan`. */
-  readonly pages?: Readonly<Record<string, Page>>;
+  readonly pages?: Readonly<Record<string, DebugPage>>;
   /** Who may read them; unset, whoever asks from this machine. */
   readonly debugAccess?: DebugAccess;
   readonly log: Logger;

@@ -40,4 +40,5 @@ export class TelemetryError extends CodedError {
 }
 
 /** What an error says, of whatever kind it is. */
-export const said = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
+export const errorMessage = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);

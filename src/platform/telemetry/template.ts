@@ -1,5 +1,5 @@
 import { abridged } from "../../core/units/index.ts";
-import { said, TelemetryError } from "./errors.ts";
+import { errorMessage, TelemetryError } from "./errors.ts";
 
 /** What a template may leave open. */
 export type Placeholder = "{node}" | "{zone}" | "{rack}";
@@ -18,7 +18,7 @@ export function fillUrl(template: string, placeholder: Placeholder, value: strin
     const escaped = encodeURIComponent(value);
     return new URL(template.replaceAll(placeholder, () => escaped));
   } catch (cause) {
-    throw bad(said(cause), cause);
+    throw bad(errorMessage(cause), cause);
   }
 }
 

@@ -2,8 +2,8 @@ import type { DvfsSettings } from "../../core/control/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { EndpointAccess } from "../../platform/telemetry/index.ts";
 import { type AgentConfig, endpointVariables } from "./config.ts";
-import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing.ts";
-import type { LeaseSettings } from "./target.ts";
+import type { LeaseSettings } from "./loop/target.ts";
+import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing/routing.ts";
 
 /** The configuration as the loop wants it. */
 export interface AgentSettings {

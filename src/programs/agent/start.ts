@@ -23,28 +23,27 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { AgentConfig } from "./config.ts";
-import { afterGrace } from "./ending.ts";
-import { farewell } from "./farewell.ts";
-import { Figures } from "./figures.ts";
-import { frequencyFigures } from "./frequency-figures.ts";
-import { HardwareReporter } from "./hardware-report.ts";
-import type { HostMachine } from "./host.ts";
-import { hostRoots, openHost } from "./host-machine.ts";
-import { News } from "./news.ts";
-import { NodeControl } from "./node-control.ts";
-import { nodePage } from "./node-page.ts";
-import { type Discover, NodeRunner } from "./node-runner.ts";
-import { ownDiscovery } from "./own-discovery.ts";
-import { OwnLoop } from "./own-loop.ts";
-import { OwnNodeWatch, type WatchOptions } from "./own-node.ts";
-import { hardwareFromLabels, probed } from "./pool-hardware.ts";
-import { PoolLoop } from "./pool-loop.ts";
-import { PrometheusClients } from "./prometheus-clients.ts";
-import { Reporter } from "./reporter.ts";
+import { hostDiscovery } from "./discovery/host-discovery.ts";
+import type { HostMachine } from "./host/host.ts";
+import { hostRoots, openHost } from "./host/open-host.ts";
+import { abortAfterGrace } from "./loop/deadlines.ts";
+import { NodeControl } from "./loop/node-control.ts";
+import { type Discover, NodeRunner } from "./loop/node-runner.ts";
+import { restoreAndReport } from "./loop/shutdown.ts";
+import { SingleNodeLoop } from "./loop/single-node-loop.ts";
+import { hardwareFromLabels, probedHardware } from "./pool/hardware-from-labels.ts";
+import { PoolLoop } from "./pool/pool-loop.ts";
+import { ShardWatch } from "./pool/shard-watch.ts";
+import { AgentMetrics } from "./report/agent-metrics.ts";
+import { CapEventPublisher } from "./report/cap-event-publisher.ts";
+import { nodeDebugPage } from "./report/debug-page.ts";
+import { frequencyMetrics } from "./report/frequency-metrics.ts";
+import { HardwareReporter } from "./report/hardware-reporter.ts";
+import { StatusReporter } from "./report/status-reporter.ts";
+import { lockState } from "./restore/state-lock.ts";
 import { settingsOf } from "./settings.ts";
-import { ShardWatch } from "./shard.ts";
-import { keepFirstCompilation } from "./small-compiler.ts";
-import { lockState } from "./state-lock.ts";
+import { PrometheusClients } from "./telemetry/prometheus-clients.ts";
+import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
 /** What the agent runs in. */
 export interface AgentWorld {
@@ -79,8 +78,6 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    // A pool, which has no node of its own, reads thousands of answers a minute: better code is worth its memory there.
-    if (nodeNameOf(config) !== "") keepFirstCompilation();
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
@@ -147,9 +144,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   });
   const instance = config.POD_NAME ?? "joulie-agent";
   const recorder = new EventRecorder({ client, clock: ioClock, random, log, controller: "joulie.io/agent", instance });
-  const news = new News(recorder);
+  const events = new CapEventPublisher(recorder);
   const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics);
+  const agentMetrics = new AgentMetrics(metrics);
   const changes = new ChangeLog(log);
   const credentials = {
     access: settings.routing.access,
@@ -176,17 +173,17 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         prometheus,
         clock,
         settings,
-        onThrottle: (kind) => figures.acted(name, kind),
+        onThrottle: (kind) => agentMetrics.recordThrottleAction(name, kind),
         onFirstGpuAnswer: () => own?.request(),
       }),
-      reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
+      reporter: new StatusReporter({ node: name, client, clock, interval: settings.interval, changes }),
       hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),
       discover,
       settings,
       clock,
       ioClock,
-      figures,
-      news,
+      metrics: agentMetrics,
+      events,
       changes,
     });
   const { lease } = settings.lease;
@@ -197,7 +194,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     log,
     // Silence counts against the lease, so it is doubted well before.
     idleLimit: milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT),
-    onNews: (name) => (own === undefined ? pool?.request(name) : own.request()),
+    onSpecChange: (name) => (own === undefined ? pool?.request(name) : own.request()),
   };
   const shard = isPool
     ? new ShardWatch({
@@ -208,22 +205,22 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         held: new Set(Array.from(journal.entries(), ({ node: held }) => held ?? "")),
       })
     : undefined;
-  const view = shard ?? new OwnNodeWatch(node, watching);
-  const breakOff = afterGrace(signal, ioClock);
-  const looking = { catalogue, clock, log, simulateOnly: settings.simulateOnly, signal: breakOff };
-  const ownRunner = machine && runnerOf(node, ownDiscovery(node, machine, looking));
-  const own: OwnLoop | undefined =
+  const view = shard ?? new SingleNodeWatch(node, watching);
+  const forceStop = abortAfterGrace(signal, ioClock);
+  const looking = { catalogue, clock, log, simulateOnly: settings.simulateOnly, signal: forceStop };
+  const ownRunner = machine && runnerOf(node, hostDiscovery(node, machine, looking));
+  const own: SingleNodeLoop | undefined =
     ownRunner &&
-    new OwnLoop({
+    new SingleNodeLoop({
       runner: ownRunner,
       clock,
       ioClock,
       log,
       changes,
-      figures,
+      metrics: agentMetrics,
       interval: settings.interval,
-      breakOff,
-      onTick: frequencyFigures(machine, ownRunner, figures, clock),
+      forceStop,
+      onTick: frequencyMetrics(machine, ownRunner, agentMetrics, clock),
     });
   const pool: PoolLoop | undefined =
     shard &&
@@ -232,7 +229,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       journal,
       runnerOf: (name) =>
         runnerOf(name, async (facts, { route }) => {
-          const known = probed(facts.hardware);
+          const known = probedHardware(facts.hardware);
           const seen = hardwareView(facts.node ?? { metadata: { name } }, known, { catalogue });
           return { view: seen, publish: known === undefined ? hardwareFromLabels(seen, route) : undefined };
         }),
@@ -241,10 +238,10 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       random,
       log,
       changes,
-      figures,
-      news,
+      metrics: agentMetrics,
+      events,
       interval: settings.interval,
-      breakOff,
+      forceStop,
     });
   measureProcess(metrics, { process, clock: ioClock });
   let served: Served | undefined;
@@ -255,7 +252,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       log,
       clock: ioClock,
       live: { loop: () => own?.stalled ?? pool?.stalled },
-      ready: { synced: () => (view.missing.length === 0 ? undefined : `not read yet: ${view.missing.join(", ")}`) },
+      ready: { synced: () => (view.notSynced.length === 0 ? undefined : `not read yet: ${view.notSynced.join(", ")}`) },
       debugAccess: new DebugAccess({
         open: config.DEBUG_ENDPOINTS,
         tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-agent" }),
@@ -263,11 +260,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       pages: {
         "/debug/node": (query) => {
           const asked = query.get("node");
-          if (ownRunner !== undefined) return asked === null || asked === node ? nodePage(ownRunner) : undefined;
+          if (ownRunner !== undefined) return asked === null || asked === node ? nodeDebugPage(ownRunner) : undefined;
           const runner = asked === null ? undefined : pool?.runner(asked);
           return runner === undefined
             ? { nodes: Array.from(pool?.runners() ?? [], ({ name }) => name) }
-            : nodePage(runner);
+            : nodeDebugPage(runner);
         },
       },
     });
@@ -275,7 +272,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     view.start();
     await (own ?? pool)?.run(signal);
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
-    await farewell(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
+    await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
     if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
       log.error({ within: FLUSHING }, "the journal of original limits was not written in time");

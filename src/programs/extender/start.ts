@@ -9,21 +9,25 @@ import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
-import { BodyBuffers } from "./body-buffers.ts";
-import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
-import { type Decided, Decider } from "./decide.ts";
-import { Decisions } from "./decisions.ts";
-import { Figures } from "./figures.ts";
-import { collectAlone, nurseryCollector } from "./nursery.ts";
-import { pagesOf } from "./pages.ts";
-import { RequestReader } from "./read-request.ts";
-import { type SchedulerServer, type SchedulerServerLimits, serveScheduler, usualLimits } from "./server.ts";
+import { Decider, type ExtenderReply } from "./decisions/decider.ts";
+import { DecisionLog } from "./decisions/decision-log.ts";
+import { reportOnce } from "./decisions/report-once.ts";
+import { ExtenderMetrics } from "./extender-metrics.ts";
+import { extenderPages } from "./pages/pages.ts";
+import { BodyBuffers } from "./server/body-buffers.ts";
+import { MemoryBudget } from "./server/memory-budget.ts";
+import {
+  defaultServerLimits,
+  type SchedulerServer,
+  type SchedulerServerLimits,
+  serveScheduler,
+} from "./server/server.ts";
+import { StalledRequests } from "./server/stalled-requests.ts";
+import { tlsFilesOf } from "./server/tls.ts";
 import { scoringSettingsOf } from "./settings.ts";
-import { StalledRequests } from "./stalled-requests.ts";
-import { ClusterState } from "./state.ts";
-import { tlsFilesOf } from "./tls.ts";
-import { onceEach } from "./unknown-class.ts";
+import { ClusterCache } from "./state/cluster-cache.ts";
+import { RequestReader } from "./wire/request-reader.ts";
 
 /** What the extender runs in. */
 export interface ExtenderWorld {
@@ -37,17 +41,16 @@ export interface ExtenderWorld {
   /** For tests; the server's own otherwise. */
   readonly limits?: Partial<SchedulerServerLimits>;
   /** How long it goes on answering once it is to end, and says that it is not ready; not at all where nobody is to be told. */
-  readonly farewell?: Milliseconds;
+  readonly shutdownDelay?: Milliseconds;
 }
 
 /** Enough to look back over a burst of pods; 6 bytes for each candidate of each. */
 const DECISIONS_KEPT = 100;
 /** Until kube-proxy and load balancers send kube-scheduler elsewhere; a refused connection lets performance pods onto eco nodes. */
-const FAREWELL = milliseconds(5000);
+const SHUTDOWN_DELAY = milliseconds(5000);
 
 /** `joulie extender`, until a signal ends it. Gives the exit code. */
 export async function start(config: ExtenderConfig): Promise<number> {
-  collectAlone();
   const log = loggerOf("extender", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
@@ -60,7 +63,14 @@ export async function start(config: ExtenderConfig): Promise<number> {
       environment: process.env,
     });
     transport = new HttpTransport({ identity });
-    const world = { transport, clock, ioClock: clock, random: systemRandom, log, farewell: FAREWELL };
+    const world: ExtenderWorld = {
+      transport,
+      clock,
+      ioClock: clock,
+      random: systemRandom,
+      log,
+      shutdownDelay: SHUTDOWN_DELAY,
+    };
     await runExtender(config, world, stop.signal);
     return 0;
   } catch (err) {
@@ -80,11 +90,11 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   const settings = scoringSettingsOf(config);
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
-  const limits = { ...usualLimits, ...world.limits };
-  const budget = new ByteBudget(2 * maxBodyBytes, limits.waiting);
+  const limits = { ...defaultServerLimits, ...world.limits };
+  const budget = new MemoryBudget(2 * maxBodyBytes, limits.waiting);
   const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics, ioClock, { silence: () => state.silence, budget });
-  const state: ClusterState = new ClusterState({
+  const figures = new ExtenderMetrics(metrics, ioClock, { silence: () => state.silence, budget });
+  const state: ClusterCache = new ClusterCache({
     client: new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME }),
     clock: ioClock,
     random,
@@ -92,20 +102,20 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     settings,
     catalogue,
     cacheTtl: config.CACHE_TTL,
-    onLeave: (name, slot) => figures.left(name, slot),
+    onLeave: (name, slot) => figures.removeNode(name, slot),
   });
-  const decisions = new Decisions(DECISIONS_KEPT);
+  const decisions = new DecisionLog(DECISIONS_KEPT);
   const decider = new Decider({
     state,
     decisions,
-    figures,
+    metrics: figures,
     clock,
-    onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
+    onUnknownClass: reportOnce((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
-  const reader = new RequestReader(ioClock, state.index, settings.nodeLabels);
+  const reader = new RequestReader(ioClock, settings.nodeLabels);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
   // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
-  const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);
+  const unready = () => (state.unsynced.length === 0 ? undefined : `not read yet: ${state.unsynced.join(", ")}`);
   const ready = { synced: unready, staying: () => (signal.aborted ? "the extender stops" : undefined) };
   const eventLoop = eventLoopDelay(milliseconds(20));
   measureProcess(metrics, { process, clock: ioClock, eventLoop });
@@ -116,7 +126,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       address: config.METRICS_ADDR,
       metrics: {
         contentType: metrics.contentType,
-        text: () => figures.page(state, clock.now(), settings),
+        text: () => figures.render(state, clock.now(), settings),
       },
       log,
       clock: ioClock,
@@ -128,18 +138,18 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       maxBodyBytes,
       budget,
       stalled: new StalledRequests(ioClock, () => budget.waiting > 0),
-      buffers: new BodyBuffers(nurseryCollector()),
-      decide: (verb, body): Decided | Promise<Decided> => {
+      buffers: new BodyBuffers(minorCollection),
+      decide: (verb, body): ExtenderReply | Promise<ExtenderReply> => {
         const request = reader.read(body);
         return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
       },
-      unready,
+      unreadyReason: unready,
       debugAccess: new DebugAccess({
         open: config.DEBUG_ENDPOINTS,
         tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
       }),
-      pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
-      figures,
+      pages: extenderPages({ state, decisions, settings, clock, ioClock, ready }),
+      metrics: figures,
       log,
       clock: ioClock,
       limits,
@@ -147,8 +157,8 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     log.info({ url: asked.url, metrics: served.url }, "answering kube-scheduler at /filter and /prioritize");
     state.start();
     await until(signal);
-    asked.sendAway();
-    await ioClock.sleep(world.farewell ?? milliseconds(0));
+    asked.stopKeepAlive();
+    await ioClock.sleep(world.shutdownDelay ?? milliseconds(0));
   } finally {
     // First the answers under way, for which the state is still needed.
     await asked?.close();
@@ -158,6 +168,9 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
 }
 
 const NAME = "joulie-extender";
+
+/** Takes less than a millisecond. Node has `gc` only with --expose-gc (see `startOptions`): else bodies take more memory. */
+const minorCollection = (): void => void globalThis.gc?.({ type: "minor", execution: "sync" });
 
 const until = async (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

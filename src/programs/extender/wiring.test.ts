@@ -5,17 +5,17 @@ import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KubeObject, resources, type Transport } from "../../platform/kube/index.ts";
 import { extenderPermissions } from "./permissions.ts";
-import { calm, pod, Trial } from "./trial.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "./testing/extender-harness.ts";
 
-let trial: Trial;
+let trial: ExtenderHarness;
 beforeEach(() => {
-  trial = new Trial();
+  trial = new ExtenderHarness();
 });
 afterEach(async () => trial.end());
 
 /** Draws nothing of a budget of 1,000 W: each 10 W that a pod is expected to draw cost 0.7 points of 82. */
 const idle = {
-  ...calm,
+  ...calmTwinStatus,
   powerMeasurement: { measuredNodePowerW: 0, nodeCappedPowerW: 1000, nodeTdpW: 2000, powerTrendWPerMin: 0 },
 };
 const scoreAfter = (watts: number): number => Math.round(0.7 * (100 - watts / 10) + 12);
@@ -85,7 +85,7 @@ it.each([
     const extender = await trial.start(variables);
     const scores = async () => extender.scores(pod("performance"), ["fresh", "old"]);
     expect(await scores()).toEqual({ fresh: scoreAfter(0), old: 50 });
-    await trial.pass(6);
+    await trial.advance(6);
     expect(await scores()).toEqual({ fresh: 50, old: 50 });
   },
 );
@@ -97,7 +97,7 @@ it.each([
   "SCH-10 with %o what a dead watch missed is found out after that time: not at %i s, but at %i s",
   async (variables, early, late) => {
     await trial.createNode("n");
-    await trial.twin("n", calm);
+    await trial.twin("n", calmTwinStatus);
     const transport = trial.api.transport();
     let isDead = false;
     const request: Transport["request"] = async (asked) => {
@@ -107,11 +107,11 @@ it.each([
     };
     const extender = await trial.start(variables, { transport: { ...transport, request } });
     isDead = true;
-    await trial.twin("n", { ...calm, schedulableClass: "eco" });
+    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
     const left = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames;
-    await trial.pass(early);
+    await trial.advance(early);
     expect(await left()).toEqual(["n"]);
-    await trial.pass(late - early);
+    await trial.advance(late - early);
     expect(await left()).toEqual([]);
   },
 );
@@ -129,7 +129,7 @@ describe("SCH-11 decisions look up what the twin says", () => {
     const scores = new Set<unknown>();
     for (let request = 0; request < 20; request++) {
       scores.add((await extender.scores(pod("performance"), ["n"]))["n"]);
-      await trial.pass(10);
+      await trial.advance(10);
     }
     expect([...scores]).toEqual([expected]);
     expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
@@ -144,9 +144,9 @@ describe("SCH-11 decisions look up what the twin says", () => {
 
 it("SCH-14 neither reads nor touches running pods, whatever becomes of their node", async () => {
   await trial.createNode("n");
-  await trial.twin("n", calm);
+  await trial.twin("n", calmTwinStatus);
   const running = pod("performance", { cpu: "1", name: "running" });
-  await trial.hand.create(
+  await trial.client.create(
     resources.pods,
     { metadata: running.metadata, spec: { containers: [{ name: "main", image: "none" }], nodeName: "n" } },
     { namespace: "default" },
@@ -159,13 +159,13 @@ it("SCH-14 neither reads nor touches running pods, whatever becomes of their nod
   };
   const extender = await trial.start({}, { transport: { ...transport, request } });
   for (const schedulableClass of ["draining", "eco"]) {
-    await trial.twin("n", { ...calm, schedulableClass });
+    await trial.twin("n", { ...calmTwinStatus, schedulableClass });
     await trial.until(async () => (await extender.filter(running, ["n"])).NodeNames?.length === 0);
     await extender.scores(running, ["n"]);
-    await trial.pass(60);
+    await trial.advance(60);
   }
   expect([...calls].toSorted()).toEqual(["GET nodehardwares", "GET nodes", "GET nodetwins"]);
-  const after = await trial.hand.get<Bound>(resources.pods, { name: "running", namespace: "default" });
+  const after = await trial.client.get<Bound>(resources.pods, { name: "running", namespace: "default" });
   expect([after.spec.nodeName, after.metadata.deletionTimestamp]).toEqual(["n", undefined]);
   const rights = extenderPermissions.map(({ resources: names, verbs }) => `${names.join()} ${verbs.join()}`);
   expect(rights).toEqual([

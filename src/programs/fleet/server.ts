@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Address } from "../../platform/config/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type Check, healthReply, listen, type Reply, send } from "../../platform/serve/index.ts";
+import { type HealthCheck, healthReply, listen, type Reply, send } from "../../platform/serve/index.ts";
 import type { NodeRoutes } from "./routes.ts";
 
 export interface NodeServerOptions {
@@ -13,7 +13,7 @@ export interface NodeServerOptions {
   readonly routes: NodeRoutes;
   readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
   /** Readiness checks. */
-  readonly ready: Readonly<Record<string, Check>>;
+  readonly ready: Readonly<Record<string, HealthCheck>>;
   readonly log: Logger;
   /** Real time. */
   readonly clock: Clock;

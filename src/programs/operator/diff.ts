@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../core/api/index.ts";
-import { lastTransitionTime, observedStateOf } from "../../core/policy/index.ts";
+import { type ClusterSnapshot, isMirror, type NodePlan, statusToPublish } from "../../core/planning/index.ts";
+import { observedStateOf } from "../../core/policy/index.ts";
 import { isWorthPublishing } from "../../core/twin/index.ts";
 import type { Instant } from "../../core/units/index.ts";
-import { isMirror } from "./cleanup.ts";
-import type { ClusterView } from "./cluster-view.ts";
 import { conditionOf, isSameCondition } from "./condition.ts";
-import { asOf, type NodePlan } from "./node-plan.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 /** One write. A node's steps are taken in order, and one that fails ends them. */
@@ -56,7 +54,7 @@ const nothing: Job = { steps: [], needsNoPerformancePods: false, lowers: false, 
  * What has to be written so that the cluster shows the plan; nothing when it does. The order is fixed: on the way down class and
  * labels come before the spec, and eco caps only to a node that shows eco already; on the way up the labels come last.
  */
-export function jobFor(plan: NodePlan, view: ClusterView, context: DiffContext): Job {
+export function jobFor(plan: NodePlan, view: ClusterSnapshot, context: DiffContext): Job {
   const { settings } = context;
   const node = view.node(plan.name);
   if (node === undefined) return nothing;
@@ -109,49 +107,14 @@ function refusalStep(there: NodeTwinStatus | undefined, { failure, now }: DiffCo
 function statusStep(plan: NodePlan, there: NodeTwinStatus | undefined, context: DiffContext): Step[] {
   const condition = conditionOf(there?.conditions, context.failure?.message, context.now);
   const heartbeat = there !== undefined && context.heartbeatDue;
-  const news = there === undefined || isNews(there, plan.status) || !isSameCondition(there.conditions, condition);
-  if (!news && !heartbeat) return [];
-  const lastUpdated = new Date(context.now).toISOString();
-  const moved = lastTransitionTime(there, plan.status.schedulableClass, context.now);
-  return [
-    {
-      kind: "status",
-      status: {
-        ...asOf(plan.status, context.now),
-        conditions: [condition],
-        ...(moved !== undefined && { lastTransitionTime: moved }),
-        lastUpdated,
-      },
-      heartbeat: !news && heartbeat,
-    },
-  ];
+  const hasChanged = isWorthPublishing(there, plan.status) || !isSameCondition(there?.conditions, condition);
+  if (!hasChanged && !heartbeat) return [];
+  const status = { ...statusToPublish(plan, there, context.now), conditions: [condition] };
+  return [{ kind: "status", status, heartbeat: !hasChanged }];
 }
 
-/**
- * Scores follow the sums of whole racks and the weather: what moves by less waits for the heartbeat. The PUE, published to a
- * hundredth, has to move by two of them: between two neighbours it may waver, on every node at once.
- */
-const SCORE_THAT_MATTERS = 1;
-const PUE_THAT_MATTERS = 0.015;
-const scores = [
-  "predictedPowerHeadroomScore",
-  "predictedCoolingStressScore",
-  "predictedPsuStressScore",
-] as const satisfies readonly (keyof NodeTwinStatus)[];
-
-const isNews = (there: NodeTwinStatus, next: NodePlan["status"]): boolean =>
-  there.schedulableClass !== next.schedulableClass ||
-  there.hardwareDensityScore !== next.hardwareDensityScore ||
-  !isDeepStrictEqual(there.effectiveCapState, next.effectiveCapState) ||
-  isWorthPublishing(there.powerMeasurement, next.powerMeasurement) ||
-  hasMoved(there.estimatedPUE, next.estimatedPUE, PUE_THAT_MATTERS) ||
-  scores.some((score) => hasMoved(there[score], next[score], SCORE_THAT_MATTERS));
-
-const hasMoved = (from: number | undefined, to: number | undefined, by: number): boolean =>
-  from === undefined || to === undefined ? from !== to : Math.abs(to - from) >= by;
-
 /** What a person pinned is never touched; a mirror nobody wants any more goes. */
-function mirrorStep(plan: NodePlan, view: ClusterView, nodeUid: string, settings: OperatorSettings): Step[] {
+function mirrorStep(plan: NodePlan, view: ClusterSnapshot, nodeUid: string, settings: OperatorSettings): Step[] {
   const profile = view.profile(plan.name);
   if (profile !== undefined && !isMirror(profile)) return [];
   const { uid = "", resourceVersion } = profile?.metadata ?? {};

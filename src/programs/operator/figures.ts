@@ -1,9 +1,8 @@
 import type { Profile } from "../../core/api/index.ts";
+import type { NodePlan, SnapshotNode } from "../../core/planning/index.ts";
 import type { NodeState, Transition } from "../../core/policy/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
-import type { ClusterNode } from "./cluster-view.ts";
 import { definitions } from "./metrics.ts";
-import type { NodePlan } from "./node-plan.ts";
 import type { OperatorSettings } from "./settings.ts";
 
 /** The operator's metrics, filled from what passes and writes find. */
@@ -49,7 +48,7 @@ export class Figures {
   }
 
   /** What the cluster shows of a node, from what was read or from the answer to a write. */
-  shown(node: ClusterNode, state: NodeState, settings: OperatorSettings): void {
+  shown(node: SnapshotNode, state: NodeState, settings: OperatorSettings): void {
     const row = this.#metrics.nodes.row(node.metadata.name);
     if (row === undefined) return;
     this.#state.set(row, state);

@@ -1,11 +1,9 @@
+import { type ClusterPlan, PlanCache, PowerTrends, planCluster, type Telemetry } from "../../core/planning/index.ts";
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import type { Figures } from "./figures.ts";
-import { Memory } from "./memory.ts";
 import type { News } from "./news-events.ts";
-import { type ClusterPlan, plan } from "./pass.ts";
-import type { Telemetry } from "./pass-input.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
 import type { UnknownClassEvents } from "./unknown-class-events.ts";
@@ -37,7 +35,8 @@ const LATE_AT_LEAST = 60_000;
 /** Plans each interval, and soon after a change that matters. */
 export class Loop {
   readonly #options: LoopOptions;
-  readonly #memory = new Memory();
+  readonly #cache = new PlanCache();
+  readonly #trends = new PowerTrends();
   #wake = Promise.withResolvers<void>();
   #plan: ClusterPlan | undefined;
   #lastPass: MonotonicInstant | undefined;
@@ -117,7 +116,14 @@ export class Loop {
     const { state, settings, telemetry, clock, ioClock, log, figures, unknownClasses } = this.#options;
     const started = ioClock.monotonic();
     try {
-      const next = plan({ view: state, settings, telemetry: telemetry(), memory: this.#memory, now: clock.now() });
+      const next = planCluster({
+        snapshot: state,
+        settings,
+        telemetry: telemetry(),
+        trends: this.#trends,
+        cache: this.#cache,
+        now: clock.now(),
+      });
       this.#tell(next, this.#plan);
       unknownClasses.report(state.podsOfUnknownClass(), next.at);
       this.#plan = next;

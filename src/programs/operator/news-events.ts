@@ -1,7 +1,6 @@
+import type { NodePlan, SnapshotNode } from "../../core/planning/index.ts";
 import type { Transition } from "../../core/policy/index.ts";
 import type { EventNote, EventRecorder } from "../../platform/kube/index.ts";
-import type { ClusterNode } from "./cluster-view.ts";
-import type { NodePlan } from "./node-plan.ts";
 
 type Telling = Pick<EventNote, "type" | "reason" | "action" | "note">;
 
@@ -26,7 +25,7 @@ export class News {
     this.#recorder = recorder;
   }
 
-  moved(node: ClusterNode | undefined, plan: NodePlan, { name }: Transition): void {
+  moved(node: SnapshotNode | undefined, plan: NodePlan, { name }: Transition): void {
     const { reason, note } = told[name];
     this.#tell(node, {
       type: "Normal",
@@ -36,7 +35,7 @@ export class News {
     });
   }
 
-  intruders(node: ClusterNode | undefined, name: string, count: number): void {
+  intruders(node: SnapshotNode | undefined, name: string, count: number): void {
     if (count === 0) this.#intruded.delete(name);
     if (count === 0 || this.#intruded.has(name)) return;
     this.#intruded.add(name);
@@ -48,11 +47,11 @@ export class News {
     });
   }
 
-  failed(node: ClusterNode | undefined, kind: string, message: string): void {
+  failed(node: SnapshotNode | undefined, kind: string, message: string): void {
     this.#tell(node, { type: "Warning", reason: "WriteFailed", action: kindOfAction(kind), note: message });
   }
 
-  contested(node: ClusterNode | undefined, keys: readonly string[]): void {
+  contested(node: SnapshotNode | undefined, keys: readonly string[]): void {
     this.#tell(node, {
       type: "Warning",
       reason: "LabelContested",
@@ -65,7 +64,7 @@ export class News {
     for (const name of this.#intruded) if (!names.has(name)) this.#intruded.delete(name);
   }
 
-  #tell(node: ClusterNode | undefined, telling: Telling): void {
+  #tell(node: SnapshotNode | undefined, telling: Telling): void {
     if (node === undefined) return;
     const { name, uid } = node.metadata;
     this.#recorder.record({ regarding: { apiVersion: "v1", kind: "Node", name, uid }, ...telling });

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeHardware, NodeTwin } from "../../core/api/index.ts";
 import type { PodSummary } from "../../core/demand/index.ts";
+import type { SnapshotNode } from "../../core/planning/index.ts";
 import type { Change } from "../../platform/kube/index.ts";
-import type { ClusterNode } from "./cluster-view.ts";
 
 // Which changes are worth a pass before the next tick. What only moves a figure waits for the tick.
 
-const decisive = ({ metadata, spec, status }: ClusterNode) => [metadata.labels, spec, status];
+const decisive = ({ metadata, spec, status }: SnapshotNode) => [metadata.labels, spec, status];
 
-export const nodeChangeMatters = (change: Change<ClusterNode>): boolean =>
+export const nodeChangeMatters = (change: Change<SnapshotNode>): boolean =>
   change.type !== "updated" || !isDeepStrictEqual(decisive(change.old), decisive(change.new));
 
 const found = ({ status }: NodeHardware) => ({ ...status, updatedAt: undefined });

@@ -1,21 +1,19 @@
+import type { NodeUsage, Telemetry } from "../../core/planning/index.ts";
 import type { PowerReading } from "../../core/twin/index.ts";
-import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Instant, isStale, type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { KubeClient } from "../../platform/kube/index.ts";
 import {
   type FacilityFigure,
   FacilityPoller,
   HttpPower,
-  isStale,
   MetricsApi,
   type NodePowerSource,
-  type NodeUsage,
   PrometheusClient,
   PrometheusPower,
 } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
-import type { Telemetry } from "./pass-input.ts";
-import { believedFor } from "./settings.ts";
+import { readingsFreshFor } from "./settings.ts";
 
 export interface PowerOptions {
   readonly config: OperatorConfig;
@@ -142,7 +140,7 @@ export class PowerMeter {
     for (const [name, reading] of read) kept.set(name, reading);
     if (kept.size === 0) return;
     const names = new Set(nodes());
-    const [now, longest] = [clock.now(), believedFor(config)];
+    const [now, longest] = [clock.now(), readingsFreshFor(config)];
     for (const [name, { at }] of kept) if (!names.has(name) || isStale(at, now, longest)) kept.delete(name);
   }
 

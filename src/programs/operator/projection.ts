@@ -1,9 +1,9 @@
 import type { Node } from "../../core/api/index.ts";
+import type { SnapshotNode } from "../../core/planning/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
-import type { ClusterNode } from "./cluster-view.ts";
 
 /** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
-export function clusterNodeOf(object: KubeObject): ClusterNode {
+export function clusterNodeOf(object: KubeObject): SnapshotNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
   const unready = status?.conditions?.filter((one) => one.type === "Ready" && one.status !== "True") ?? [];

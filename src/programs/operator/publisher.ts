@@ -1,15 +1,13 @@
+import { type ClusterPlan, type NodePlan, performancePodsOn } from "../../core/planning/index.ts";
 import { capsUnder, type ObservedState, observedStateOf } from "../../core/policy/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { comesAfter, isApiError } from "../../platform/kube/index.ts";
-import { performancePodsOn } from "./cluster-view.ts";
 import { Contest } from "./contest.ts";
 import type { Job, Step } from "./diff.ts";
 import { mayHaveHappened } from "./failures.ts";
 import type { Figures } from "./figures.ts";
 import type { News } from "./news-events.ts";
-import type { NodePlan } from "./node-plan.ts";
-import type { ClusterPlan } from "./pass.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";
 import type { Unconfirmed } from "./unconfirmed.ts";

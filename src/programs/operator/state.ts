@@ -9,6 +9,7 @@ import {
   readAs,
 } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
+import type { ClusterSnapshot, SnapshotNode } from "../../core/planning/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, withTimeLimit } from "../../platform/clock/index.ts";
@@ -22,7 +23,6 @@ import {
   unreadOf,
 } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import type { ClusterNode, ClusterView } from "./cluster-view.ts";
 import { Latest } from "./latest.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./news.ts";
 import { clusterNodeOf } from "./projection.ts";
@@ -55,17 +55,17 @@ interface WatchedPod extends PodSummary {
 }
 
 /** The cluster as this operator knows it, kept up to date by watches. */
-export class ClusterState implements ClusterView {
+export class ClusterState implements ClusterSnapshot {
   readonly #clock: Clock;
   readonly #onNews: () => void;
   readonly #reflected: {
-    readonly nodes: Reflector<ClusterNode>;
+    readonly nodes: Reflector<SnapshotNode>;
     readonly pods: Reflector<WatchedPod, "node" | "misspelt">;
     readonly hardware: Reflector<NodeHardware>;
     readonly twins: Reflector<NodeTwin>;
     readonly profiles: Reflector<NodePowerProfile>;
   };
-  readonly #nodes: Latest<ClusterNode>;
+  readonly #nodes: Latest<SnapshotNode>;
   readonly #twins: Latest<NodeTwin>;
   readonly #profiles: Latest<NodePowerProfile>;
   readonly #podsVersions = new Map<string, number>();
@@ -189,7 +189,7 @@ export class ClusterState implements ClusterView {
     return isCurrent(this.#reflected.nodes);
   }
 
-  *nodes(): Iterable<ClusterNode> {
+  *nodes(): Iterable<SnapshotNode> {
     // Only what a watch has shown: an answer about a node that was deleted meanwhile makes none.
     for (const [name] of this.#reflected.nodes.store.entries()) {
       const node = this.#nodes.get(name);
@@ -197,7 +197,7 @@ export class ClusterState implements ClusterView {
     }
   }
 
-  node(name: string): ClusterNode | undefined {
+  node(name: string): SnapshotNode | undefined {
     return this.#reflected.nodes.store.getByKey(name) === undefined ? undefined : this.#nodes.get(name);
   }
 
@@ -271,7 +271,10 @@ export class ClusterState implements ClusterView {
     this.#nodes.answered(node.metadata.name, node);
     if (before === undefined) return;
     const merged = Object.entries({ ...before.metadata.labels, ...written }).filter(([, value]) => value !== null);
-    const expected = { ...before, metadata: { ...before.metadata, labels: Object.fromEntries(merged) } } as ClusterNode;
+    const expected = {
+      ...before,
+      metadata: { ...before.metadata, labels: Object.fromEntries(merged) },
+    } as SnapshotNode;
     if (nodeChangeMatters({ type: "updated", key: node.metadata.name, old: expected, new: node })) this.#onNews();
   }
 

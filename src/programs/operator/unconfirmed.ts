@@ -1,4 +1,4 @@
-import type { NodePlan } from "./node-plan.ts";
+import type { NodePlan } from "../../core/planning/index.ts";
 
 /**
  * What was sent and not confirmed, by node. It outlives the term it was sent in: a server that stood still may take it in long

@@ -1,15 +1,13 @@
+import { type ClusterPlan, leftoversOf, type NodePlan } from "../../core/planning/index.ts";
 import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type KubeClient, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { leftoversOf } from "./cleanup.ts";
 import { type Job, jobFor } from "./diff.ts";
 import { Failures } from "./failures.ts";
 import type { Figures } from "./figures.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import type { News } from "./news-events.ts";
-import type { NodePlan } from "./node-plan.ts";
-import type { ClusterPlan } from "./pass.ts";
 import { Publisher } from "./publisher.ts";
 import type { OperatorSettings } from "./settings.ts";
 import type { ClusterState } from "./state.ts";

@@ -7,9 +7,9 @@ import {
   type OwnerReference,
   validateForWrite,
 } from "../../core/api/index.ts";
+import type { Leftovers } from "../../core/planning/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
-import type { Leftovers } from "./cleanup.ts";
 import type { Step } from "./diff.ts";
 import type { ClusterState } from "./state.ts";
 

@@ -1,21 +1,22 @@
-import type { NameIndex } from "./name-index.ts";
-import type { Rows } from "./rows.ts";
+import type { RowTable } from "./row-table.ts";
 
 /** A row's cells. A node without a label has 0 for its start: at 0 stands the body's first brace, never a string. */
 export const NAME_START = 0;
 /** As every end of a string here: negated (~) when the string has escapes. */
 export const NAME_END = 1;
-/** The slot, counted from 1; UNKNOWN where nobody has that name, 0 where it was not looked up. */
-export const SLOT = 2;
-export const UNKNOWN = -1;
-export const START = 3;
-export const END = 4;
-export const PROFILE_START = 5;
-export const PROFILE_END = 6;
-export const NAME_ROW = 3;
-export const DRAINING_START = 7;
-export const DRAINING_END = 8;
-export const NODE_ROW = 9;
+export const NAME_ROW = 2;
+export const START = 2;
+export const END = 3;
+export const PROFILE_START = 4;
+export const PROFILE_END = 5;
+export const DRAINING_START = 6;
+export const DRAINING_END = 7;
+export const NODE_ROW = 8;
+
+/** Looks up the slot of a node; -1 for an unknown name. */
+export interface SlotIndex {
+  slotOf(name: string): number;
+}
 
 /**
  * The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. Valid until the index that
@@ -26,16 +27,16 @@ export class Candidates {
   readonly kind: "names" | "nodes";
   /** The whole request. */
   readonly body: Buffer;
-  readonly #rows: Rows;
+  readonly #rows: RowTable;
   readonly #use: number;
   #lastProfile = "";
   #lastProfileBytes: Uint8Array = Buffer.alloc(0);
 
-  constructor(kind: Candidates["kind"], body: Buffer, rows: Rows) {
+  constructor(kind: Candidates["kind"], body: Buffer, rows: RowTable) {
     this.kind = kind;
     this.body = body;
     this.#rows = rows;
-    this.#use = rows.uses;
+    this.#use = rows.generation;
   }
 
   get count(): number {
@@ -93,27 +94,22 @@ export class Candidates {
     return (end < 0 ? ~end : end) + 1;
   }
 
-  /** Writes the slot of each candidate to the same place in `out`, -1 for a name the index does not know. */
-  slots(index: NameIndex, out: Int32Array): void {
-    const { body } = this;
-    const { count, cells, width } = this.#ownRows();
-    for (let i = 0, row = 0; i < count; i++, row += width) {
-      const found = cells[row + SLOT] as number;
-      const start = cells[row + NAME_START] as number;
-      const end = cells[row + NAME_END] as number;
-      if (found !== 0) {
-        out[i] = found === UNKNOWN ? -1 : found - 1;
-      } else if (end >= 0) {
-        out[i] = index.slotOf(body, start, end);
-      } else {
-        const name = Buffer.from(this.#text(start, end));
-        out[i] = index.slotOf(name, 0, name.length);
-      }
+  /** Writes the slot of each candidate to the same place in `out`, -1 for an unknown name. */
+  slots(index: SlotIndex, out: Int32Array): void {
+    const { count } = this.#ownRows();
+    if (count === 0) return;
+    if (this.kind === "nodes") {
+      for (let i = 0; i < count; i++) out[i] = index.slotOf(this.name(i));
+      return;
     }
+    // One JSON.parse of the list is faster than 5,000 calls to Buffer.toString.
+    const list = `[${this.body.toString("utf8", this.startOf(0), this.endOf(count - 1))}]`;
+    const names = JSON.parse(list) as readonly string[];
+    for (let i = 0; i < count; i++) out[i] = index.slotOf(names[i] as string);
   }
 
-  #ownRows(): Rows {
-    if (this.#rows.uses !== this.#use) throw new Error("another request was read into these candidates' rows");
+  #ownRows(): RowTable {
+    if (this.#rows.generation !== this.#use) throw new Error("another request was read into these candidates' rows");
     return this.#rows;
   }
 

@@ -1,4 +1,4 @@
-import { WireError } from "./wire-error.ts";
+import { RequestError } from "./request-error.ts";
 
 /** As Go's encoding/json has it. kube-scheduler's own documents stay under 30. */
 export const MAX_DEPTH = 10_000;
@@ -63,12 +63,6 @@ export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): numb
   if (p > lastQuote) throw faultAt(bytes, bytes.length, "the end of a string");
   while (stops[bytes[p] as number] === 0) p++;
   return p;
-}
-
-/** Are bytes[start, end) what a string in JSON says of itself: no quote, no escape, no control character? */
-export function isPlain(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let p = start; p < end; p++) if (stops[bytes[p] as number] === 1) return false;
-  return true;
 }
 
 function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
@@ -204,8 +198,8 @@ function skipDigits(bytes: Buffer, from: number, expected: string): number {
   return p;
 }
 
-export function faultAt(bytes: Buffer, at: number, expected: string): WireError {
-  return new WireError(`the body is not as expected at byte ${at}: expected ${expected}, found ${shown(bytes, at)}`);
+export function faultAt(bytes: Buffer, at: number, expected: string): RequestError {
+  return new RequestError(`the body is not as expected at byte ${at}: expected ${expected}, found ${shown(bytes, at)}`);
 }
 
 function shown(bytes: Buffer, at: number): string {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { agree, expectOracle } from "./agree.ts";
 import { KnownNodes } from "./known-nodes.ts";
 import { readRequest } from "./request.ts";
+import { compareWithJsonParse, expectSameAsJsonParse } from "./testing/compare-with-json-parse.ts";
 
 const node = (name: string, rest: object = {}) => ({ metadata: { name, ...rest }, status: { s: "x".repeat(100) } });
 const request = (nodes: readonly object[]) =>
@@ -34,7 +34,7 @@ describe("KnownNodes", () => {
           const known = new KnownNodes(limit);
           for (const list of requests) {
             const items = list.map(({ status, ...metadata }) => ({ metadata, status }));
-            expect(agree(request(items), { known })).toBe("read");
+            expect(compareWithJsonParse(request(items), { knownNodes: known })).toBe("read");
             expect(known.bytes).toBeLessThanOrEqual(limit);
           }
         },
@@ -45,7 +45,7 @@ describe("KnownNodes", () => {
   it("finds what it kept, and only where every byte is the same and there", () => {
     const known = new KnownNodes();
     const body = request([node("a"), node("b", { labels: { "joulie.io/power-profile": "eco" } })]);
-    readRequest(body, { known });
+    readRequest(body, { knownNodes: known });
     const at = body.indexOf('{"metadata":{"name":"b"');
     expect(known.find(body, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at + 1)).toBe(-1);
@@ -54,7 +54,7 @@ describe("KnownNodes", () => {
     const changed = Buffer.from(body);
     changed.write("y", changed.lastIndexOf("x"));
     expect(known.find(changed, at)).toBe(-1);
-    expectOracle(readRequest(changed, { known }), changed);
+    expectSameAsJsonParse(readRequest(changed, { knownNodes: known }), changed);
     // The newer one took the place of the older.
     expect(known.find(changed, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at)).toBe(-1);
@@ -64,7 +64,7 @@ describe("KnownNodes", () => {
     const known = new KnownNodes();
     const body = request([node("a")]);
     const again = Buffer.from(body);
-    readRequest(body, { known });
+    readRequest(body, { knownNodes: known });
     body.fill(0);
     expect(known.find(again, again.indexOf('{"metadata":{"name"'))).toBeGreaterThanOrEqual(0);
   });
@@ -73,7 +73,7 @@ describe("KnownNodes", () => {
     const known = new KnownNodes();
     const withText = (text: string) => {
       const body = request([node("a", { text }), node("b")]);
-      for (let time = 0; time < 2; time++) expectOracle(readRequest(body, { known }), body);
+      for (let time = 0; time < 2; time++) expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
       expect(known.find(body, body.indexOf('{"metadata":{"name":"a"'))).toBe(0);
       return known.bytes;
     };
@@ -88,11 +88,11 @@ describe("KnownNodes", () => {
     const size = 256 + 640;
     const known = new KnownNodes(10 * size);
     const body = request(Array.from({ length: 25 }, (_, i) => node(`n-${String(i).padStart(3, "0")}`)));
-    expectOracle(readRequest(body, { known }), body);
+    expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
     expect(known.bytes).toBe(5 * size);
-    expectOracle(readRequest(body, { known }), body);
+    expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
     const huge = request([node("huge", { x: "x".repeat(10 * size) })]);
-    expectOracle(readRequest(huge, { known }), huge);
+    expectSameAsJsonParse(readRequest(huge, { knownNodes: known }), huge);
     expect(known.bytes).toBeLessThanOrEqual(10 * size);
   });
 
@@ -102,7 +102,7 @@ describe("KnownNodes", () => {
     const nodes = Array.from({ length: 11_000 }, (_, i) => ({ metadata: { name: `n-${i}` }, status }));
     const body = request(nodes);
     expect(body.length).toBeGreaterThan(62 << 20);
-    readRequest(body, { known });
+    readRequest(body, { knownNodes: known });
     expect(known.find(body, body.indexOf('{"metadata":{"name":"n-0"'))).toBe(0);
   });
 
@@ -111,7 +111,7 @@ describe("KnownNodes", () => {
     const tiny = (i: number) => `{"metadata":{"name":"${i}"}}`;
     for (let from = 0; from < 200_000; from += 50_000) {
       const items = Array.from({ length: 50_000 }, (_, i) => tiny(from + i)).join(",");
-      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), { known });
+      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), { knownNodes: known });
     }
     expect(known.bytes).toBeLessThanOrEqual(80 << 20);
     const first = Buffer.from(`${tiny(0)}   `);
@@ -124,8 +124,8 @@ describe("KnownNodes", () => {
     const names = collidingNames(15);
     const known = new KnownNodes();
     const body = request(names.map((name) => ({ metadata: { name } })));
-    readRequest(body, { known });
-    expectOracle(readRequest(body, { known }), body);
+    readRequest(body, { knownNodes: known });
+    expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
     expect(known.find(body, body.indexOf(`{"metadata":{"name":"${names.at(-1)}`))).toBe(names.length - 1);
   });
 });

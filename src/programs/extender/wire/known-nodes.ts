@@ -1,6 +1,6 @@
 import { DRAINING_END, DRAINING_START, NAME_END, NAME_START, PROFILE_END, PROFILE_START } from "./candidates.ts";
 import { QUOTE } from "./json-bytes.ts";
-import { Rows } from "./rows.ts";
+import { RowTable } from "./row-table.ts";
 
 /** How Go begins a Node, every time: the metadata is its first field and the name the first of that. */
 const HEAD = Buffer.from('{"metadata":{"name":"');
@@ -36,7 +36,7 @@ export class KnownNodes {
   /** V8 seeds a map's hashes: names are whatever a client sends, and must not be able to collide on purpose. */
   #index = new Map<string, number>();
   #nodes: Buffer[] = [];
-  #places = new Rows(ROW);
+  #places = new RowTable(ROW);
   #bytes = 0;
 
   constructor(limit = MAX_BYTES) {
@@ -124,7 +124,7 @@ export class KnownNodes {
   #forget(): void {
     this.#index = new Map();
     this.#nodes = [];
-    this.#places = new Rows(ROW);
+    this.#places = new RowTable(ROW);
     this.#bytes = 0;
   }
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { filterReply, prioritizeReply } from "./replies.ts";
 import { readRequest } from "./request.ts";
-import { dice, spelled } from "./test-documents.ts";
+import { respell, seededDice } from "./testing/random-requests.ts";
 
 const reasons = [undefined, 'the node is "eco"', "the node drains"];
 const nodes = (names: readonly string[]) =>
@@ -27,7 +27,7 @@ const asked = fc.array(
 
 /** The same candidates as a request with names and as one with Nodes, in some spelling. */
 function requests(names: readonly string[], seed: number) {
-  const body = (list: object) => Buffer.from(spelled({ Pod: {}, ...list }, dice(seed)));
+  const body = (list: object) => Buffer.from(respell({ Pod: {}, ...list }, seededDice(seed)));
   return {
     names: readRequest(body({ Nodes: null, NodeNames: names })).candidates,
     nodes: readRequest(body({ Nodes: { items: nodes(names) }, NodeNames: null })).candidates,

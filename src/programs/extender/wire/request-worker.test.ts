@@ -5,10 +5,10 @@ import { build } from "esbuild";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
-import { expectOracle } from "./agree.ts";
 import { readRequest } from "./request.ts";
+import { AmbiguousKeyError } from "./request-error.ts";
 import { RequestWorker, type WorkerLimits } from "./request-worker.ts";
-import { Surprise } from "./wire-error.ts";
+import { expectSameAsJsonParse } from "./testing/compare-with-json-parse.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -29,7 +29,7 @@ const twice = Buffer.from(
 
 describe("RequestWorker", () => {
   it("X-19 a key that comes twice counts as JSON.parse counts it, and the Nodes are still the bytes that came", async () => {
-    expect(() => readRequest(twice)).toThrow(Surprise);
+    expect(() => readRequest(twice)).toThrow(AmbiguousKeyError);
     const { pod, candidates } = await workerWith().readRequestInWorker(twice);
     expect(pod).toEqual({ metadata: { name: "last" } });
     expect([candidates.name(0), candidates.name(1)]).toEqual(["b", "c"]);
@@ -37,7 +37,7 @@ describe("RequestWorker", () => {
     const raw = candidates.raw(0);
     expect(raw.buffer).toBe(twice.buffer);
     expect(raw.toString()).toMatch(/^\{"metadata":\{"name":"x"\},.* "z":1 \}$/);
-    expectOracle({ pod, candidates }, twice);
+    expectSameAsJsonParse({ pod, candidates }, twice);
   });
 
   it("X-19 what JSON.parse reads otherwise than the bytes say is not answered", async () => {

@@ -2,10 +2,10 @@ import { Worker } from "node:worker_threads";
 import { labels } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { differsAt, type Parsed, readParsed } from "./parsed.ts";
-import { type ExtenderRequest, requestOf } from "./request.ts";
+import { firstDifference, type ParsedCandidates, parseCandidates } from "./parse-candidates.ts";
+import { type ExtenderRequest, scanRequest } from "./request.ts";
+import { RequestError } from "./request-error.ts";
 import { type LabelKeys, labelBytes } from "./scan.ts";
-import { WireError } from "./wire-error.ts";
 
 /**
  * A document can be written so that JSON.parse needs thirty times its size. A heap limit for the worker does not help: V8 ends the
@@ -24,12 +24,12 @@ export interface WorkerOptions extends WorkerLimits {
   readonly labels?: LabelKeys;
 }
 
-type Answer = { readonly parsed: Parsed } | { readonly fault: string };
+type Answer = { readonly parsed: ParsedCandidates } | { readonly fault: string };
 
 /** CommonJS, as a worker made from text is. */
 const sourceFor = ({ powerProfile, draining }: LabelKeys) => `
 const { parentPort } = require("node:worker_threads");
-const readParsed = ${readParsed.toString()};
+const readParsed = ${parseCandidates.toString()};
 parentPort.on("message", (bytes) => {
   let answer;
   try {
@@ -65,23 +65,23 @@ export class RequestWorker {
     this.#places = waiting;
   }
 
-  /** Rejects with a WireError, never with a Surprise. */
+  /** Rejects with a RequestError, never with a AmbiguousKeyError. */
   async readRequestInWorker(body: Buffer): Promise<ExtenderRequest> {
     if (body.length > MAX_BYTES) {
-      throw new WireError(
+      throw new RequestError(
         `a body of ${body.length} bytes has a key twice or with escapes; that is read up to ${MAX_BYTES} bytes`,
         413,
       );
     }
-    if (this.#waiting >= this.#places) throw new WireError("too many unusual requests wait to be read", 503);
-    const request = requestOf(body, "last", { labels: labelBytes(this.#labels) });
+    if (this.#waiting >= this.#places) throw new RequestError("too many unusual requests wait to be read", 503);
+    const request = scanRequest(body, "last", { labels: labelBytes(this.#labels) });
     this.#waiting++;
     try {
       const turn = this.#turn.then(async () => this.#ask(body));
       this.#turn = turn.catch(() => {});
-      const place = differsAt(request.candidates, await turn);
+      const place = firstDifference(request.candidates, await turn);
       if (place >= 0) {
-        throw new WireError(`candidate ${place} reads in two ways: send each key once, and without escapes`, 500);
+        throw new RequestError(`candidate ${place} reads in two ways: send each key once, and without escapes`, 500);
       }
       return request;
     } finally {
@@ -95,8 +95,8 @@ export class RequestWorker {
     await this.#worker?.terminate();
   }
 
-  async #ask(body: Buffer): Promise<Parsed> {
-    if (this.#closed) throw new WireError("the extender stops", 503);
+  async #ask(body: Buffer): Promise<ParsedCandidates> {
+    if (this.#closed) throw new RequestError("the extender stops", 503);
     this.#worker ??= this.#start();
     const asked = Promise.withResolvers<Answer>();
     this.#asked = asked;
@@ -110,7 +110,7 @@ export class RequestWorker {
       const copy = new Uint8Array(body);
       this.#worker.postMessage(copy, [copy.buffer]);
       const answer = await asked.promise;
-      if ("fault" in answer) throw new WireError(`the body is not JSON: ${answer.fault}`);
+      if ("fault" in answer) throw new RequestError(`the body is not JSON: ${answer.fault}`);
       return answer.parsed;
     } finally {
       timer.cancel();
@@ -134,7 +134,7 @@ export class RequestWorker {
   #giveUp(why: string): void {
     const worker = this.#worker;
     this.#worker = undefined;
-    this.#asked?.reject(new WireError(`an unusual request could not be read: ${why}`, 503));
+    this.#asked?.reject(new RequestError(`an unusual request could not be read: ${why}`, 503));
     void worker?.terminate();
   }
 }

@@ -1,8 +1,8 @@
 import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "./json-bytes.ts";
-import type { Rows } from "./rows.ts";
-import { type Found, NULL, RequestScan, type ScanAids, type Unusual } from "./scan.ts";
-import { WireError } from "./wire-error.ts";
+import { RequestError } from "./request-error.ts";
+import type { RowTable } from "./row-table.ts";
+import { type AmbiguousKeyPolicy, type FieldLocation, NULL, RequestScan, type ScanOptions } from "./scan.ts";
 
 /** etcd stores no larger object. It also bounds how long JSON.parse may hold the loop. */
 const MAX_POD_BYTES = 1.5 * 1024 * 1024;
@@ -15,21 +15,21 @@ export interface ExtenderRequest {
 }
 
 /**
- * Reads a request without building its nodes. Throws a WireError when the request is wrong, and a Surprise when a worker should
+ * Reads a request without building its nodes. Throws a RequestError when the request is wrong, and a AmbiguousKeyError when a worker should
  * read it.
  */
-export const readRequest = (body: Buffer, aids?: ScanAids): ExtenderRequest => requestOf(body, "surprise", aids);
+export const readRequest = (body: Buffer, aids?: ScanOptions): ExtenderRequest => scanRequest(body, "surprise", aids);
 
-export function requestOf(body: Buffer, unusual: Unusual, aids?: ScanAids): ExtenderRequest {
+export function scanRequest(body: Buffer, unusual: AmbiguousKeyPolicy, aids?: ScanOptions): ExtenderRequest {
   const scan = new RequestScan(body, unusual, aids);
   return { pod: podOf(body, scan.found.pod), candidates: candidatesOf(body, scan) };
 }
 
-function podOf(body: Buffer, { shape, start, end }: Found): unknown {
-  if (shape === NULL) throw new WireError("the request has no Pod");
-  if (shape !== OPEN_OBJECT) throw new WireError(`Pod is no object at byte ${start}`);
+function podOf(body: Buffer, { shape, start, end }: FieldLocation): unknown {
+  if (shape === NULL) throw new RequestError("the request has no Pod");
+  if (shape !== OPEN_OBJECT) throw new RequestError(`Pod is no object at byte ${start}`);
   if (end - start > MAX_POD_BYTES) {
-    throw new WireError(`Pod has ${end - start} bytes, more than the ${MAX_POD_BYTES} that Kubernetes stores`, 413);
+    throw new RequestError(`Pod has ${end - start} bytes, more than the ${MAX_POD_BYTES} that Kubernetes stores`, 413);
   }
   return JSON.parse(body.toString("utf8", start, end)) as unknown;
 }
@@ -40,7 +40,7 @@ function candidatesOf(body: Buffer, { found, items, nodes, names }: RequestScan)
   expectShape("Nodes.items", items, OPEN_ARRAY, "a list");
   expectShape("NodeNames", found.nodenames, OPEN_ARRAY, "a list");
   const namesCame = found.nodenames.shape !== NULL;
-  if (found.nodes.shape === NULL && !namesCame) throw new WireError("the request has neither Nodes nor NodeNames");
+  if (found.nodes.shape === NULL && !namesCame) throw new RequestError("the request has neither Nodes nor NodeNames");
   const kind = namesCame && nodes.count === 0 ? "names" : "nodes";
   const rows = kind === "names" ? names : nodes;
   const candidates = new Candidates(kind, body, rows);
@@ -48,11 +48,11 @@ function candidatesOf(body: Buffer, { found, items, nodes, names }: RequestScan)
   return candidates;
 }
 
-function expectShape(what: string, { shape, start }: Found, expected: number, words: string): void {
-  if (shape !== NULL && shape !== expected) throw new WireError(`${what} is not ${words} at byte ${start}`);
+function expectShape(what: string, { shape, start }: FieldLocation, expected: number, words: string): void {
+  if (shape !== NULL && shape !== expected) throw new RequestError(`${what} is not ${words} at byte ${start}`);
 }
 
-function checkNames(candidates: Candidates, { cells, count, width }: Rows): void {
+function checkNames(candidates: Candidates, { cells, count, width }: RowTable): void {
   for (let i = 0, row = 0; i < count; i++, row += width) {
     const start = cells[row + NAME_START] as number;
     const end = cells[row + NAME_END] as number;
@@ -60,6 +60,6 @@ function checkNames(candidates: Candidates, { cells, count, width }: Rows): void
     const fault = start === 0 ? "is missing or no text" : start === end ? "is empty" : "is not Unicode";
     const what = candidates.kind === "names" ? `NodeNames[${i}]` : `Nodes.items[${i}].metadata.name`;
     const at = candidates.kind === "nodes" ? cells[row + START] : start === 0 ? end : start;
-    throw new WireError(`${what} ${fault}, at byte ${at}`);
+    throw new RequestError(`${what} ${fault}, at byte ${at}`);
   }
 }

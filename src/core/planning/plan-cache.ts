@@ -1,0 +1,53 @@
+import type { DemandView, MarginalWatts } from "../demand/index.ts";
+import type { AssignedProfiles } from "./assigned-profiles.ts";
+import type { ManagedNode, NodeShape } from "./managed-node.ts";
+import type { NodePlan } from "./node-plan.ts";
+import type { NodeTarget } from "./node-target.ts";
+
+/** The last result of a computation. It is computed again when an input is another object or another value. */
+export class Memo<Value> {
+  #inputs: readonly unknown[] | undefined;
+  #value: Value | undefined;
+
+  get(inputs: readonly unknown[], compute: () => Value): Value {
+    if (this.#inputs === undefined || !isSame(this.#inputs, inputs)) {
+      this.#value = compute();
+      this.#inputs = inputs;
+    }
+    return this.#value as Value;
+  }
+}
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((input, index) => input === other[index]);
+
+/** One memo per node. */
+export class NodeMemo<Value> {
+  readonly #memos = new Map<string, Memo<Value>>();
+
+  get(node: string, inputs: readonly unknown[], compute: () => Value): Value {
+    let memo = this.#memos.get(node);
+    if (memo === undefined) this.#memos.set(node, (memo = new Memo()));
+    return memo.get(inputs, compute);
+  }
+
+  keepOnly(nodes: { has(name: string): boolean }): void {
+    for (const name of this.#memos.keys()) if (!nodes.has(name)) this.#memos.delete(name);
+  }
+}
+
+/** The results of each planning stage in the last pass. It decides nothing and computes nothing itself. */
+export class PlanCache {
+  readonly shapes = new NodeMemo<NodeShape>();
+  readonly managed = new NodeMemo<ManagedNode | undefined>();
+  readonly demand = new Memo<DemandView>();
+  readonly profiles = new Memo<AssignedProfiles>();
+  readonly targets = new NodeMemo<NodeTarget>();
+  readonly podWatts = new NodeMemo<MarginalWatts>();
+  readonly plans = new NodeMemo<NodePlan>();
+
+  /** Drops the results of all other nodes. */
+  keepOnly(nodes: { has(name: string): boolean }): void {
+    for (const memo of [this.shapes, this.managed, this.targets, this.podWatts, this.plans]) memo.keepOnly(nodes);
+  }
+}

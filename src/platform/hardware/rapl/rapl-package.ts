@@ -1,0 +1,178 @@
+import { type CapDevice, raplRegisterLimit, raplStep } from "../../../core/control/index.ts";
+import {
+  isPositive,
+  type Milliseconds,
+  milliseconds,
+  type Watts,
+  watts,
+  wattsFromMicrowatts,
+} from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import { formatWatts } from "../host/format-watts.ts";
+import { errorText } from "../host/host-error.ts";
+import { readBack } from "../host/read-back.ts";
+import type { HostFiles } from "../port.ts";
+import type { PackageZone } from "./powercap-zones.ts";
+import type { RaplOriginal } from "./rapl-original.ts";
+import { RaplZone, roundToRegisterStep } from "./rapl-zone.ts";
+
+/**
+ * A CPU package as people count them. Where each of its dies is a zone with a limit of its own, all of them together are the
+ * package, and each carries its share of a cap.
+ */
+export class RaplPackage {
+  readonly id: string;
+  readonly #zones: readonly RaplZone[];
+  readonly #mmio: readonly RaplZone[];
+
+  private constructor(id: string, zones: readonly RaplZone[], mmio: readonly RaplZone[]) {
+    this.id = id;
+    this.#zones = zones;
+    this.#mmio = mmio;
+  }
+
+  /** Every package that has limits, by its socket's number. */
+  static all(files: HostFiles, zones: readonly PackageZone[]): readonly RaplPackage[] {
+    const limited = zones.filter(({ isLimited }) => isLimited);
+    const bySocket = Map.groupBy(limited, ({ socket }) => socket);
+    return [...bySocket]
+      .map(([socket, members]) => {
+        const [mmio, own] = [true, false].map((isMmio) =>
+          members
+            .filter((zone) => zone.isMmio === isMmio)
+            .map((zone) => RaplZone.of(files, zone))
+            .filter((zone) => zone !== undefined),
+        );
+        return new RaplPackage(`package-${socket}`, own ?? [], mmio ?? []);
+      })
+      .filter((found) => found.#zones.length > 0);
+  }
+
+  device(ratedPower: Watts | undefined): CapDevice {
+    const dies = this.#zones.length;
+    return {
+      min: this.#sum(({ minPower }) => minPower),
+      max: this.#sum((zone) => zone.ratedPower) ?? ratedPower,
+      registerLimit: watts(raplRegisterLimit * dies),
+      step: watts(raplStep * dies),
+    };
+  }
+
+  /** Throws where a zone cannot be read. */
+  get enforcedLimit(): Watts {
+    return watts(this.#zones.reduce((sum, zone) => sum + zone.enforcedLimit, 0));
+  }
+
+  get averagingWindow(): Milliseconds | undefined {
+    const windows = this.#zones.map(({ averagingWindow }) => averagingWindow).filter((window) => window !== undefined);
+    return windows.length === 0 ? undefined : milliseconds(Math.max(...windows));
+  }
+
+  get isSwitchedOff(): boolean {
+    return this.#zones.some(({ enabled }) => !enabled);
+  }
+
+  get settings(): RaplOriginal {
+    return Object.fromEntries(this.#zones.map((zone) => [zone.name, zone.setting]));
+  }
+
+  /** How each die has to be set for a cap of the package; undefined where that would be nothing at all. */
+  settingsFor(limit: Watts): RaplOriginal | undefined {
+    const microwatts = isPositive(limit) ? roundToRegisterStep(watts(limit / this.#zones.length)) : 0;
+    if (microwatts === 0) return undefined;
+    return Object.fromEntries(this.#zones.map(({ name }) => [name, { limit: microwatts, enabled: true }]));
+  }
+
+  /**
+   * Client parts have the same limit again behind memory-mapped registers, and the lower of the two wins. Its watts, where it
+   * is lower than these.
+   */
+  mmioBelow(limit: Watts): Watts | undefined {
+    for (const zone of this.#mmio) {
+      try {
+        if (zone.enforcedLimit < limit) return zone.enforcedLimit;
+      } catch {
+        // It limits nothing that could be told.
+      }
+    }
+    return undefined;
+  }
+
+  /** How it reads now, to see whether anything changed; also where it cannot be read. */
+  get signature(): string {
+    try {
+      return JSON.stringify(this.settings);
+    } catch (error) {
+      return errorText(error);
+    }
+  }
+
+  /** Throws what the kernel would refuse a write with, as far as that shows without one. */
+  checkWritable(): void {
+    for (const zone of this.#zones) zone.checkWritable();
+  }
+
+  /** Proves that limits can be set by writing each zone's own back; throws what the kernel answers. */
+  writeBack(): void {
+    for (const zone of this.#zones) zone.writeBack();
+  }
+
+  /**
+   * Sets every zone or none: where one refuses, the others are put back and its answer is thrown. Undefined if all of them
+   * read so afterwards, else what one reads.
+   */
+  async cap(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
+    const before = this.settings;
+    try {
+      this.#write(settings);
+    } catch (error) {
+      this.#write(before);
+      throw error;
+    }
+    return this.#readBack(settings, clock, signal);
+  }
+
+  /** As `cap`, but sets every zone it can: on the way back each of them counts. */
+  async restore(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
+    this.#write(settings);
+    return this.#readBack(settings, clock, signal);
+  }
+
+  #write(settings: RaplOriginal): void {
+    const failures: unknown[] = [];
+    for (const [name, setting] of Object.entries(settings)) {
+      const zone = this.#zones.find((known) => known.name === name);
+      try {
+        if (zone === undefined) throw new Error(`${name} is gone`);
+        zone.write(setting);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #readBack(settings: RaplOriginal, clock: Clock, signal: AbortSignal | undefined): Promise<string | undefined> {
+    for (const zone of this.#zones) {
+      const wanted = settings[zone.name];
+      if (wanted === undefined) continue;
+      const read = await readBack(
+        clock,
+        () => zone.setting,
+        ({ limit }) => limit === wanted.limit,
+        signal,
+      );
+      const asked = formatWatts(wattsFromMicrowatts(wanted.limit));
+      const found = formatWatts(wattsFromMicrowatts(read.limit));
+      if (read.limit !== wanted.limit)
+        return `${asked} was written and ${found} reads back: firmware or a rival set it`;
+    }
+    return undefined;
+  }
+
+  #sum(part: (zone: RaplZone) => Watts | undefined): Watts | undefined {
+    let sum = 0;
+    for (const zone of this.#zones) sum += part(zone) ?? Number.NaN;
+    return Number.isNaN(sum) ? undefined : watts(sum);
+  }
+}

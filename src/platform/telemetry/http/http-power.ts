@@ -1,0 +1,74 @@
+import type { PowerReading } from "../../../core/twin/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { RandomSource } from "../../random/index.ts";
+import { DropCounter, type DropReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { TelemetryError } from "../errors.ts";
+import type { NodePowerSource, NodeReadings } from "../node-power-source.ts";
+import { fillUrl } from "../template.ts";
+import { EndpointPoller, type EndpointPollerOptions } from "./endpoint-poller.ts";
+import { HttpClient, type HttpClientOptions } from "./http-client.ts";
+import { type PowerScope, powerInPayload } from "./telemetry-payload.ts";
+
+/** `timeout` is what one node may take: a second or two. */
+export interface HttpPowerOptions extends Omit<HttpClientOptions, "connections"> {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** A URL in which `{node}` becomes the node's name. */
+  readonly endpoint: string;
+  readonly scope: PowerScope;
+  readonly staleAfter?: Milliseconds;
+  readonly poller?: Partial<Omit<EndpointPollerOptions, "clock" | "random">>;
+}
+
+/** 500 endpoints that never answer take the first round some three seconds, and the rounds after it nothing. */
+const ROUNDS = { parallel: 32, patience: milliseconds(200), maxOpen: 512, budget: milliseconds(10_000) };
+
+/** The power of each node from an endpoint of its own. */
+export class HttpPower implements NodePowerSource {
+  readonly #options: HttpPowerOptions;
+  readonly #http: HttpClient;
+  readonly #rounds: EndpointPoller;
+
+  constructor(options: HttpPowerOptions) {
+    const { clock, random } = options;
+    const rounds = { ...ROUNDS, ...options.poller };
+    this.#options = options;
+    this.#rounds = new EndpointPoller({ ...rounds, clock, random });
+    // One host may answer for all nodes: there too, a silent node must not keep a connection that another waits for.
+    this.#http = new HttpClient({ ...options, connections: rounds.maxOpen });
+  }
+
+  async read(nodes: readonly string[], signal?: AbortSignal): Promise<NodeReadings> {
+    const readings = new Map<string, PowerReading>();
+    const drops = new DropCounter();
+    const ask = async (node: string): Promise<boolean> => {
+      const reading = await this.#readNode(node, signal);
+      if (typeof reading !== "string") readings.set(node, reading);
+      else drops.add(reading);
+      return typeof reading !== "string";
+    };
+    const outcomes = await this.#rounds.run(nodes, ask, signal);
+    for (const outcome of outcomes.values()) if (outcome === "waiting" || outcome === "deferred") drops.add(outcome);
+    return { readings, dropped: drops.counts };
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #readNode(node: string, signal: AbortSignal | undefined): Promise<PowerReading | DropReason> {
+    const { clock, endpoint, scope, staleAfter = STALE_AFTER } = this.#options;
+    try {
+      const payload = await this.#http.json({ url: fillUrl(endpoint, "{node}", node), signal });
+      const reading = powerInPayload(payload, scope);
+      if (typeof reading === "string") return reading;
+      const now = clock.now();
+      const { power, at = now } = reading;
+      return isStale(at, now, staleAfter) ? "stale" : { power, at, source: "http" };
+    } catch (error) {
+      if (error instanceof TelemetryError) return error.kind;
+      throw error;
+    }
+  }
+}

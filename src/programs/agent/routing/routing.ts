@@ -1,0 +1,170 @@
+import type {
+  CpuControlMode,
+  GpuControlMode,
+  TelemetryProfile,
+  TelemetryScope,
+  TelemetrySource,
+} from "../../../core/api/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { type EndpointAccess, fillUrl, TelemetryError } from "../../../platform/telemetry/index.ts";
+
+/** Where readings of one subject come from. */
+export type SourceRoute =
+  | { readonly type: "none" | "host" }
+  | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds }
+  | { readonly type: "prometheus"; readonly endpoint: string; readonly query: string; readonly timeout: Milliseconds }
+  | UnusableRoute;
+
+/** It names something that cannot be used. Another way was not asked for, so none is taken. */
+interface UnusableRoute {
+  readonly type: "unusable";
+  readonly why: string;
+  /** No variable allows the endpoint. Status says so even where nothing waits for its readings. */
+  readonly notAllowed?: true;
+}
+
+/** How one device is controlled. */
+export type ControlRoute<Mode extends string = CpuControlMode | GpuControlMode> =
+  | { readonly type: "none" }
+  | { readonly type: "host"; readonly mode: Mode }
+  | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds; readonly mode: Mode }
+  | UnusableRoute;
+
+export interface Route {
+  readonly cpuSource: SourceRoute;
+  readonly gpuSource: SourceRoute;
+  readonly cpuControl: ControlRoute<CpuControlMode>;
+  readonly gpuControl: ControlRoute<GpuControlMode>;
+}
+
+export interface RoutingSettings {
+  /** What the TELEMETRY_* variables say, which is the host where nobody set them. */
+  readonly variables: Route;
+  readonly timeout: Milliseconds;
+  /** Which endpoints may be called: profiles name what they like. */
+  readonly access: EndpointAccess;
+  /** False in pool mode: the host an agent runs on is not the node it controls. */
+  readonly mayUseHost: boolean;
+}
+
+export interface Routing {
+  readonly route: Route;
+  /** The node's own profile, whose status tells how it went. */
+  readonly own: TelemetryProfile | undefined;
+  /** Profiles that say the same as an older one, and do not count. */
+  readonly superseded: readonly { readonly profile: TelemetryProfile; readonly by: string }[];
+}
+
+const NEVER_ITS_HOST = "an agent in pool mode never touches its own host: give the node a route over http";
+
+/**
+ * Which way readings come and commands go: the node's own profile, else the cluster's, else the variables, for each of the four
+ * subjects by itself. What is named and cannot be used is blocked: to fall back would be to act where nobody asked for it.
+ */
+export function routingOf(node: string, profiles: readonly TelemetryProfile[], settings: RoutingSettings): Routing {
+  const own = inOrder(profiles, "node", node);
+  const cluster = inOrder(profiles, "cluster", node);
+  const specs = [own[0], cluster[0]].flatMap((profile) => (profile === undefined ? [] : [profile.spec]));
+  const { variables } = settings;
+  const source = (subject: "cpu" | "gpu", fallback: SourceRoute): SourceRoute => {
+    const named = specs.map(({ sources }) => sources?.[subject]).find((one) => one !== undefined);
+    return onlyAllowed(named === undefined ? fallback : sourceRoute(named, settings), node, settings);
+  };
+  const control = <Mode extends string>(
+    named: readonly (ControlSpec<Mode> | undefined)[],
+    fallback: ControlRoute<Mode | "auto">,
+  ): ControlRoute<Mode | "auto"> => {
+    const first = named.find((one) => one !== undefined);
+    return onlyAllowed(first === undefined ? fallback : controlRoute(first, fallback, settings), node, settings);
+  };
+  return {
+    route: {
+      cpuSource: source("cpu", variables.cpuSource),
+      gpuSource: source("gpu", variables.gpuSource),
+      cpuControl: control(
+        specs.map(({ controls }) => controls?.cpu),
+        variables.cpuControl,
+      ),
+      gpuControl: control(
+        specs.map(({ controls }) => controls?.gpu),
+        variables.gpuControl,
+      ),
+    },
+    own: own[0],
+    superseded: [own, cluster].flatMap(([first, ...others]) =>
+      others.map((profile) => ({ profile, by: first?.metadata.name ?? "" })),
+    ),
+  };
+}
+
+/** The oldest first; of the same age, by name. */
+function inOrder(profiles: readonly TelemetryProfile[], scope: TelemetryScope, node: string): TelemetryProfile[] {
+  return profiles
+    .filter(({ spec: { target } }) => target.scope === scope && (scope === "cluster" || target.nodeName === node))
+    .toSorted((a, b) => bornAt(a) - bornAt(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+const bornAt = ({ metadata }: TelemetryProfile): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
+
+function onlyAllowed<Way extends SourceRoute | ControlRoute>(
+  way: Way,
+  node: string,
+  { mayUseHost, access }: RoutingSettings,
+) {
+  if (way.type === "host" && !mayUseHost) return unusable(NEVER_ITS_HOST);
+  if (way.type !== "http" && way.type !== "prometheus") return way;
+  const why = refusalOf(way.endpoint, node, access);
+  return why === undefined ? way : ({ ...unusable(why), notAllowed: true } as const);
+}
+
+/** Judged as it is called: the node's name may be the host. */
+function refusalOf(endpoint: string, node: string, access: EndpointAccess): string | undefined {
+  try {
+    return access.of(fillUrl(endpoint, "{node}", node), node).refused;
+  } catch (error) {
+    if (error instanceof TelemetryError) return error.message;
+    throw error;
+  }
+}
+
+const timeoutOf = (http: { readonly timeoutSeconds?: number | undefined } | undefined, fallback: Milliseconds) =>
+  http?.timeoutSeconds === undefined ? fallback : milliseconds(http.timeoutSeconds * 1000);
+
+function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: RoutingSettings): SourceRoute {
+  if (type === "http")
+    return http?.endpoint === undefined
+      ? unusable("the telemetry route says http and has no usable endpoint")
+      : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout) };
+  if (type === "prometheus")
+    return prometheus?.endpoint === undefined || prometheus.query === undefined
+      ? unusable("the telemetry route says prometheus and has no usable endpoint and query")
+      : { type, endpoint: prometheus.endpoint, query: prometheus.query, timeout };
+  return { type };
+}
+
+/** `controls.cpu` or `controls.gpu` of a TelemetryProfile. */
+interface ControlSpec<Mode extends string> {
+  readonly type: "none" | "host" | "http";
+  readonly http?:
+    | {
+        readonly endpoint?: string | undefined;
+        readonly mode?: Mode | undefined;
+        readonly timeoutSeconds?: number | undefined;
+      }
+    | undefined;
+}
+
+function controlRoute<Mode extends string>(
+  { type, http }: ControlSpec<Mode>,
+  fallback: ControlRoute<Mode | "auto">,
+  { timeout }: RoutingSettings,
+): ControlRoute<Mode | "auto"> {
+  if (type === "http")
+    return http?.endpoint === undefined
+      ? unusable("the control route says http and has no usable endpoint")
+      : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: http.mode ?? "auto" };
+  // A profile has no mode for the host; the variable's counts.
+  return type === "host" ? { type, mode: "mode" in fallback ? fallback.mode : "auto" } : { type };
+}
+
+const unusable = (why: string) => ({ type: "unusable", why }) as const;
