@@ -163,11 +163,6 @@ export const errorRegistry = {
     remedy:
       "Another replica takes over; this one becomes a candidate again. If it repeats, check the latency of the API server and the permissions on `leases`.",
   },
-  JOULIE_E_FORMER_LABELS: {
-    group: "Operator",
-    cause: "The operator cannot remove node labels that an earlier configuration used.",
-    remedy: "Joulie retries. Check the permission `patch` on `nodes` if it lasts.",
-  },
 
   JOULIE_E_STATE_DIR: {
     group: "Agent",

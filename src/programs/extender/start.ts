@@ -1,5 +1,5 @@
 import process from "node:process";
-import { JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
@@ -45,6 +45,7 @@ export interface ExtenderWorld {
 }
 
 /** Enough to look back over a burst of pods; 6 bytes for each candidate of each. */
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 const DECISIONS_KEPT = 100;
 /** Until kube-proxy and load balancers send kube-scheduler elsewhere; a refused connection lets performance pods onto eco nodes. */
 const SHUTDOWN_DELAY = milliseconds(5000);
@@ -110,7 +111,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     decisions,
     metrics: figures,
     clock,
-    onUnknownClass: reportOnce((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
+    onUnknownClass: reportOnce((text) => log.warn({ code: WORKLOAD_CLASS, class: text }, "no workload class; its pods count as standard")),
   });
   const reader = new RequestReader(ioClock, settings.nodeLabels);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender

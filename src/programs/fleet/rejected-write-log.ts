@@ -1,4 +1,3 @@
-import { errorCodeOf } from "../../core/api/index.ts";
 import { type ApiErrorKind, isApiError } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 
@@ -23,7 +22,7 @@ export class RejectedWriteLog {
     if (this.#said.has(which)) return;
     this.#said.add(which);
     this.#log.warn(
-      { code: errorCodeOf(err), written, err },
+      { written, err },
       "the API server rejects writes; retrying, further rejections are not logged",
     );
   }

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { errorCodeOf } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Address } from "../../platform/config/index.ts";
@@ -57,7 +56,7 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
       answer(options, request)
         .then(async (reply) => send(reply, response, request.method !== "HEAD"))
         .catch((err: unknown) => {
-          if (!response.destroyed) log.error({ code: errorCodeOf(err), err, path: request.url }, "an answer broke off");
+          if (!response.destroyed) log.error({ err, path: request.url }, "an answer broke off");
           response.destroy();
         });
     },
@@ -65,7 +64,7 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
   server.maxConnections = LIMITS.connections;
   server.on("drop", () => server.closeIdleConnections());
   await listen(server, address, "SIMULATOR_ADDR");
-  server.on("error", (err) => log.error({ code: errorCodeOf(err), err }, "HTTP server error"));
+  server.on("error", (err) => log.error({ err }, "HTTP server error"));
   return {
     url: urlOf(server.address() as AddressInfo),
     close: async () => (closing ??= closed(server, LIMITS.close, clock)),

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { errorCodeOf, JoulieError } from "../../core/api/index.ts";
+import { JoulieError } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
@@ -77,7 +77,7 @@ export async function start(config: FleetConfig): Promise<number> {
   } catch (err) {
     // Expected errors are printed by the command line in one line.
     if (err instanceof JoulieError) throw err;
-    log.fatal({ code: errorCodeOf(err), err }, "the fleet failed");
+    log.fatal({ err }, "the fleet failed");
     return 1;
   } finally {
     stop.release();

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodeOf } from "../../../core/api/index.ts";
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { between, elapsed, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
@@ -165,7 +165,7 @@ export class LeaderElector {
     try {
       this.#options.onLeader?.(leader);
     } catch (err) {
-      this.#options.log.error({ code: errorCodeOf(err), err }, "a leader-change listener threw");
+      this.#options.log.error({ err }, "a leader-change listener threw");
     }
   }
 

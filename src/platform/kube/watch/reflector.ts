@@ -1,4 +1,4 @@
-import { apiGroup, type ErrorCode, errorCodeOf } from "../../../core/api/index.ts";
+import { apiGroup, type ErrorCode } from "../../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Backoff } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
@@ -87,7 +87,7 @@ export class Reflector<Value, Index extends string = never> {
         try {
           onChange?.(changes);
         } catch (err) {
-          log.error({ code: errorCodeOf(err), kind: resource.kind, err }, "a change listener threw");
+          log.error({ kind: resource.kind, err }, "a change listener threw");
         }
       },
     });

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { CodedError, type ErrorCode } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -16,6 +17,7 @@ export interface TlsFiles {
 export type ServerTlsMaterial = Pick<SecureContextOptions, "cert" | "key" | "ca">;
 
 /** A volume of a Secret follows the Secret by a minute or so; looking more often would find nothing sooner. */
+const TLS: ErrorCode = "JOULIE_E_TLS";
 const LOOK_EVERY = milliseconds(30_000);
 
 /** Undefined: plain HTTP. */
@@ -34,7 +36,7 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<Server
   try {
     createSecureContext(material);
   } catch (cause) {
-    throw new Error(`cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${said(cause)}`, {
+    throw new CodedError(TLS, `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${said(cause)}`, {
       cause,
     });
   }
@@ -89,7 +91,7 @@ async function certificatesIn(variable: string, file: string): Promise<string> {
   try {
     void new X509Certificate(text);
   } catch (cause) {
-    throw new Error(`cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, { cause });
+    throw new CodedError(TLS, `cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, { cause });
   }
   return text;
 }
@@ -98,7 +100,7 @@ async function textOf(variable: string, file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new Error(`cannot read ${variable} ${file}: ${said(cause)}`, { cause });
+    throw new CodedError(TLS, `cannot read ${variable} ${file}: ${said(cause)}`, { cause });
   }
 }
 
