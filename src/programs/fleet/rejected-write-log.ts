@@ -21,9 +21,6 @@ export class RejectedWriteLog {
     const which = `${written} ${err.kind}`;
     if (this.#said.has(which)) return;
     this.#said.add(which);
-    this.#log.warn(
-      { written, err },
-      "the API server rejects writes; retrying, further rejections are not logged",
-    );
+    this.#log.warn({ written, err }, "the API server rejects writes; retrying, further rejections are not logged");
   }
 }
