@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 
 /** For what is under way when the agent is to end. */
@@ -38,16 +38,5 @@ export async function rejectIfHung<Result>(
   } finally {
     stop();
     forceStop.removeEventListener("abort", wait);
-  }
-}
-
-/** Whether the work ended in this time; it may end later. */
-export async function endsWithin(clock: Clock, length: Milliseconds, work: Promise<unknown>): Promise<boolean> {
-  const late = Promise.withResolvers<false>();
-  const timer = clock.after(length, () => late.resolve(false));
-  try {
-    return await Promise.race([work.then(() => true), late.promise]);
-  } finally {
-    timer.cancel();
   }
 }

@@ -4,4 +4,4 @@ export { filterReply, prioritizeReply } from "./replies.ts";
 export { type ExtenderRequest, readRequest } from "./request.ts";
 export { AmbiguousKeyError, RequestError } from "./request-error.ts";
 export { RequestWorker } from "./request-worker.ts";
-export { createCandidateTables as createCandidateTables, type LabelKeys, labelBytes } from "./scan.ts";
+export { createCandidateTables, type LabelKeys, labelBytes } from "./scan.ts";
