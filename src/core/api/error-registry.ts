@@ -203,7 +203,7 @@ export const errorRegistry = {
   JOULIE_E_ENERGY_COUNTER: {
     group: "Agent",
     cause: "RECONCILE_INTERVAL is longer than an energy counter needs to overflow, so that it gives no power reading.",
-    remedy: "Set RECONCILE_INTERVAL to at most the length in the log field `most`.",
+    remedy: "Set RECONCILE_INTERVAL to at most the length that the log line gives.",
   },
 
   JOULIE_E_TLS: {

@@ -1,4 +1,4 @@
-import type { NodeHardwareStatus } from "../../../core/api/index.ts";
+import type { ErrorCode, NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -21,6 +21,8 @@ export interface HostDiscoveryOptions {
 
 /** A driver that works answers sooner; one that must wake its boards, or hangs, may take half a minute. */
 const GPU_PATIENCE = milliseconds(1000);
+
+const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
 
 /** What was last found. */
 interface FoundHardware {
@@ -60,7 +62,7 @@ export function hostDiscovery(
         found = await look(node, works, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
-        log.error({ err }, "the hardware could not be looked at; it is tried again");
+        log.error({ code: HARDWARE, err }, "the hardware could not be looked at; it is tried again");
         found = { status: found?.status ?? {}, at: clock.monotonic(), works, mayWrite };
       }
     }

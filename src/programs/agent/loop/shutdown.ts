@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -11,6 +12,8 @@ const TELLING = milliseconds(5000);
 const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
 /** Nodes named in a log line beside the first. */
 const NAMED = 9;
+
+const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";
 
 interface Nodes {
   each(work: (runner: NodeRunner) => Promise<void>): Promise<void>;
@@ -45,7 +48,10 @@ function reportStuck(stuck: Stuck, log: Logger): void {
   const [first, ...others] = all;
   if (first === undefined) return;
   const more = others.length === 0 ? {} : { nodes: all.length, others: others.slice(0, NAMED).map(({ node }) => node) };
-  log.error({ ...first, ...more }, "limits were not restored; `joulie agent restore` does it by hand");
+  log.error(
+    { code: NOT_RESTORED, ...first, ...more },
+    "limits were not restored; `joulie agent restore` does it by hand",
+  );
 }
 
 /** Tries again what fails, until the time is over. Gives the nodes on which something of ours is still in force, and why. */

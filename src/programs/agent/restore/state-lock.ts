@@ -1,4 +1,4 @@
-import { JoulieError } from "../../../core/api/index.ts";
+import { CodedError, type ErrorCode, JoulieError } from "../../../core/api/index.ts";
 import { elapsed, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type FolderLock, lockFolder } from "../../../platform/lock/index.ts";
@@ -6,6 +6,7 @@ import type { Logger } from "../../../platform/log/index.ts";
 
 /** An agent that was told to end takes up to 30 s. */
 const PATIENCE = milliseconds(40_000);
+const STATE_DIR: ErrorCode = "JOULIE_E_STATE_DIR";
 const PAUSE = milliseconds(500);
 
 const NO_LOCK: FolderLock = { release: async () => undefined };
@@ -17,14 +18,16 @@ export async function lockState(
 ): Promise<FolderLock> {
   const from = clock.monotonic();
   for (let told = false; ; told = true) {
-    const tried = await tryLock(directory, (why) => log.warn({ directory, why }, "STATE_DIR cannot be locked"));
+    const tried = await tryLock(directory, (why) =>
+      log.warn({ code: STATE_DIR, directory, why }, "STATE_DIR cannot be locked"),
+    );
     if (tried.lock !== undefined) return tried.lock;
     const { failed } = tried;
     if (!told && failed === undefined) log.warn({ directory }, "another agent has STATE_DIR; waiting for its end");
     if (!told && failed !== undefined)
-      log.warn({ directory, why: failed }, "STATE_DIR cannot be locked now; trying again");
+      log.warn({ code: STATE_DIR, directory, why: failed }, "STATE_DIR cannot be locked now; trying again");
     if (elapsed(from, clock.monotonic()) >= PATIENCE) {
-      if (failed !== undefined) throw new Error(`STATE_DIR=${directory} cannot be locked: ${failed}`);
+      if (failed !== undefined) throw new CodedError(STATE_DIR, `STATE_DIR=${directory} cannot be locked: ${failed}`);
       const what = `another agent is running with STATE_DIR=${directory}`;
       throw new JoulieError("JOULIE_E_CONFIG_VALUE", `${what}: stop it, or give this one a directory of its own`);
     }

@@ -1,4 +1,5 @@
 import {
+  type ErrorCode,
   labels,
   type NodePowerProfile,
   type NodeTwin,
@@ -45,6 +46,8 @@ export interface WatchOptions {
 
 /** How often a server that is out of reach is asked whether it knows our field selectors. */
 const ASK_AGAIN = milliseconds(5000);
+
+const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 
 /** One node as the cluster shows it, by watches on that node's objects alone: memory does not grow with the cluster. */
 export class SingleNodeWatch implements NodeFactsSource {
@@ -130,7 +133,10 @@ export class SingleNodeWatch implements NodeFactsSource {
           return;
         }
         if (isApiError(error, "notFound") && !isReported) {
-          log.error(`${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`);
+          log.error(
+            { code: MISSING_CRD },
+            `${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`,
+          );
           isReported = true;
         }
       }
