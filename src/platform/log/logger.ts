@@ -45,7 +45,7 @@ export function createLogger({ level, format = "json", program, pod, destination
       hooks: {
         streamWrite: redactLine,
         logMethod(args, method, severity) {
-          if (severity >= pino.levels.values["warn"]!) args[0] = withCode(args[0]);
+          if (severity >= WARN) args[0] = withCode(args[0]);
           Reflect.apply(method, this, args);
         },
       },
@@ -53,6 +53,8 @@ export function createLogger({ level, format = "json", program, pod, destination
     format === "pretty" ? prettyStream(output, destination === undefined && process.stdout.isTTY) : stream(output),
   );
 }
+
+const WARN = 40;
 
 /** Adds the code of `err` to a line, so that users can look it up; see docs/reference/errors.md. */
 function withCode<Fields>(fields: Fields): Fields {
