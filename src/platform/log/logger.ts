@@ -54,6 +54,7 @@ export function createLogger({ level, format = "json", program, pod, destination
   );
 }
 
+/** The number of the level `warn`. */
 const WARN = 40;
 
 /** Adds the code of `err` to a line, so that users can look it up; see docs/reference/errors.md. */

@@ -111,7 +111,9 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     decisions,
     metrics: figures,
     clock,
-    onUnknownClass: reportOnce((text) => log.warn({ code: WORKLOAD_CLASS, class: text }, "no workload class; its pods count as standard")),
+    onUnknownClass: reportOnce((text) =>
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "no workload class; its pods count as standard"),
+    ),
   });
   const reader = new RequestReader(ioClock, settings.nodeLabels);
   // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender

@@ -106,7 +106,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
     onNews: () => loop.request(),
-    onUnknownClass: onceEach((text) => log.warn({ code: WORKLOAD_CLASS, class: text }, "no workload class; its pods count as standard")),
+    onUnknownClass: onceEach((text) =>
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "no workload class; its pods count as standard"),
+    ),
   });
   const managed = () =>
     Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");

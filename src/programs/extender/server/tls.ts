@@ -36,9 +36,13 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<Server
   try {
     createSecureContext(material);
   } catch (cause) {
-    throw new CodedError(TLS, `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${said(cause)}`, {
-      cause,
-    });
+    throw new CodedError(
+      TLS,
+      `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${said(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   return material;
 }
@@ -91,7 +95,9 @@ async function certificatesIn(variable: string, file: string): Promise<string> {
   try {
     void new X509Certificate(text);
   } catch (cause) {
-    throw new CodedError(TLS, `cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, { cause });
+    throw new CodedError(TLS, `cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, {
+      cause,
+    });
   }
   return text;
 }
