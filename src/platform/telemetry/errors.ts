@@ -1,3 +1,5 @@
+import { CodedError, type ErrorCode } from "../../core/api/index.ts";
+
 /** Why a source returned no data. Also a value of the metric label `reason`. */
 export type TelemetryErrorKind =
   | "timeout"
@@ -13,8 +15,14 @@ export type TelemetryErrorKind =
   /** No variable allows the endpoint. */
   | "not_allowed";
 
+const codeOfKind: Readonly<Partial<Record<TelemetryErrorKind, ErrorCode>>> = {
+  credentials: "JOULIE_E_TELEMETRY_CREDENTIALS",
+  bad_url: "JOULIE_E_TELEMETRY_CREDENTIALS",
+  not_allowed: "JOULIE_E_ENDPOINT_BLOCKED",
+};
+
 /** A failed call to a telemetry source. The `message` names the call and contains nothing of the response body. */
-export class TelemetryError extends Error {
+export class TelemetryError extends CodedError {
   override readonly name = "TelemetryError";
   readonly kind: TelemetryErrorKind;
   /** The HTTP status, if there was a response. */
@@ -25,7 +33,7 @@ export class TelemetryError extends Error {
     message: string,
     { status, cause }: { readonly status?: number; readonly cause?: unknown } = {},
   ) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(codeOfKind[kind] ?? "JOULIE_E_TELEMETRY", message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.status = status;
   }

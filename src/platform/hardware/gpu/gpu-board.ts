@@ -31,7 +31,7 @@ const MIN_LIMIT = watts(1);
 export function whyInvalidLimit(limit: Watts): string | undefined {
   return isPositive(limit) && limit >= MIN_LIMIT && limit <= MAX_LIMIT
     ? undefined
-    : `rejected: ${limit} W is not between ${MIN_LIMIT} W and ${MAX_LIMIT} W`;
+    : `rejected: ${formatWatts(limit)} is not between ${formatWatts(MIN_LIMIT)} and ${formatWatts(MAX_LIMIT)}`;
 }
 
 /** The journal's text of an original limit. All backends share one format, because another backend may restore the board. */

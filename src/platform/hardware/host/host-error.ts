@@ -19,7 +19,7 @@ export class HostFileError extends Error {
 /** The errno name of a thrown value; empty if it has none. */
 export function errorCode(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "";
+  return typeof code === "string" && !code.startsWith("JOULIE_E_") ? code : "";
 }
 
 /** A short description of a thrown value: its errno name, else its message. */

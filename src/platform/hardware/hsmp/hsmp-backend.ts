@@ -120,7 +120,7 @@ export class HsmpBackend implements PowerCapBackend {
       if (microwatts === 0 || !Number.isSafeInteger(microwatts) || isOutside) {
         const range =
           max === undefined ? `at least ${formatWatts(min)}` : `between ${formatWatts(min)} and ${formatWatts(max)}`;
-        return { result: "error", message: `${id}: ${limit} W is not ${range}` };
+        return { result: "error", message: `${id}: ${formatWatts(limit)} is not ${range}` };
       }
       return await this.#write(id, socket, microwatts, signal);
     } catch (error) {

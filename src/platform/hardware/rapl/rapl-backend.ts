@@ -120,7 +120,7 @@ export class RaplBackend implements PowerCapBackend {
       // The register drops bits above its 15: 4096 W would become 0 W.
       if (settings === undefined || limit > highest || limit < Math.min(lowest, found.enforcedLimit)) {
         const range = `between ${formatWatts(lowest)} and ${formatWatts(highest)}`;
-        return { result: "error", message: `${id}: ${limit} W is not ${range}` };
+        return { result: "error", message: `${id}: ${formatWatts(limit)} is not ${range}` };
       }
       if (found.isSwitchedOff) return { result: "blocked", message: `${id}: ${SWITCHED_OFF}` };
       return this.#knownLock(found) ?? (await this.#write(found, settings, limit, signal));
