@@ -31,14 +31,14 @@ const table: VariableTable = {
       ...usual,
       value: `${THERE}/state`,
       changed: {
-        "": `an agent is running with STATE_DIR=${THERE}/state: stop it first; what it has set it then restores by itself`,
+        "": `an agent is running with STATE_DIR=${THERE}/state: stop it first; it restores its limits when it stops`,
       },
     },
     { ...usual, value: `${THERE}/kept`, changed: { gpu: "is known on", limits: [210, 0] } },
     {
       ...usual,
       value: `${THERE}/empty`,
-      changed: { "": `nothing to restore: no original limit is kept in ${THERE}/empty` },
+      changed: { "": `nothing to restore: no original limit is stored in ${THERE}/empty` },
     },
   ],
   // A pool's agent calls services on loopback without further ado.
