@@ -44,7 +44,6 @@ export interface ExtenderWorld {
   readonly shutdownDelay?: Milliseconds;
 }
 
-const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 /** Covers a burst of pods. Each decision takes 6 bytes per candidate. */
 const DECISION_LOG_SIZE = 100;
 /** Until kube-proxy and load balancers use another replica: a refused connection lets performance pods onto eco nodes. */
@@ -175,6 +174,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
 }
 
 const NAME = "joulie-extender";
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 
 /** Takes less than a millisecond. Node has `gc` only with --expose-gc (see `startOptions`): else bodies take more memory. */
 const minorCollection = (): void => {

@@ -4,9 +4,9 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { type FolderLock, lockFolder } from "../../../platform/lock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 
-const STATE_DIR: ErrorCode = "JOULIE_E_STATE_DIR";
 /** A stopping agent takes up to 30 s. */
 const LOCK_TIMEOUT = milliseconds(40_000);
+const STATE_DIR: ErrorCode = "JOULIE_E_STATE_DIR";
 const PAUSE = milliseconds(500);
 
 const NO_LOCK: FolderLock = { release: async () => undefined };

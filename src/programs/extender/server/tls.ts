@@ -7,6 +7,8 @@ import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { ExtenderConfig } from "../config.ts";
 
+const TLS: ErrorCode = "JOULIE_E_TLS";
+
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -16,7 +18,6 @@ export interface TlsFiles {
 
 export type ServerTlsMaterial = Pick<SecureContextOptions, "cert" | "key" | "ca">;
 
-const TLS: ErrorCode = "JOULIE_E_TLS";
 /** The kubelet updates a Secret volume about once a minute, so a shorter interval would not help. */
 const CHECK_EVERY = milliseconds(30_000);
 
