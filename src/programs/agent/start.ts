@@ -78,6 +78,8 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
+    // Fails before anything else if NODE_NAME is missing.
+    nodeNameOf(config);
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
