@@ -19,7 +19,7 @@ const endpoint = {
 
 const table: VariableTable = {
   HOST_SYS_ROOT: { ...usual, value: `${THERE}/sys`, changed: { limits: [0, 350] } },
-  // By its boot id the firmware has set the package anew since: it is left alone.
+  // The boot id has changed, so the firmware has reset the package: it is not restored.
   HOST_PROC_ROOT: { ...usual, value: `${THERE}/proc`, changed: { limits: [210, 0] } },
   NVML_LIBRARY: {
     ...usual,

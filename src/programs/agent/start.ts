@@ -1,5 +1,5 @@
 import process from "node:process";
-import { fieldManagers, JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
@@ -122,7 +122,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const journal = await Journal.open({
     files: world.journalFiles,
     clock: ioClock,
-    onProblem: (problem) => log.error({ problem }, "the journal of original limits has a problem"),
+    onProblem: (problem) => log.error({ code: JOURNAL, problem }, "the journal of original limits has a problem"),
   });
   if (settings.simulateOnly && journal.size > 0)
     log.warn({ limits: journal.size }, "limits set by an earlier run stay in force: SIMULATE_ONLY changes nothing");
@@ -276,7 +276,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
     if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
-      log.error({ within: FLUSHING }, "the journal of original limits was not written in time");
+      log.error({ code: JOURNAL, within: FLUSHING }, "the journal of original limits was not written in time");
     const closed = Promise.all([
       served?.close(),
       view.stop(),
@@ -288,6 +288,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     await endsWithin(ioClock, CLOSING, closed);
   }
 }
+
+const JOURNAL: ErrorCode = "JOULIE_E_JOURNAL";
+const ENERGY_COUNTER: ErrorCode = "JOULIE_E_ENERGY_COUNTER";
 
 function nodeNameOf(config: AgentConfig): string {
   if (config.AGENT_MODE === "pool") return "";
@@ -303,7 +306,7 @@ function warnOfCounterWraps({ energy }: HostMachine, { RECONCILE_INTERVAL }: Age
     if (safe === undefined || RECONCILE_INTERVAL < safe * 1000) continue;
     const longestInterval = formatDuration(milliseconds(Math.floor(safe) * 1000));
     log.warn(
-      { zone, longestInterval },
+      { code: ENERGY_COUNTER, zone, longestInterval },
       "RECONCILE_INTERVAL is longer than this energy counter takes to wrap around: it gives no power reading",
     );
   }

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { resources } from "../../platform/kube/index.ts";
 import { calmTwinStatus, ExtenderHarness, pod } from "./testing/extender-harness.ts";
 
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
 });
-afterEach(async () => trial.end());
+afterEach(async () => harness.end());
 
 it("counts and times requests by class", async () => {
-  const extender = await trial.start();
+  const extender = await harness.start();
   await extender.filter(pod("performance"), []);
   await extender.filter(pod(undefined), []);
   await extender.scores(pod("standard"), []);
@@ -25,10 +25,10 @@ it("counts and times requests by class", async () => {
   ]);
 });
 
-it("shows each node's last score, its headroom and whether its twin is stale", async () => {
-  for (const name of ["a", "b"]) await trial.createNode(name);
-  await trial.twin("a", { ...calmTwinStatus, schedulableClass: "eco" });
-  const extender = await trial.start();
+it("exports each node's last score, its headroom and whether its twin is stale", async () => {
+  for (const name of ["a", "b"]) await harness.createNode(name);
+  await harness.twin("a", { ...calmTwinStatus, schedulableClass: "eco" });
+  const extender = await harness.start();
   const about = async (metric: string) => extender.series(`joulie_scheduler_${metric}{`);
   expect(await about("stale_twin_data")).toEqual([
     'joulie_scheduler_stale_twin_data{node="a"} 0',
@@ -36,31 +36,31 @@ it("shows each node's last score, its headroom and whether its twin is stale", a
   ]);
   expect(await about("node_headroom_score")).toEqual(['joulie_scheduler_node_headroom_score{node="a"} 50']);
   expect(await about("final_node_score")).toEqual([]);
-  await extender.scores(pod("standard"), ["a", "b", "nobody"]);
+  await extender.scores(pod("standard"), ["a", "b", "absent"]);
   await extender.scores(pod("performance"), ["b"]);
   expect(await about("final_node_score")).toEqual([
     'joulie_scheduler_final_node_score{node="b",workload_class="performance"} 50',
     'joulie_scheduler_final_node_score{node="a",workload_class="standard"} 57',
     'joulie_scheduler_final_node_score{node="b",workload_class="standard"} 50',
   ]);
-  await trial.advance(301);
+  await harness.advance(301);
   expect(await extender.series("stale_twin_data", '"a"')).toEqual(['joulie_scheduler_stale_twin_data{node="a"} 1']);
 });
 
-it("a node that leaves takes its series with it, and its heir has none of them", async () => {
-  for (const name of ["a", "b"]) await trial.createNode(name);
-  const extender = await trial.start();
+it("removes the series of a deleted node, and starts a node in the same slot without scores", async () => {
+  for (const name of ["a", "b"]) await harness.createNode(name);
+  const extender = await harness.start();
   await extender.scores(pod("standard"), ["a", "b"]);
   expect(await extender.series('node="a"')).toHaveLength(2);
-  await trial.client.delete(resources.nodes, { name: "a" });
-  await trial.until(async () => (await extender.series('node="a"')).length === 0);
-  await trial.createNode("heir");
-  await trial.until(async () => (await extender.series('node="heir"')).length === 1);
+  await harness.client.delete(resources.nodes, { name: "a" });
+  await harness.until(async () => (await extender.series('node="a"')).length === 0);
+  await harness.createNode("heir");
+  await harness.until(async () => (await extender.series('node="heir"')).length === 1);
   expect(await extender.series('node="b"')).toHaveLength(2);
 });
 
-it("the delay of the event loop is exported", async () => {
-  const extender = await trial.start();
-  await trial.until(async () => (await extender.series("nodejs_eventloop_lag_max_seconds")).length === 1);
+it("exports the event-loop delay", async () => {
+  const extender = await harness.start();
+  await harness.until(async () => (await extender.series("nodejs_eventloop_lag_max_seconds")).length === 1);
   expect(await extender.series("nodejs_eventloop_lag")).toHaveLength(3);
 });

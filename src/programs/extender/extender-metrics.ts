@@ -10,18 +10,18 @@ import { TimeSlice } from "./time-slice.ts";
 export type Verb = "filter" | "prioritize";
 const classes: readonly WorkloadClass[] = ["performance", "standard"];
 
-/** No score was given yet. */
+/** No score yet. */
 const NONE = -1;
-/** A quarter of a millisecond's work. */
-const NODES_PER_TURN = 200;
+/** Takes about a quarter of a millisecond. */
+const NODES_PER_STEP = 200;
 
-/** What a scrape reads of the cluster. */
+/** What a scrape reads from the cluster cache. */
 interface Cluster {
   readonly kernel: { readonly end: number };
   at(slot: number): KnownNode | undefined;
 }
 
-/** The extender's metrics. A request writes numbers to arrays and counts once; what is about nodes is worked out at the scrape. */
+/** The extender's Prometheus metrics. A request only stores its scores; series per node are computed at the scrape. */
 export class ExtenderMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class ExtenderMetrics {
   /** The last score of each slot, by class. */
   readonly #scores: Record<WorkloadClass, Int16Array> = { performance: noScores(64), standard: noScores(64) };
 
-  /** `clock` is real time: a scrape waits for the machine. */
+  /** `clock` is real time. */
   constructor(
     metrics: ProgramMetrics,
     clock: Clock,
@@ -106,22 +106,27 @@ export class ExtenderMetrics {
     }
   }
 
-  /** The page /metrics, with the nodes as they are now. */
+  /** The text of /metrics with the current nodes. */
   async *render(cluster: Cluster, now: Instant, settings: ScoringSettings): AsyncGenerator<string, void, undefined> {
-    const turns = new TimeSlice(this.#clock);
-    for (let from = 0; from < cluster.kernel.end; from += NODES_PER_TURN) {
-      for (let slot = from; slot < from + NODES_PER_TURN; slot++) this.#show(cluster.at(slot), slot, now, settings);
-      await turns.next();
+    const slice = new TimeSlice(this.#clock);
+    for (let from = 0; from < cluster.kernel.end; from += NODES_PER_STEP) {
+      for (let slot = from; slot < from + NODES_PER_STEP; slot++)
+        this.#updateNode(cluster.at(slot), slot, now, settings);
+      await slice.next();
     }
     yield* this.#metrics.text();
   }
 
-  #show(node: KnownNode | undefined, slot: number, now: Instant, settings: ScoringSettings): void {
+  #updateNode(node: KnownNode | undefined, slot: number, now: Instant, settings: ScoringSettings): void {
     if (node === undefined) return;
     const row = this.#metrics.nodes.join(node.name);
-    const [shown] = debugReport([{ name: node.name, twin: node.status, hardware: node.hardware }], now, settings).nodes;
-    this.#columns.headroom.set(row, shown?.headroom);
-    this.#columns.stale.set(row, Number(shown?.stale ?? true));
+    const [report] = debugReport(
+      [{ name: node.name, twin: node.status, hardware: node.hardware }],
+      now,
+      settings,
+    ).nodes;
+    this.#columns.headroom.set(row, report?.headroom);
+    this.#columns.stale.set(row, Number(report?.stale ?? true));
     for (const one of classes) {
       const score = this.#scores[one][slot] ?? NONE;
       this.#columns.score[one].set(row, score === NONE ? undefined : score);

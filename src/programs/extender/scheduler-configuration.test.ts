@@ -17,7 +17,7 @@ import {
   type RunningExtender,
 } from "./testing/extender-harness.ts";
 
-// With a scheduler that speaks kube-scheduler's wire, set up as the guide says. test/cluster has the real one.
+// Uses a scheduler with kube-scheduler's protocol, configured as in the guide. test/cluster uses the real kube-scheduler.
 
 interface Registration {
   readonly extenders: readonly [
@@ -36,22 +36,22 @@ const guide = join(import.meta.dirname, "../../../docs/guides");
 const registration = parse(readFileSync(join(guide, "kube-scheduler.yaml"), "utf8")) as Registration;
 const [registered] = registration.extenders;
 
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 let scheduler: Scheduler | undefined;
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
 });
 afterEach(async () => {
   await scheduler?.stop();
   scheduler = undefined;
-  await trial.end();
+  await harness.end();
 });
 
 function schedule(extender: RunningExtender, nodeCacheCapable: boolean): void {
   const call = new ExtenderCall({ ...registered, urlPrefix: String(extender.url), nodeCacheCapable });
   scheduler = new Scheduler({
-    client: trial.client,
-    clock: trial.clock,
+    client: harness.client,
+    clock: harness.clock,
     random: seededRandom(5),
     log: createLogger({ level: "silent", program: "test" }),
     extenders: [call],
@@ -62,15 +62,15 @@ function schedule(extender: RunningExtender, nodeCacheCapable: boolean): void {
 async function createPod(name: string, workloadClass: string): Promise<void> {
   const annotations = { "joulie.io/workload-class": workloadClass };
   const spec = { containers: [{ name: "main", image: "none", resources: { requests: { cpu: "1" } } }] };
-  await trial.client.create(resources.pods, { metadata: { name, annotations }, spec }, { namespace: "default" });
+  await harness.client.create(resources.pods, { metadata: { name, annotations }, spec }, { namespace: "default" });
 }
 
 type Bound = KubeObject & { readonly spec: { readonly nodeName?: string } };
 const nodeOf = async (name: string) =>
-  (await trial.client.get<Bound>(resources.pods, { name, namespace: "default" })).spec.nodeName;
+  (await harness.client.get<Bound>(resources.pods, { name, namespace: "default" })).spec.nodeName;
 
 describe("the registration in the guide", () => {
-  it("SCH-54 SCH-55 SCH-56 has every field as the seed has it", () => {
+  it("SCH-54 SCH-55 SCH-56 has every field with the documented value", () => {
     expect(registration).toEqual({
       apiVersion: "kubescheduler.config.k8s.io/v1",
       kind: "KubeSchedulerConfiguration",
@@ -89,22 +89,22 @@ describe("the registration in the guide", () => {
     });
   });
 
-  it("SCH-54 names the port and the protocol that an extender without any variable has", async () => {
+  it("SCH-54 uses the port and protocol of an extender with default settings", async () => {
     const machine = { isTerminal: false, exists: () => false };
     const parsed = parseConfig(extenderConfig, { env: {}, flags: {}, machine, known: [] });
     const { port, protocol } = new URL(registered.urlPrefix);
     expect(parsed.ok && String(parsed.value.values.EXTENDER_ADDR.port)).toBe(port);
     expect(registered.enableHTTPS).toBe(protocol === "https:");
-    const extender = await trial.start();
+    const extender = await harness.start();
     expect(new URL(String(extender.url)).protocol).toBe(protocol);
   });
 
-  it("SCH-55 names verbs that answer whole Nodes with whole Nodes and scores", async () => {
+  it("SCH-55 uses verbs that answer whole Nodes with whole Nodes and scores", async () => {
     for (const name of ["fast", "eco"]) {
-      await trial.createNode(name);
-      await trial.twin(name, { ...calmTwinStatus, schedulableClass: name === "fast" ? "performance" : name });
+      await harness.createNode(name);
+      await harness.twin(name, { ...calmTwinStatus, schedulableClass: name === "fast" ? "performance" : name });
     }
-    const extender = await trial.start();
+    const extender = await harness.start();
     const items = ["fast", "eco"].map((name) => ({ metadata: { name }, spec: { own: name } }));
     expect(registered.nodeCacheCapable).toBe(false);
     const asked = { Pod: pod("performance"), Nodes: { items }, NodeNames: null };
@@ -113,7 +113,7 @@ describe("the registration in the guide", () => {
     expect(Object.keys(filtered.body.FailedAndUnresolvableNodes)).toEqual(["eco"]);
     const scored = await extender.post<HostScores>(`/${registered.prioritizeVerb}`, asked);
     expect(scored.body.map(({ Host }) => Host)).toEqual(["fast", "eco"]);
-    // At weight 1 the guide's table promises Joulie's 0 to 100.
+    // The guide's table documents 0 to 100 at weight 1.
     expect(registered.weight).toBe(1);
     expect(readFileSync(join(guide, "scheduler.md"), "utf8")).toContain("(kube-scheduler.yaml)");
   });
@@ -125,42 +125,42 @@ describe.each([[false], [true]])("SCH-54 SCH-55 nodeCacheCapable %s", (nodeCache
   it("performance pods never land on eco or draining nodes, standard pods prefer eco", async () => {
     const classes = { fast: "performance", eco: "eco", draining: "draining" };
     for (const [name, schedulableClass] of Object.entries(classes)) {
-      await trial.createNode(name, {}, capacity);
-      await trial.twin(name, { ...calmTwinStatus, schedulableClass });
+      await harness.createNode(name, {}, capacity);
+      await harness.twin(name, { ...calmTwinStatus, schedulableClass });
     }
-    schedule(await trial.start(), nodeCacheCapable);
+    schedule(await harness.start(), nodeCacheCapable);
     for (let i = 0; i < 5; i++) {
       await createPod(`p${i}`, "performance");
       await createPod(`s${i}`, "standard");
     }
     for (let i = 0; i < 5; i++) {
-      await trial.until(async () => (await nodeOf(`p${i}`)) !== undefined && (await nodeOf(`s${i}`)) !== undefined);
+      await harness.until(async () => (await nodeOf(`p${i}`)) !== undefined && (await nodeOf(`s${i}`)) !== undefined);
       expect([await nodeOf(`p${i}`), await nodeOf(`s${i}`)]).toEqual(["fast", "eco"]);
     }
   });
 
-  it("SCH-56 an extender that is away blocks nothing", async () => {
-    await trial.createNode("eco", {}, capacity);
-    await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
-    const extender = await trial.start();
+  it("SCH-56 an unreachable extender does not block scheduling", async () => {
+    await harness.createNode("eco", {}, capacity);
+    await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
+    const extender = await harness.start();
     schedule(extender, nodeCacheCapable);
     await createPod("before", "performance");
-    await trial.advance(2);
+    await harness.advance(2);
     expect(await nodeOf("before")).toBeUndefined();
     await extender.stop();
     await createPod("after", "performance");
-    await trial.until(async () => (await nodeOf("after")) === "eco");
+    await harness.until(async () => (await nodeOf("after")) === "eco");
     expect(await nodeOf("after")).toBe("eco");
   });
 });
 
-it("SCH-46 it listens on :9876 unless told otherwise", () => {
+it("SCH-46 listens on :9876 by default", () => {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(extenderConfig, { env: {}, flags: {}, machine, known: [] });
   expect(parsed.ok && parsed.value.values.EXTENDER_ADDR).toEqual({ host: undefined, port: 9876 });
 });
 
-it("SCH-07 POWER_PROFILE_LABEL and DRAINING_LABEL cannot be the same label, as for the operator", () => {
+it("SCH-07 rejects the same label for POWER_PROFILE_LABEL and DRAINING_LABEL, like the operator", () => {
   const machine = { isTerminal: false, exists: () => false };
   const env = { POWER_PROFILE_LABEL: "site.example/power", DRAINING_LABEL: "site.example/power" };
   const parsed = parseConfig(extenderConfig, { env, flags: {}, machine, known: [] });

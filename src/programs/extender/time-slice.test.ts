@@ -3,7 +3,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { inTimeSlices, TimeSlice } from "./time-slice.ts";
 
-it("goes on at once while its turn lasts, and lets the others in when it is over", async () => {
+it("continues without a pause during the slice, and yields to the event loop when it is over", async () => {
   const clock = new VirtualClock();
   const turns = new TimeSlice(clock);
   await turns.next();
@@ -17,11 +17,11 @@ it("goes on at once while its turn lasts, and lets the others in when it is over
   expect(ours).toBe(false);
   await clock.advanceAsync(milliseconds(0));
   await next;
-  // A whole turn again.
+  // A new slice starts.
   await turns.next();
 });
 
-it("a page of many pieces is made over many turns", async () => {
+it("spreads a page of many chunks over many slices", async () => {
   const clock = new VirtualClock();
   let made = 0;
   const pieces = function* () {

@@ -1,4 +1,4 @@
-import type { NodeHardwareStatus } from "../../../core/api/index.ts";
+import type { ErrorCode, NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -21,6 +21,8 @@ export interface HostDiscoveryOptions {
 
 /** A working driver answers sooner; one that must wake its boards, or hangs, may take half a minute. */
 const GPU_TIMEOUT = milliseconds(1000);
+
+const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
 
 /** The last discovery. */
 interface FoundHardware {
@@ -65,7 +67,7 @@ export function hostDiscovery(
         found = await rediscover(node, works, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
-        log.error({ err }, "hardware discovery failed; retrying later");
+        log.error({ code: HARDWARE, err }, "hardware discovery failed; retrying later");
         found = { status: found?.status ?? {}, at: clock.monotonic(), works, mayWrite };
       }
     }

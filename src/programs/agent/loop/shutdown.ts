@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -11,6 +12,8 @@ const REPORT_TIMEOUT = milliseconds(5000);
 const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
 /** Further nodes that the log line names. */
 const NAMED_NODES = 9;
+
+const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";
 
 interface Nodes {
   each(work: (runner: NodeRunner) => Promise<void>): Promise<void>;
@@ -46,7 +49,7 @@ function reportStuck(stuck: Stuck, log: Logger): void {
   if (first === undefined) return;
   const more =
     others.length === 0 ? {} : { nodes: all.length, others: others.slice(0, NAMED_NODES).map(({ node }) => node) };
-  log.error({ ...first, ...more }, "limits were not restored; run `joulie agent restore`");
+  log.error({ code: NOT_RESTORED, ...first, ...more }, "limits were not restored; run `joulie agent restore`");
 }
 
 /** Retries until the deadline. Returns the nodes on which limits of the agent are still in force, and why. */

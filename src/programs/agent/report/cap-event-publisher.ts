@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../../core/api/index.ts";
 import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
 import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
@@ -52,7 +53,11 @@ const stateOf = (report: DeviceReport | undefined): string => report?.alarm?.rea
 function eventOf(device: Device, { alarm, result, message }: DeviceReport): Omit<EventNote, "regarding"> | undefined {
   const action = device === "cpu" ? "CapCpu" : "CapGpu";
   if (alarm !== undefined) return { type: "Warning", reason: alarm.reason, action, note: alarm.note };
-  if (result === "error") return { type: "Warning", reason: "ControlFailed", action, note: message };
-  if (result === "blocked") return { type: "Warning", reason: "ControlBlocked", action, note: message };
+  if (result === "error")
+    return { type: "Warning", reason: "ControlFailed", action, note: coded(message, "JOULIE_E_CONTROL_FAILED") };
+  if (result === "blocked")
+    return { type: "Warning", reason: "ControlBlocked", action, note: coded(message, "JOULIE_E_CONTROL_BLOCKED") };
   return undefined;
 }
+
+const coded = (message: string, code: ErrorCode): string => `${message} (${code})`;

@@ -49,7 +49,7 @@ describe("joulie agent restore", () => {
     const refused = await byHand({});
     expect(refused.code).toBe(1);
     expect(refused.text.trim().split("\n").toSorted()).toEqual([
-      "1 of 3 limits were not restored; they stay in the journal for another attempt",
+      "1 of 3 limits were not restored; they stay in the journal for another attempt (JOULIE_E_NOT_RESTORED)",
       expect.stringMatching(/^a http gpus: not restored: .*add it to TELEMETRY_ALLOWED_ENDPOINTS$/),
       "rapl package-0: restored",
       "rapl package-1: restored",

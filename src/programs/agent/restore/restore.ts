@@ -1,4 +1,5 @@
 import process from "node:process";
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../../platform/clock/index.ts";
@@ -24,6 +25,10 @@ export interface RestoreWorld {
   readonly out: (text: string) => void;
 }
 
+const JOURNAL: ErrorCode = "JOULIE_E_JOURNAL";
+const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";
+const STATE_DIR_ERROR: ErrorCode = "JOULIE_E_STATE_DIR";
+
 /** `joulie agent restore`: restores the limits that a stopped agent has left in force. Returns the exit code. */
 export async function restore(
   config: RestoreConfig,
@@ -35,8 +40,8 @@ export async function restore(
     const { STATE_DIR } = config;
     out(
       failed === undefined
-        ? `an agent is running with STATE_DIR=${STATE_DIR}: stop it first; it restores its limits when it stops\n`
-        : `STATE_DIR=${STATE_DIR} cannot be locked: ${failed}; try again\n`,
+        ? `an agent is running with STATE_DIR=${STATE_DIR}: stop it first; it restores its limits when it stops (${STATE_DIR_ERROR})\n`
+        : `STATE_DIR=${STATE_DIR} cannot be locked: ${failed}; try again (${STATE_DIR_ERROR})\n`,
     );
     return 1;
   }
@@ -62,7 +67,7 @@ export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Pr
   }
   const failed = entries.length === 0 ? 0 : await restoreEach(config, entries, journal, { files, clock, host, out });
   if (journal.problem !== undefined) {
-    out(`error: ${journal.problem}\n`);
+    out(`error: ${journal.problem} (${JOURNAL})\n`);
     out("limits in force now; compare them with what this machine should have:\n");
     for (const line of await limitsInForce(host)) out(`  ${line}\n`);
   }
@@ -102,10 +107,12 @@ async function restoreEach(
     await http.close();
   }
   if (failed > 0)
-    out(`${failed} of ${entries.length} limits were not restored; they stay in the journal for another attempt\n`);
+    out(
+      `${failed} of ${entries.length} limits were not restored; they stay in the journal for another attempt (${NOT_RESTORED})\n`,
+    );
   if (listed)
     out(
-      `the journal in ${files.directory} could not be written and still lists restored limits: run the command again\n`,
+      `the journal in ${files.directory} could not be written and still lists restored limits: run the command again (${JOURNAL})\n`,
     );
   return failed + (listed ? 1 : 0);
 }

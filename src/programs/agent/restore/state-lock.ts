@@ -1,9 +1,10 @@
-import { JoulieError } from "../../../core/api/index.ts";
+import { CodedError, type ErrorCode, JoulieError } from "../../../core/api/index.ts";
 import { elapsed, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type FolderLock, lockFolder } from "../../../platform/lock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 
+const STATE_DIR: ErrorCode = "JOULIE_E_STATE_DIR";
 /** A stopping agent takes up to 30 s. */
 const LOCK_TIMEOUT = milliseconds(40_000);
 const PAUSE = milliseconds(500);
@@ -17,14 +18,17 @@ export async function lockState(
 ): Promise<FolderLock> {
   const from = clock.monotonic();
   for (let logged = false; ; logged = true) {
-    const tried = await tryLock(directory, (why) => log.warn({ directory, why }, "STATE_DIR cannot be locked"));
+    const tried = await tryLock(directory, (why) =>
+      log.warn({ code: STATE_DIR, directory, why }, "STATE_DIR cannot be locked"),
+    );
     if (tried.lock !== undefined) return tried.lock;
     const { failed } = tried;
     if (!logged && failed === undefined)
       log.warn({ directory }, "another agent has locked STATE_DIR; waiting for it to exit");
-    if (!logged && failed !== undefined) log.warn({ directory, why: failed }, "cannot lock STATE_DIR now; retrying");
+    if (!logged && failed !== undefined)
+      log.warn({ code: STATE_DIR, directory, why: failed }, "cannot lock STATE_DIR now; retrying");
     if (elapsed(from, clock.monotonic()) >= LOCK_TIMEOUT) {
-      if (failed !== undefined) throw new Error(`STATE_DIR=${directory} cannot be locked: ${failed}`);
+      if (failed !== undefined) throw new CodedError(STATE_DIR, `STATE_DIR=${directory} cannot be locked: ${failed}`);
       const what = `another agent is running with STATE_DIR=${directory}`;
       throw new JoulieError("JOULIE_E_CONFIG_VALUE", `${what}: stop it, or give this one a directory of its own`);
     }

@@ -1,4 +1,5 @@
 import {
+  type ErrorCode,
   labels,
   type NodePowerProfile,
   type NodeTwin,
@@ -45,6 +46,8 @@ export interface WatchOptions {
 
 /** Retry interval for asking the API server whether it supports our field selectors. */
 const RETRY_INTERVAL = milliseconds(5000);
+
+const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 
 /** Watches the objects of one node only, so memory does not grow with the cluster. */
 export class SingleNodeWatch implements NodeFactsSource {
@@ -130,7 +133,10 @@ export class SingleNodeWatch implements NodeFactsSource {
           return;
         }
         if (isApiError(error, "notFound") && !isReported) {
-          log.error(`${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`);
+          log.error(
+            { code: MISSING_CRD },
+            `${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`,
+          );
           isReported = true;
         }
       }

@@ -12,9 +12,9 @@ export interface DeciderOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly metrics: ExtenderMetrics;
-  /** The time twins are judged by. */
+  /** The clock for the age of twins. */
   readonly clock: Clock;
-  /** A pod's class annotation says neither performance nor standard, and need not even be text. */
+  /** Called with a class annotation that is neither performance nor standard; it may have any type. */
   readonly onUnknownClass: (text: unknown) => void;
 }
 
@@ -23,13 +23,14 @@ export interface ExtenderReply {
   readonly chunks: readonly Buffer[];
 }
 
-/** How many nodes of a decision can be explained later. */
+/** How many nodes of a decision are stored for the debug page. */
 const EXPLAINED = 10;
-/** Nobody's pod asks for more kinds of GPUs, or for one with a longer name: Kubernetes has no longer names of resources. */
-const MOST_GPU_KINDS = 16;
-const LONGEST_RESOURCE = 253 + 1 + 63;
+/** More than any real pod requests. */
+const MAX_GPU_KINDS = 16;
+/** The longest resource name that Kubernetes accepts: prefix/name. */
+const MAX_RESOURCE_LENGTH = 253 + 1 + 63;
 
-/** Answers from memory: looks up, filters or scores, and keeps what was decided. Nothing is waited for and nothing simulated. */
+/** Answers filter and prioritize requests synchronously from the cache, and records each decision. */
 export class Decider {
   readonly #options: DeciderOptions;
 
@@ -39,34 +40,34 @@ export class Decider {
 
   filter({ pod, candidates }: ExtenderRequest): ExtenderReply {
     const { state, decisions } = this.#options;
-    const asked = this.#asked(pod);
-    const { workloadClass } = asked;
+    const scoredPod = this.#readPod(pod);
+    const { workloadClass } = scoredPod;
     const { slots, codes } = decisions.workspace(candidates.count);
-    candidates.slots(state.kernel, slots);
+    candidates.slots(state.index, slots);
     if (workloadClass === "standard") codes.fill(0);
     else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
-    this.#keep("filter", pod, asked, { slots, verdicts: codes, best: [] });
+    this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
     return { workloadClass, chunks: filterReply(candidates, codes, rejections) };
   }
 
   prioritize({ pod, candidates }: ExtenderRequest): ExtenderReply {
-    const { state, decisions, metrics: figures, clock } = this.#options;
+    const { state, decisions, metrics, clock } = this.#options;
     const { kernel } = state;
-    const asked = this.#asked(pod);
-    const { workloadClass, demand } = asked;
+    const scoredPod = this.#readPod(pod);
+    const { workloadClass, demand } = scoredPod;
     const { slots, scores } = decisions.workspace(candidates.count);
-    candidates.slots(state.kernel, slots);
-    // Once per request: it costs a look at each node, and freshness and pressure are of this moment.
+    candidates.slots(state.index, slots);
+    // Once per request: freshness and pressure depend on the current time.
     const batch = kernel.beginBatch(clock.now());
     kernel.scoreMany(slots, demand, workloadClass, scores);
-    figures.recordScores(workloadClass, slots, scores, kernel.end);
-    this.#keep("prioritize", pod, asked, { slots, verdicts: scores, batch, best: this.#best(slots, scores) });
+    metrics.recordScores(workloadClass, slots, scores, kernel.end);
+    this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, batch, best: this.#best(slots, scores) });
     return { workloadClass, chunks: prioritizeReply(candidates, scores) };
   }
 
-  #asked(given: unknown): ScoredPod {
-    // An object; its readers take any that JSON can hold.
-    const pod = given as Pod;
+  #readPod(value: unknown): ScoredPod {
+    // Any JSON object: the functions below accept fields of any type.
+    const pod = value as Pod;
     const { workloadClass, unrecognised } = workloadClassOf(pod);
     if (unrecognised !== undefined) this.#options.onUnknownClass(unrecognised);
     const demand = demandOf(pod);
@@ -74,7 +75,7 @@ export class Decider {
     return { workloadClass, demand };
   }
 
-  /** Whole Nodes bring their own labels, which are those kube-scheduler decides by; for names the cache has them. */
+  /** Whole Nodes carry their own labels, which kube-scheduler sees as well; for names the cache has the labels. */
   #rejectionOf(candidates: Candidates, i: number, slot: number): number {
     const { state } = this.#options;
     if (candidates.kind === "names") return state.rejection(slot);
@@ -90,7 +91,7 @@ export class Decider {
     });
   }
 
-  #keep(
+  #record(
     verb: Verb,
     pod: unknown,
     { workloadClass, demand }: ScoredPod,
@@ -109,19 +110,19 @@ export class Decider {
   }
 }
 
-/** Each node may have to be asked about each kind: together they must not hold up everybody else. */
+/** Scoring visits each GPU kind on each node, so a pod with many kinds would delay other requests. */
 function checkGpus(gpus: ScoredPod["demand"]["gpus"]): void {
-  if (gpus.size > MOST_GPU_KINDS) {
-    throw new HttpError(400, `the Pod asks for ${gpus.size} kinds of GPUs; up to ${MOST_GPU_KINDS} are looked at`);
+  if (gpus.size > MAX_GPU_KINDS) {
+    throw new HttpError(400, `the Pod requests ${gpus.size} kinds of GPUs; up to ${MAX_GPU_KINDS} are supported`);
   }
   for (const resource of gpus.keys()) {
-    if (resource.length > LONGEST_RESOURCE) {
-      throw new HttpError(400, `the Pod asks for a resource with a name of ${resource.length} characters`);
+    if (resource.length > MAX_RESOURCE_LENGTH) {
+      throw new HttpError(400, `the Pod requests a resource with a name of ${resource.length} characters`);
     }
   }
 }
 
-/** The places of the highest values, highest first and of equals the first; one pass, since most are never among them. */
+/** Indexes of the highest values in descending order; of equal values the first wins. */
 function highest(values: Int16Array, count: number): number[] {
   const places: number[] = [];
   for (let place = 0; place < values.length; place++) {

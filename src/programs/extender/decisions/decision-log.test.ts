@@ -4,7 +4,7 @@ import { instant, percent, wattsPerMinute } from "../../../core/units/index.ts";
 import { decisionsPage } from "../pages/decisions-page.ts";
 import { type Decision, DecisionLog } from "./decision-log.ts";
 
-/** An answer that gave every candidate the same score. */
+/** An answer with the same score for every candidate. */
 function decide(decisions: DecisionLog, name: string, candidates: number, score: number): void {
   const { slots, scores } = decisions.workspace(candidates);
   slots.fill(0);
@@ -27,7 +27,7 @@ type Shown = Pick<Decision, "pod" | "candidates"> & { readonly nodes?: readonly 
 const parsed = (text: string) => (JSON.parse(text) as { decisions: Shown[] }).decisions;
 
 describe("decisions", () => {
-  it("each keeps its own verdicts while later ones use the room of the oldest", () => {
+  it("each decision keeps its verdicts while later ones reuse the memory of the oldest", () => {
     const decisions = new DecisionLog(3);
     for (let i = 0; i < 10; i++) decide(decisions, `p${i}`, 1 + (i % 4), i);
     expect(decisions.latest().map(({ pod, verdicts }) => [pod.name, ...verdicts])).toEqual([
@@ -37,7 +37,7 @@ describe("decisions", () => {
     ]);
   });
 
-  it("an answer that failed half-way leaves nothing of the one whose room it took", () => {
+  it("a failed answer removes the decision whose memory it took", () => {
     const decisions = new DecisionLog(2);
     decide(decisions, "a", 2, 1);
     decide(decisions, "b", 2, 2);
@@ -45,7 +45,7 @@ describe("decisions", () => {
     expect(decisions.latest().map(({ pod }) => pod.name)).toEqual(["b"]);
   });
 
-  it("a page that is read slowly never shows one request's verdicts under another's name", () => {
+  it("a page that is read slowly never mixes the verdicts of two requests", () => {
     const decisions = new DecisionLog(4);
     for (let i = 0; i < 4; i++) decide(decisions, "p", 1200, i);
     const page = decisionsPage(decisions, "p", defaultScoringSettings);

@@ -10,30 +10,30 @@ import {
 const performance = pod("performance");
 
 describe("/filter", () => {
-  const trial = new ExtenderHarness();
+  const harness = new ExtenderHarness();
   let extender: RunningExtender;
 
   beforeAll(async () => {
     const eco = { "joulie.io/power-profile": "eco" };
-    await trial.createNode("fast", eco);
-    await trial.createNode("eco");
-    await trial.createNode("draining");
-    await trial.createNode("labelled", eco);
-    await trial.createNode("plain");
-    await trial.createNode("unknown", eco);
-    await trial.twin("fast", calmTwinStatus);
-    await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
-    await trial.twin("draining", { ...calmTwinStatus, schedulableClass: "draining" });
-    await trial.twin("unknown", { ...calmTwinStatus, schedulableClass: "unknown" });
-    extender = await trial.start();
+    await harness.createNode("fast", eco);
+    await harness.createNode("eco");
+    await harness.createNode("draining");
+    await harness.createNode("labelled", eco);
+    await harness.createNode("plain");
+    await harness.createNode("unknown", eco);
+    await harness.twin("fast", calmTwinStatus);
+    await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
+    await harness.twin("draining", { ...calmTwinStatus, schedulableClass: "draining" });
+    await harness.twin("unknown", { ...calmTwinStatus, schedulableClass: "unknown" });
+    extender = await harness.start();
   });
-  afterAll(async () => trial.end());
+  afterAll(async () => harness.end());
 
-  const all = ["fast", "eco", "draining", "labelled", "plain", "unknown", "nobody"];
+  const all = ["fast", "eco", "draining", "labelled", "plain", "unknown", "absent"];
 
-  it("SCH-01 SCH-04 SCH-05 SCH-06 X-44 X-93 gives the nodes that are left and a reason for each other, by names", async () => {
+  it("SCH-01 SCH-04 SCH-05 SCH-06 X-44 X-93 returns the accepted names, and a reason for each rejected one", async () => {
     const result = await extender.filter(performance, all);
-    expect(result.NodeNames).toEqual(["fast", "plain", "nobody"]);
+    expect(result.NodeNames).toEqual(["fast", "plain", "absent"]);
     expect(result.Nodes).toBeNull();
     expect(result.Error).toBe("");
     const { eco, draining, labelled, ...others } = result.FailedAndUnresolvableNodes;
@@ -45,19 +45,19 @@ describe("/filter", () => {
     expect(Object.keys(others)).toEqual(["unknown"]);
   });
 
-  it("X-20 what Joulie rejects is unresolvable: no pod is to be evicted for it", async () => {
+  it("X-20 rejects as unresolvable, so that kube-scheduler evicts no pod for it", async () => {
     const { FailedNodes, FailedAndUnresolvableNodes } = await extender.filter(performance, all);
     expect(FailedNodes).toEqual({});
     expect(Object.keys(FailedAndUnresolvableNodes)).toEqual(["eco", "draining", "labelled", "unknown"]);
   });
 
-  it("X-69 a class that is unknown is none: the label decides", async () => {
+  it("X-69 treats an unknown class as absent: the label decides", async () => {
     const { FailedAndUnresolvableNodes } = await extender.filter(performance, ["unknown"]);
     expect(FailedAndUnresolvableNodes["unknown"]).toContain("power-profile=eco");
   });
 
   it.each([["standard"], [undefined], ["Performance"], [""]])(
-    "SCH-03 SCH-09 X-12 class %s is standard: every node passes",
+    "SCH-03 SCH-09 X-12 treats class %s as standard: every node passes",
     async (workloadClass) => {
       const result = await extender.filter(pod(workloadClass), all);
       expect(result.NodeNames).toEqual(all);
@@ -65,29 +65,29 @@ describe("/filter", () => {
     },
   );
 
-  it("SCH-08 SCH-13 a node nobody knows passes for every class, and no node is added", async () => {
-    expect((await extender.filter(performance, ["nobody"])).NodeNames).toEqual(["nobody"]);
-    expect((await extender.filter(pod("standard"), ["nobody"])).NodeNames).toEqual(["nobody"]);
+  it("SCH-08 SCH-13 accepts an unknown node for every class, and adds no node", async () => {
+    expect((await extender.filter(performance, ["absent"])).NodeNames).toEqual(["absent"]);
+    expect((await extender.filter(pod("standard"), ["absent"])).NodeNames).toEqual(["absent"]);
     expect((await extender.filter(performance, [])).NodeNames).toEqual([]);
     expect((await extender.filter(performance, ["eco"])).NodeNames).toEqual([]);
   });
 
-  it("SCH-07 whole Nodes bring their labels: those of the request decide where the twin says nothing", async () => {
+  it("SCH-07 uses the labels of whole Nodes in the request if the twin has no class", async () => {
     const node = (name: string, labels: object) => ({ metadata: { name, labels } });
     const items = [
       node("plain", { "joulie.io/power-profile": "eco" }),
       node("labelled", {}),
       node("fast", { "joulie.io/power-profile": "eco" }),
       node("eco", { "joulie.io/power-profile": "performance" }),
-      node("nobody", { "joulie.io/power-profile": "eco" }),
+      node("absent", { "joulie.io/power-profile": "eco" }),
     ];
     const result = await extender.filterNodes(performance, items);
     expect(result.Nodes?.items).toEqual([items[1], items[2]]);
     expect(result.NodeNames).toBeNull();
-    expect(Object.keys(result.FailedAndUnresolvableNodes)).toEqual(["plain", "eco", "nobody"]);
+    expect(Object.keys(result.FailedAndUnresolvableNodes)).toEqual(["plain", "eco", "absent"]);
   });
 
-  it("X-20 Nodes return whole, byte for byte", async () => {
+  it("X-20 returns Nodes byte for byte", async () => {
     const odd =
       '{"spec":{},"metadata":{"managedFields":[{"f":{}}],"name":"plain"} ,\n"status":{"n":1.00e2,"s":"\\u00e9"}}';
     const other = '{"metadata":{"name":"eco"}}';
@@ -97,7 +97,7 @@ describe("/filter", () => {
     expect(text).not.toContain(other);
   });
 
-  it("SCH-52 X-19 takes the lower-case form that people send, as well as Go's", async () => {
+  it("SCH-52 X-19 accepts lower-case field names as well as Go's", async () => {
     const items = [{ metadata: { name: "eco" } }, { metadata: { name: "plain" } }];
     const lower = await extender.post<FilterResult>("/filter", { pod: performance, nodes: { items } });
     expect(lower.body.Nodes?.items).toEqual([items[1]]);
@@ -105,9 +105,9 @@ describe("/filter", () => {
     expect(names.body.NodeNames).toEqual(["plain"]);
   });
 
-  it("SCH-12 SCH-14 decides about the pod it is asked about and writes nothing", async () => {
+  it("SCH-12 SCH-14 decides about the pod in the request and writes nothing", async () => {
     const writes: string[] = [];
-    const forget = trial.api.faults.add({
+    const forget = harness.api.faults.add({
       fault: { kind: "refused" },
       when: ({ method, path }) => {
         if (method !== "GET") writes.push(path);
@@ -116,14 +116,14 @@ describe("/filter", () => {
     });
     await extender.filter(performance, all);
     await extender.scores(performance, all);
-    await trial.advance(60);
+    await harness.advance(60);
     forget();
     expect(writes).toEqual([]);
   });
 });
 
-it("SCH-07 judges a node without a twin by the operator's labels: POWER_PROFILE_LABEL and DRAINING_LABEL", async () => {
-  const trial = new ExtenderHarness();
+it("SCH-07 filters a node without a twin by POWER_PROFILE_LABEL and DRAINING_LABEL", async () => {
+  const harness = new ExtenderHarness();
   const [profile, draining] = ["site.example/profile", "site.example/draining"];
   const labels: Readonly<Record<string, Record<string, string>>> = {
     eco: { [profile]: "eco" },
@@ -132,9 +132,9 @@ it("SCH-07 judges a node without a twin by the operator's labels: POWER_PROFILE_
     former: { "joulie.io/power-profile": "eco", "joulie.io/draining": "true" },
   };
   const names = Object.keys(labels);
-  for (const name of names) await trial.createNode(name, labels[name]);
+  for (const name of names) await harness.createNode(name, labels[name]);
   const keys = { POWER_PROFILE_LABEL: profile, DRAINING_LABEL: draining };
-  const [custom, usual] = [await trial.start(keys), await trial.start()];
+  const [custom, usual] = [await harness.start(keys), await harness.start()];
   const left = ["fine", "former"];
   const byNames = await custom.filter(performance, names);
   expect(byNames.NodeNames).toEqual(left);
@@ -153,22 +153,22 @@ it("SCH-07 judges a node without a twin by the operator's labels: POWER_PROFILE_
   const page = await custom.get("/debug/scoring?node=draining");
   const rejection = expect.stringContaining("draining=true") as string;
   expect(page.body).toMatchObject({ drainingLabel: "true", emptyPod: { performance: { rejection } } });
-  await trial.end();
+  await harness.end();
 });
 
 it("X-43 a stale class still rejects", async () => {
-  const trial = new ExtenderHarness();
-  await trial.createNode("eco");
-  await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "eco", lastUpdated: "2029-12-31T00:00:00Z" });
-  const extender = await trial.start();
+  const harness = new ExtenderHarness();
+  await harness.createNode("eco");
+  await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco", lastUpdated: "2029-12-31T00:00:00Z" });
+  const extender = await harness.start();
   expect((await extender.filter(performance, ["eco"])).NodeNames).toEqual([]);
   expect(await extender.scores(pod("standard"), ["eco"])).toEqual({ eco: 50 });
-  await trial.end();
+  await harness.end();
 });
 
-it("X-12 an unknown class is told once for each text, and for no more texts than a person reads", async () => {
-  const trial = new ExtenderHarness();
-  const extender = await trial.start();
+it("X-12 logs each unknown class once, up to a limit", async () => {
+  const harness = new ExtenderHarness();
+  const extender = await harness.start();
   for (let i = 0; i < 120; i++) {
     await extender.filter(pod(`class-${i}`), []);
     await extender.scores(pod(`class-${i}`), []);
@@ -178,17 +178,17 @@ it("X-12 an unknown class is told once for each text, and for no more texts than
   expect(told[7]).toMatchObject({ class: "class-7", msg: expect.stringContaining("standard") as string });
   const classes = await extender.series("joulie_scheduler_filter_requests_total");
   expect(classes).toEqual(['joulie_scheduler_filter_requests_total{workload_class="standard"} 120']);
-  await trial.end();
+  await harness.end();
 });
 
-it("X-60 X-12 what is no text where a class or a quantity belongs is no class and no quantity, and no fault of ours", async () => {
-  const trial = new ExtenderHarness();
-  const extender = await trial.start();
+it("X-60 X-12 treats a class or quantity of another type as absent, without an error", async () => {
+  const harness = new ExtenderHarness();
+  const extender = await harness.start();
   const odd = '{"toString":1,"valueOf":1}';
   const annotations = `{"joulie.io/workload-class":${odd}}`;
   const resources = `{"requests":{"cpu":${odd}},"limits":{"nvidia.com/gpu":${odd}}}`;
   const body = `{"Pod":{"metadata":{"annotations":${annotations}},"spec":{"containers":[{"resources":${resources}}]}},"NodeNames":["a"]}`;
   for (const verb of ["/filter", "/prioritize"]) expect((await extender.post(verb, body)).status).toBe(200);
   expect(extender.logs.filter(({ level }) => level !== "info")).toMatchObject([{ level: "warn", class: "(object)" }]);
-  await trial.end();
+  await harness.end();
 });

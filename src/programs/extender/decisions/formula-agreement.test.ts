@@ -27,8 +27,8 @@ import {
   type RunningExtender,
 } from "../testing/extender-harness.ts";
 
-// Thousands of random clusters, each told to a running extender through its watches and asked about over HTTP; what comes back
-// must be what the formula gives that is written to be read.
+// Thousands of random clusters: a running extender receives each through its watches, and its answers over HTTP must equal the
+// literal formula.
 
 const CLUSTERS = 2000;
 const SIZE = 6;
@@ -101,7 +101,7 @@ const randomPod = () => ({
   },
 });
 
-/** An API that lists nothing and whose watches tell what the test says. */
+/** An API with empty lists whose watches send the events of the test. */
 class ToldApi {
   readonly #tell = new Map<string, (lines: string) => void>();
   #version = 1;
@@ -156,18 +156,18 @@ describe.each([
     { ...defaultScoringSettings, facilityMetrics: true, scoreMax: 10 },
   ],
 ] as const)("over HTTP, %s", (_, variables, settings: ScoringSettings) => {
-  const trial = new ExtenderHarness();
+  const harness = new ExtenderHarness();
   const api = new ToldApi();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let extender: RunningExtender;
 
   beforeAll(async () => {
-    extender = await trial.start(variables, { transport: api.transport });
-    await trial.until(() => api.watched === 3);
+    extender = await harness.start(variables, { transport: api.transport });
+    await harness.until(() => api.watched === 3);
   });
   afterAll(async () => {
     agent.destroy();
-    await trial.end();
+    await harness.end();
   });
 
   async function ask<Body>(path: string, body: unknown): Promise<Body> {
@@ -177,12 +177,12 @@ describe.each([
     return (await answerTo<Body>(asked)).body;
   }
 
-  it("SCH-02 SCH-29 SCH-33 SCH-36 X-20 the scores of thousands of random clusters are the oracle's", async () => {
+  it("SCH-02 SCH-29 SCH-33 SCH-36 X-20 scores of thousands of random clusters equal the literal formula", async () => {
     const cluster = new Map<string, Known>();
     let asked = 0;
     for (let round = 0; round < CLUSTERS / 2; round++) {
-      const now = trial.clock.now();
-      // Some leave, some come, all others change.
+      const now = harness.clock.now();
+      // Some nodes are deleted, some are added, all others change.
       const leaving = [...cluster.keys()].filter(() => next() < 0.2);
       for (const name of leaving) cluster.delete(name);
       const joining = Array.from({ length: SIZE }, () => `n${below(2 * SIZE)}`);
@@ -200,7 +200,7 @@ describe.each([
         objectsOf(cluster, ({ hardware }) => hardware),
       );
       const pod = randomPod();
-      const candidates = [...cluster.keys(), "nobody"].filter(() => next() < 0.8).toSorted(() => next() - 0.5);
+      const candidates = [...cluster.keys(), "absent"].filter(() => next() < 0.8).toSorted(() => next() - 0.5);
       const oracle = oracleOf(cluster, pod, now, settings);
 
       const scores = await ask<HostScores>("/prioritize", { Pod: pod, Nodes: null, NodeNames: candidates });
@@ -223,7 +223,7 @@ describe.each([
         rejected: Object.entries(whole.FailedAndUnresolvableNodes),
       };
       expect(JSON.stringify(givenWhole)).toBe(JSON.stringify({ scores: expected, left: keptItems, rejected }));
-      // As text: looking at each field takes longer than all the rest, thousands of times.
+      // Compared as text, which is faster than comparing each field.
       expect(JSON.stringify(given)).toBe(JSON.stringify({ scores: expected, left, rejected }));
       asked += candidates.length;
     }

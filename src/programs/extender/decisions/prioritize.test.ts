@@ -15,38 +15,34 @@ const power = calmTwinStatus["powerMeasurement"] as object;
 const measured = (own: object) => ({ ...calmTwinStatus, powerMeasurement: { ...power, ...own } });
 
 describe("/prioritize", () => {
-  const trial = new ExtenderHarness();
+  const harness = new ExtenderHarness();
   let extender: RunningExtender;
 
   beforeAll(async () => {
-    for (const name of ["fast", "eco", "draining", "old", "undated", "twinless", "odd"]) await trial.createNode(name);
-    await trial.hardware("fast", big);
-    await trial.hardware("eco", big);
-    await trial.twin("fast", measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }));
-    await trial.twin("eco", { ...measured({ measuredNodePowerW: 0 }), schedulableClass: "eco" });
-    await trial.twin("draining", { ...measured({ measuredNodePowerW: 0 }), schedulableClass: "draining" });
-    await trial.twin("old", { ...calmTwinStatus, lastUpdated: "2029-12-31T23:54:59Z" });
-    await trial.twin("undated", { ...calmTwinStatus, lastUpdated: undefined });
-    await trial.twin("odd", { ...calmTwinStatus, schedulableClass: "unknown" });
-    extender = await trial.start();
+    for (const name of ["fast", "eco", "draining", "old", "undated", "twinless", "odd"]) await harness.createNode(name);
+    await harness.hardware("fast", big);
+    await harness.hardware("eco", big);
+    await harness.twin("fast", measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }));
+    await harness.twin("eco", { ...measured({ measuredNodePowerW: 0 }), schedulableClass: "eco" });
+    await harness.twin("draining", { ...measured({ measuredNodePowerW: 0 }), schedulableClass: "draining" });
+    await harness.twin("old", { ...calmTwinStatus, lastUpdated: "2029-12-31T23:54:59Z" });
+    await harness.twin("undated", { ...calmTwinStatus, lastUpdated: undefined });
+    await harness.twin("odd", { ...calmTwinStatus, schedulableClass: "unknown" });
+    extender = await harness.start();
   });
-  afterAll(async () => trial.end());
+  afterAll(async () => harness.end());
 
-  it("SCH-02 X-21 gives a whole number for each node given, in their order, and for no other", async () => {
-    const asked = { Pod: pod("standard"), Nodes: null, NodeNames: ["twinless", "fast", "nobody", "fast"] };
+  it("SCH-02 X-21 returns an integer for each given node, in order, and for no other", async () => {
+    const asked = { Pod: pod("standard"), Nodes: null, NodeNames: ["twinless", "fast", "absent", "fast"] };
     const { body } = await extender.post<HostScores>("/prioritize", asked);
     expect(body.map(({ Host }) => Host)).toEqual(asked.NodeNames);
     expect(body.every(({ Score }) => Number.isInteger(Score))).toBe(true);
   });
 
   it.each([
-    [
-      "more kinds of GPUs than anybody has",
-      Array.from({ length: 17 }, (_, i) => `nvidia.com/mig-1g.${i + 1}gb`),
-      /17 kinds/,
-    ],
+    ["too many kinds of GPUs", Array.from({ length: 17 }, (_, i) => `nvidia.com/mig-1g.${i + 1}gb`), /17 kinds/],
     ["one with an endless name", [`nvidia.com/mig-1g.5gb${".me".repeat(100)}`], /name of \d+ characters/],
-  ])("X-62 a pod with %s is refused: nodes times kinds is work that a client chooses", async (_, kinds, message) => {
+  ])("X-62 rejects a pod with %s: it would multiply the work per node", async (_, kinds, message) => {
     const limits = Object.fromEntries(kinds.map((kind) => [kind, "1"]));
     const asked = { Pod: { spec: { containers: [{ resources: { limits } }] } }, NodeNames: ["fast"] };
     for (const verb of ["/prioritize", "/filter"]) {
@@ -60,7 +56,7 @@ describe("/prioritize", () => {
     expect((await extender.post("/prioritize", { ...asked, Pod: { spec } })).status).toBe(200);
   });
 
-  it("SCH-02 whole Nodes get the scores that their names get", async () => {
+  it("SCH-02 whole Nodes get the same scores as their names", async () => {
     const names = ["fast", "eco", "draining", "old", "twinless"];
     const Nodes = { items: names.map((name) => ({ metadata: { name, labels: { a: "b" } }, spec: {} })) };
     const asked = { Pod: pod("standard", { cpu: "8" }), Nodes, NodeNames: null };
@@ -79,19 +75,19 @@ describe("/prioritize", () => {
     expect(await scores({ cpu: "16", gpu: "1" })).toBe(Math.round(0.7 * (100 - 40.125) + cooling));
   });
 
-  it("SCH-31 SCH-57 standard pods are drawn to eco nodes and kept off draining ones", async () => {
+  it("SCH-31 SCH-57 standard pods prefer eco nodes and avoid draining ones", async () => {
     const standard = await extender.scores(pod("standard"), ["eco", "draining"]);
     expect(standard).toEqual({ eco: 92, draining: 62 });
     expect(await extender.scores(pod("performance"), ["eco", "draining"])).toEqual({ eco: 82, draining: 82 });
   });
 
   it("SCH-37 SCH-38 SCH-39 X-69 old, undated, twinless, classless and unknown nodes get 50", async () => {
-    const names = ["old", "undated", "twinless", "odd", "nobody"];
+    const names = ["old", "undated", "twinless", "odd", "absent"];
     const scores = await extender.scores(pod("standard", { cpu: "8" }), names);
     expect(scores).toEqual(Object.fromEntries(names.map((name) => [name, 50])));
   });
 
-  it("takes any pod that JSON can hold", async () => {
+  it("accepts any JSON object as the pod", async () => {
     const odd = [
       {},
       { metadata: null, spec: null },
@@ -102,7 +98,7 @@ describe("/prioritize", () => {
       { spec: { containers: [{ resources: { requests: { cpu: "-3" }, limits: { "nvidia.com/gpu": -1 } } }] } },
     ];
     for (const one of odd) {
-      const asked = { Pod: one, NodeNames: ["fast", "nobody"] };
+      const asked = { Pod: one, NodeNames: ["fast", "absent"] };
       expect(await extender.post("/prioritize", asked)).toMatchObject({ status: 200 });
       expect(await extender.post("/filter", asked)).toMatchObject({ status: 200 });
     }
@@ -111,15 +107,15 @@ describe("/prioritize", () => {
 });
 
 describe("settings", () => {
-  it("SCH-20 SCH-21 SCH-22 SCH-57 X-21 variables reach the scores", async () => {
-    const trial = new ExtenderHarness();
+  it("SCH-20 SCH-21 SCH-22 SCH-57 X-21 variables change the scores", async () => {
+    const harness = new ExtenderHarness();
     for (const name of ["fast", "draining"]) {
-      await trial.createNode(name);
-      await trial.hardware(name, big);
+      await harness.createNode(name);
+      await harness.hardware(name, big);
     }
-    await trial.twin("fast", measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }));
-    await trial.twin("draining", { ...measured({ measuredNodePowerW: 0 }), schedulableClass: "draining" });
-    const extender = await trial.start({
+    await harness.twin("fast", measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }));
+    await harness.twin("draining", { ...measured({ measuredNodePowerW: 0 }), schedulableClass: "draining" });
+    const extender = await harness.start({
       MARGINAL_CPU_UTIL_COEFF: "1",
       MARGINAL_GPU_UTIL_COEFF_STANDARD: "0.5",
       MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: "1",
@@ -133,35 +129,35 @@ describe("settings", () => {
     expect(await score("performance", { gpu: "1" })).toBe(Math.round((0.7 * 60 + 12) / 10));
     expect(await score("standard", { gpu: "1" })).toBe(Math.round((0.7 * 80 + 12) / 10));
     expect(await score("standard", {}, "draining")).toBe(Math.round((82 - 50) / 10));
-    expect(await score("standard", {}, "nobody")).toBe(5);
-    await trial.end();
+    expect(await score("standard", {}, "absent")).toBe(5);
+    await harness.end();
   });
 
-  it("SCH-40 SCH-42 a PUE counts only where facility metrics are on", async () => {
-    const trial = new ExtenderHarness();
-    await trial.createNode("n");
-    await trial.hardware("n", big);
-    await trial.twin("n", { ...measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }), estimatedPUE: 2 });
+  it("SCH-40 SCH-42 uses the PUE only with facility metrics enabled", async () => {
+    const harness = new ExtenderHarness();
+    await harness.createNode("n");
+    await harness.hardware("n", big);
+    await harness.twin("n", { ...measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }), estimatedPUE: 2 });
     const asked = pod("performance", { gpu: "1" });
-    const plain = await trial.start();
-    const weighted = await trial.start({ ENABLE_FACILITY_METRICS: "true" });
+    const plain = await harness.start();
+    const weighted = await harness.start({ ENABLE_FACILITY_METRICS: "true" });
     expect(await plain.scores(asked, ["n"])).toEqual({ n: Math.round(0.7 * 66 + 12) });
     expect(await weighted.scores(asked, ["n"])).toEqual({ n: Math.round(0.7 * 32 + 12) });
-    await trial.end();
+    await harness.end();
   });
 
-  it("SCH-33 X-74 pressure and trend are of the whole cluster, whoever is asked about", async () => {
-    const trial = new ExtenderHarness();
-    for (const name of ["asked", "busy", "rising"]) await trial.createNode(name);
-    await trial.twin("asked", measured({ measuredNodePowerW: 0, powerTrendWPerMin: 12 }));
-    const extender = await trial.start();
+  it("SCH-33 X-74 computes pressure and trend over the whole cluster, independent of the candidates", async () => {
+    const harness = new ExtenderHarness();
+    for (const name of ["asked", "busy", "rising"]) await harness.createNode(name);
+    await harness.twin("asked", measured({ measuredNodePowerW: 0, powerTrendWPerMin: 12 }));
+    const extender = await harness.start();
     const score = async () => (await extender.scores(pod("standard"), ["asked"]))["asked"];
     expect(await score()).toBe(70 + 12 - 2);
-    await trial.twin("busy", measured({ measuredNodePowerW: 600 }));
+    await harness.twin("busy", measured({ measuredNodePowerW: 600 }));
     // The other performance node is full: half of 30 points go.
-    await trial.until(async () => (await score()) === 65);
-    await trial.twin("rising", { ...measured({ powerTrendWPerMin: 600 }), schedulableClass: "eco" });
-    await trial.until(async () => (await score()) === 61);
-    await trial.end();
+    await harness.until(async () => (await score()) === 65);
+    await harness.twin("rising", { ...measured({ powerTrendWPerMin: 600 }), schedulableClass: "eco" });
+    await harness.until(async () => (await score()) === 61);
+    await harness.end();
   });
 });

@@ -1,14 +1,14 @@
 import { rejections, type ScoringSettings, scoreNode } from "../../../core/scoring/index.ts";
 import type { Decision, DecisionLog } from "../decisions/decision-log.ts";
 
-/** Enough to see which nodes; `?pod=` has them all. */
+/** `?pod=` shows all nodes. */
 const NODES_SHOWN = 5;
-/** A fifth of a millisecond's work or so. */
-const NODES_PER_PIECE = 500;
+/** Takes about a fifth of a millisecond. */
+const NODES_PER_CHUNK = 500;
 
 /**
- * `GET /debug/decisions`: the last answers, newest first, and how the best scores came about. `?pod=NAME` or
- * `?pod=NAMESPACE/NAME` has those of one pod, with every node. In pieces, so that no request waits for the page.
+ * `GET /debug/decisions`: the last answers, newest first, with the breakdown of the best scores. `?pod=NAME` or
+ * `?pod=NAMESPACE/NAME` shows the answers for one pod, with every node. In chunks, so that the page does not delay requests.
  */
 export function* decisionsPage(
   decisions: DecisionLog,
@@ -18,9 +18,9 @@ export function* decisionsPage(
   yield '{"decisions":[';
   let comma = "";
   for (const decision of decisions.latest()) {
-    // Requests go on while the page is read, and the oldest decisions make way for them.
-    if ((pod !== null && !isAbout(decision, pod)) || !decisions.has(decision)) continue;
-    const text = comma + JSON.stringify(explained(decision, settings));
+    // New requests may replace the oldest decisions while the page is sent.
+    if ((pod !== null && !isForPod(decision, pod)) || !decisions.has(decision)) continue;
+    const text = comma + JSON.stringify(explain(decision, settings));
     comma = ",";
     if (pod === null) yield text;
     else {
@@ -33,10 +33,10 @@ export function* decisionsPage(
   yield "]}\n";
 }
 
-const isAbout = ({ pod: { namespace, name } }: Decision, asked: string): boolean =>
-  asked === name || asked === `${namespace}/${name}`;
+const isForPod = ({ pod: { namespace, name } }: Decision, query: string): boolean =>
+  query === name || query === `${namespace}/${name}`;
 
-function explained(decision: Decision, settings: ScoringSettings): object {
+function explain(decision: Decision, settings: ScoringSettings): object {
   const { verb, at, pod, asked, batch, candidates, slots } = decision;
   return {
     at: new Date(at).toISOString(),
@@ -76,10 +76,10 @@ function nodesWith({ slots, verdicts, names }: Decision, code: number): (string 
   return found;
 }
 
-/** Those nobody here knew have no name any more. */
+/** Nodes that were unknown to the extender are shown without a name. */
 function* everyNode({ verb, slots, verdicts, names }: Decision): Generator<string, void, undefined> {
-  for (let from = 0; from < slots.length; from += NODES_PER_PIECE) {
-    const nodes = Array.from(slots.subarray(from, from + NODES_PER_PIECE), (slot, place) => {
+  for (let from = 0; from < slots.length; from += NODES_PER_CHUNK) {
+    const nodes = Array.from(slots.subarray(from, from + NODES_PER_CHUNK), (slot, place) => {
       const verdict = verdicts[from + place] as number;
       const node = names[slot] ?? null;
       return JSON.stringify(

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resources } from "../../../platform/kube/index.ts";
 import { calmTwinStatus, ExtenderHarness, pod } from "../testing/extender-harness.ts";
 
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
 });
-afterEach(async () => trial.end());
+afterEach(async () => harness.end());
 
 const hardware = {
   cpu: { totalCores: 128, sockets: 2, capRange: { type: "watts", maxWattsPerSocket: 350 } },
@@ -21,11 +21,11 @@ interface Explained {
 const decisions = { path: "/debug/decisions", of: (body: unknown) => (body as { decisions: Explained[] }).decisions };
 
 describe("/debug/scoring", () => {
-  it("SCH-47 SCH-48 SCH-49 SCH-50 X-94 lists every node in the seed's words, with no pod about", async () => {
-    await trial.createNode("node-0");
-    await trial.createNode("bare", {}, {});
-    await trial.hardware("node-0", hardware);
-    await trial.twin("node-0", {
+  it("SCH-47 SCH-48 SCH-49 SCH-50 X-94 lists every node with the documented fields, for no pod", async () => {
+    await harness.createNode("node-0");
+    await harness.createNode("bare", {}, {});
+    await harness.hardware("node-0", hardware);
+    await harness.twin("node-0", {
       ...calmTwinStatus,
       powerMeasurement: {
         measuredNodePowerW: 450,
@@ -34,7 +34,7 @@ describe("/debug/scoring", () => {
         powerTrendWPerMin: -5.2,
       },
     });
-    const extender = await trial.start({ MARGINAL_CPU_UTIL_COEFF: "0.8" });
+    const extender = await harness.start({ MARGINAL_CPU_UTIL_COEFF: "0.8" });
     const { body } = await extender.get("/debug/scoring");
     expect(body).toEqual({
       coefficients: { cpuUtilCoeff: 0.8, gpuUtilCoeffStandard: 0.65, gpuUtilCoeffPerformance: 0.85 },
@@ -68,12 +68,12 @@ describe("/debug/scoring", () => {
     });
   });
 
-  it("?node= has all that a score of the node is made of", async () => {
-    await trial.createNode("n", { "joulie.io/power-profile": "eco" });
-    await trial.createNode("busy");
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco", estimatedPUE: 1.25 });
-    await trial.twin("busy", calmTwinStatus);
-    const extender = await trial.start();
+  it("?node= shows the breakdown of the node's score", async () => {
+    await harness.createNode("n", { "joulie.io/power-profile": "eco" });
+    await harness.createNode("busy");
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco", estimatedPUE: 1.25 });
+    await harness.twin("busy", calmTwinStatus);
+    const extender = await harness.start();
     const { body } = await extender.get("/debug/scoring?node=n");
     expect(body).toMatchObject({
       nodeName: "n",
@@ -89,30 +89,30 @@ describe("/debug/scoring", () => {
     expect(await extender.scores(pod("standard"), ["n"])).toEqual({ n: standard.score });
   });
 
-  it("thousands of nodes are one document", async () => {
-    await Promise.all(Array.from({ length: 350 }, async (_, i) => trial.createNode(`n${i}`)));
-    const extender = await trial.start();
+  it("returns thousands of nodes as one document", async () => {
+    await Promise.all(Array.from({ length: 350 }, async (_, i) => harness.createNode(`n${i}`)));
+    const extender = await harness.start();
     const { body } = await extender.get("/debug/scoring");
     expect(new Set((body as { nodes: { nodeName: string }[] }).nodes.map(({ nodeName }) => nodeName)).size).toBe(350);
   });
 });
 
 describe("/debug/decisions", () => {
-  it("explains the last answers, newest first, with the state they were made in", async () => {
-    for (const name of ["fast", "eco"]) await trial.createNode(name);
-    await trial.twin("fast", calmTwinStatus);
-    await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
-    const extender = await trial.start();
-    await extender.filter(pod("performance", { name: "first", cpu: "2" }), ["fast", "eco", "nobody"]);
-    const scores = await extender.scores(pod("standard", { name: "second", gpu: "1" }), ["fast", "eco", "nobody"]);
-    // What happens later does not change why it was so.
-    await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "draining" });
-    await trial.until(async () => (await extender.scores(pod("standard"), ["eco"]))["eco"] !== scores["eco"]);
-    await trial.client.delete(resources.nodes, { name: "fast" });
-    await trial.createNode("heir");
-    await trial.until(async () => (await extender.get("/debug/scoring?node=heir")).status === 200);
+  it("explains the last answers, newest first, with the state at that time", async () => {
+    for (const name of ["fast", "eco"]) await harness.createNode(name);
+    await harness.twin("fast", calmTwinStatus);
+    await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
+    const extender = await harness.start();
+    await extender.filter(pod("performance", { name: "first", cpu: "2" }), ["fast", "eco", "absent"]);
+    const scores = await extender.scores(pod("standard", { name: "second", gpu: "1" }), ["fast", "eco", "absent"]);
+    // Later changes do not affect the explanation.
+    await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "draining" });
+    await harness.until(async () => (await extender.scores(pod("standard"), ["eco"]))["eco"] !== scores["eco"]);
+    await harness.client.delete(resources.nodes, { name: "fast" });
+    await harness.createNode("heir");
+    await harness.until(async () => (await extender.get("/debug/scoring?node=heir")).status === 200);
 
-    // Nor whose slot it was: the heir has it by now.
+    // Another node uses the slot by now.
     const [first] = decisions.of((await extender.get(`${decisions.path}?pod=first`)).body);
     expect(first?.["nodes"]).toMatchObject([{ node: "fast" }, { node: "eco" }, { node: null }]);
     const all = decisions.of((await extender.get(decisions.path)).body);
@@ -134,14 +134,14 @@ describe("/debug/decisions", () => {
         { node: "fast", score: 32, breakdown: { pressureRelief: -15, score: 32 } },
       ],
     });
-    expect(scores).toEqual({ eco: 57, fast: 32, nobody: 50 });
+    expect(scores).toEqual({ eco: 57, fast: 32, absent: 50 });
   });
 
-  it("?pod= has the decisions of one pod with every node", async () => {
-    for (const name of ["fast", "eco"]) await trial.createNode(name);
-    await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
-    const extender = await trial.start();
-    await extender.filter(pod("performance", { name: "a" }), ["fast", "eco", "nobody"]);
+  it("?pod= shows the decisions for one pod with every node", async () => {
+    for (const name of ["fast", "eco"]) await harness.createNode(name);
+    await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
+    const extender = await harness.start();
+    await extender.filter(pod("performance", { name: "a" }), ["fast", "eco", "absent"]);
     await extender.scores(pod("performance", { name: "a" }), ["fast"]);
     await extender.scores(pod("standard", { name: "b" }), ["fast"]);
     const byName = decisions.of((await extender.get(`${decisions.path}?pod=a`)).body);
@@ -160,8 +160,8 @@ describe("/debug/decisions", () => {
     expect(decisions.of((await extender.get(`${decisions.path}?pod=other/a`)).body)).toEqual([]);
   });
 
-  it("keeps the last hundred, and of what no cluster has only the count", async () => {
-    const extender = await trial.start();
+  it("keeps the last hundred decisions, and only the count of oversized ones", async () => {
+    const extender = await harness.start();
     for (let i = 0; i < 105; i++) await extender.scores(pod("standard", { name: `p${i}` }), []);
     const names = Array.from({ length: 20_000 }, (_, i) => `n${i}`);
     await extender.scores(pod("standard", { name: "huge" }), names);

@@ -11,7 +11,7 @@ export interface PagesOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly settings: ScoringSettings;
-  /** The time that twins are judged by. */
+  /** The clock for the age of twins. */
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly ready: HealthChecks;
@@ -19,7 +19,7 @@ export interface PagesOptions {
 
 type Page = (query: URLSearchParams) => Reply | undefined;
 
-/** What can be read beside the port for metrics. Nothing here names a secret: nodes, pods and figures. */
+/** The pages on EXTENDER_ADDR. They contain node names, pod names and numbers, no secrets. */
 export function extenderPages({
   state,
   decisions,

@@ -11,18 +11,18 @@ import {
 import type { Instant } from "../../../core/units/index.ts";
 import type { KnownNode } from "../state/cluster-cache.ts";
 
-/** What the page reads of the cluster. */
+/** What the page reads from the cluster cache. */
 interface Cluster {
   readonly kernel: { readonly end: number };
   at(slot: number): KnownNode | undefined;
   node(name: string): KnownNode | undefined;
 }
 
-/** A fifth of a millisecond's work or so, and a piece of the answer. */
-const NODES_PER_PIECE = 100;
+/** Takes about a fifth of a millisecond. */
+const NODES_PER_CHUNK = 100;
 const emptyPod = { cpuCores: 0, gpus: new Map<string, number>(), unreadable: [] };
 
-/** `GET /debug/scoring`: the report in pieces, so that 5,000 nodes do not hold up a request. */
+/** `GET /debug/scoring`: the report in chunks, so that 5,000 nodes do not delay requests. */
 export function* scoringPage(
   cluster: Cluster,
   now: Instant,
@@ -30,9 +30,9 @@ export function* scoringPage(
 ): Generator<string, void, undefined> {
   yield `{"coefficients":${JSON.stringify(debugReport([], now, settings).coefficients)},"nodes":[`;
   let comma = "";
-  for (let from = 0; from < cluster.kernel.end; from += NODES_PER_PIECE) {
+  for (let from = 0; from < cluster.kernel.end; from += NODES_PER_CHUNK) {
     const nodes: KnownNode[] = [];
-    for (let slot = from; slot < from + NODES_PER_PIECE; slot++) {
+    for (let slot = from; slot < from + NODES_PER_CHUNK; slot++) {
       const node = cluster.at(slot);
       if (node !== undefined) nodes.push(node);
     }
@@ -44,7 +44,7 @@ export function* scoringPage(
   yield "]}\n";
 }
 
-/** `GET /debug/scoring?node=NAME`: one node with everything a score of it is made of, for a pod of each class that asks for nothing. */
+/** `GET /debug/scoring?node=NAME`: one node with the breakdown of its score for an empty pod of each class. */
 export function nodeScoringPage(cluster: Cluster, name: string, now: Instant, settings: ScoringSettings): unknown {
   const node = cluster.node(name);
   if (node === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Attacks from the scheduler's own address, so that no bound per client alone could tell the two apart. Real time: a server on a
-// virtual clock would never lose its patience.
+// Attacks from the scheduler's own address, so that a limit per client address cannot distinguish the two. Real time: on a
+// virtual clock no timeout would expire.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, type ClientRequest, type RequestOptions, request } from "node:http";
@@ -11,33 +11,33 @@ import { systemClock } from "../../../platform/clock/index.ts";
 import { answerTo, ExtenderHarness, pod, type RunningExtender } from "../testing/extender-harness.ts";
 
 const MI = 1024 * 1024;
-/** As many as an attacker opens again after the extender closed them; keeps a test bounded. */
+/** How many connections an attacker reopens, to keep the test bounded. */
 const MOST_OPENED = 4000;
-/** kube-scheduler's own default. */
+/** kube-scheduler's default timeout. */
 const SCHEDULER_TIMEOUT = 5000;
 
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 let extender: RunningExtender;
 let attackers: Attackers;
 let scheduler: Scheduler;
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
   scheduler = new Scheduler();
 });
 afterEach(async () => {
   attackers.stop();
   scheduler.stop();
-  await trial.end();
+  await harness.end();
 });
 
 const start = async (variables: Readonly<Record<string, string>> = {}) => {
-  extender = await trial.start(variables, { ioClock: systemClock, synced: false });
+  extender = await harness.start(variables, { ioClock: systemClock, synced: false });
 
   attackers = new Attackers(Number(new URL(String(extender.url)).port));
-  await trial.until(async () => (await fetch(`${extender.metricsUrl}/readyz`)).status === 200);
+  await harness.until(async () => (await fetch(`${extender.metricsUrl}/readyz`)).status === 200);
 };
 
-/** Sockets that come back as soon as they are closed. */
+/** Sockets that reconnect as soon as they are closed. */
 class Attackers {
   readonly #port: number;
   readonly #sockets = new Set<Socket>();
@@ -48,7 +48,7 @@ class Attackers {
     this.#port = port;
   }
 
-  /** Resolves when all of them have connected and sent what they send. */
+  /** Resolves when all of them have connected and sent their data. */
   async open(count: number, attack: (socket: Socket) => void): Promise<void> {
     await Promise.all(Array.from({ length: count }, async () => this.#one(attack)));
   }
@@ -82,7 +82,7 @@ const stalledBody = (bytes: number) => {
     socket.write(most);
   };
 };
-/** Asks something simple first, so that it looks like a client that is known to be good. */
+/** Completes a simple request first, so that the connection counts as proven. */
 const idleAfterOneRequest = (socket: Socket) => socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
 
 const asked = JSON.stringify({
@@ -90,7 +90,7 @@ const asked = JSON.stringify({
   NodeNames: Array.from({ length: 200 }, (_, i) => `node-${i}`),
 });
 
-/** Some 4 KiB for each. */
+/** About 4 KiB each. */
 const wholeNodes = (count: number): string => {
   const items = Array.from({ length: count }, (_, i) => ({
     metadata: { name: `node-${i}` },
@@ -99,11 +99,11 @@ const wholeNodes = (count: number): string => {
   return JSON.stringify({ Pod: pod("standard"), Nodes: { items }, NodeNames: null });
 };
 
-/** A client as kube-scheduler is one: it keeps two connections, and gives up after 5 s. */
+/** A client like kube-scheduler: two keep-alive connections and a timeout of 5 s. */
 class Scheduler {
   readonly #agent: Agent;
   readonly #request: (options: RequestOptions) => ClientRequest;
-  /** The kept connections that it ever had. */
+  /** All keep-alive connections that it opened. */
   readonly kept = new Set<Socket>();
 
   constructor(ca?: string) {
@@ -112,7 +112,7 @@ class Scheduler {
     this.#request = ca === undefined ? request : (options) => tlsRequest({ ...options, ca });
   }
 
-  /** Asks so often, every other time over a new connection. Counts failures by their reason. */
+  /** Sends that many requests, every other one over a new connection. Returns failures by reason. */
   async failures(requests: number, body = asked, newConnections = true): Promise<Record<string, number>> {
     const failures: Record<string, number> = {};
     const worker = async (first: number) => {
@@ -130,7 +130,7 @@ class Scheduler {
     this.#agent.destroy();
   }
 
-  /** Gives why it failed. */
+  /** Returns the reason of a failure. */
   async #ask(path: string, agent: Agent | false, body: string): Promise<string | undefined> {
     const { hostname, port } = new URL(String(extender.url));
     const sent = this.#request({ host: hostname, port, path, method: "POST", agent, timeout: SCHEDULER_TIMEOUT });
@@ -147,12 +147,12 @@ class Scheduler {
 }
 
 describe("X-62 under attack no request of the scheduler fails", { timeout: 120_000 }, () => {
-  it("with 160 silent sockets and three stalled bodies of 64 MiB: 0 of 1,000", async () => {
+  it("with 160 silent sockets and three stalled bodies of 64 MiB: 0 of 1,000 fail", async () => {
     await start();
 
     await attackers.open(160, silent);
     await attackers.open(3, stalledBody(64 * MI));
-    await trial.until(async () => Number((await extender.series("request_bytes"))[0]?.split(" ")[1]) > 64 * MI);
+    await harness.until(async () => Number((await extender.series("request_bytes"))[0]?.split(" ")[1]) > 64 * MI);
     expect(await scheduler.failures(1000)).toEqual({});
   });
 
@@ -171,13 +171,13 @@ describe("X-62 under attack no request of the scheduler fails", { timeout: 120_0
     ]);
   });
 
-  it("with small bodies that stall in all the memory there is", async () => {
+  it("with stalled small bodies that fill the memory", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1Mi" });
     await attackers.open(200, stalledBody(32 * 1024));
     expect(await scheduler.failures(40)).toEqual({});
   });
 
-  it("with stalled bodies while the scheduler sends whole Nodes over the connection it keeps", async () => {
+  it("with stalled bodies while the scheduler sends whole Nodes over its keep-alive connection", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "2Mi" });
     const body = wholeNodes(300);
     expect(await scheduler.failures(4, body, false)).toEqual({});
@@ -185,21 +185,21 @@ describe("X-62 under attack no request of the scheduler fails", { timeout: 120_0
     expect(await scheduler.failures(40, body, false)).toEqual({});
   });
 
-  it("with larger bodies that fill the memory once its own has begun to come, over a new connection", async () => {
+  it("with larger bodies that fill the memory after its own body has started, over a new connection", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1Mi" });
     const held = async () => Number((await extender.series("request_bytes"))[0]?.split(" ")[1]);
     const body = wholeNodes(120);
     const sent = request(`${extender.url}/filter`, { method: "POST", headers: { "content-length": body.length } });
     const answer = answerTo(sent);
     sent.write(body.slice(0, 1));
-    await trial.until(async () => (await held()) > 0);
+    await harness.until(async () => (await held()) > 0);
     await attackers.open(2, stalledBody(MI));
-    await trial.until(async () => (await held()) > 1.9 * MI);
+    await harness.until(async () => (await held()) > 1.9 * MI);
     sent.end(body.slice(1));
     expect((await answer).status).toBe(200);
   });
 
-  it("with TLS, and sockets that never shake hands", async () => {
+  it("with TLS, and sockets without a handshake", async () => {
     const certificates = join(import.meta.dirname, "../../../platform/kube/testdata");
     await start({
       EXTENDER_TLS_CERT_FILE: join(certificates, "server.crt"),

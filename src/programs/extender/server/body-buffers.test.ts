@@ -3,15 +3,15 @@ import { BodyBuffers } from "./body-buffers.ts";
 
 const nothing = () => undefined;
 
-describe("body buffers", () => {
-  it("the last one serves again, also for a little more", () => {
+describe("BodyBuffers", () => {
+  it("reuses the last buffer, also for a slightly larger body", () => {
     const buffers = new BodyBuffers(nothing);
     const first = buffers.take(70_000);
     buffers.give(first);
     expect(buffers.take(71_000)).toBe(first);
   });
 
-  it("one that is in use is not given to another", () => {
+  it("does not hand out a buffer that is in use", () => {
     const buffers = new BodyBuffers(nothing);
     const first = buffers.take(10);
     buffers.give(first);
@@ -19,7 +19,7 @@ describe("body buffers", () => {
     expect(buffers.take(10)).not.toBe(first);
   });
 
-  it("is as long as asked, the larger one is kept, and nothing asked for is something", () => {
+  it("returns the requested length, keeps the larger buffer, and accepts a length of 0", () => {
     const buffers = new BodyBuffers(nothing);
     const large = buffers.take(1_000_000);
     expect(large.length).toBeGreaterThanOrEqual(1_000_000);
@@ -30,7 +30,7 @@ describe("body buffers", () => {
     expect(buffers.take(0).length).toBe(0);
   });
 
-  it("one that only one request was so large for is let go in the end", () => {
+  it("releases an oversized buffer after 100 smaller requests", () => {
     const buffers = new BodyBuffers(nothing);
     const huge = buffers.take(64 * 1024 * 1024);
     buffers.give(huge);
@@ -41,7 +41,7 @@ describe("body buffers", () => {
     expect(buffers.take(1000).length).toBeLessThan(100_000);
   });
 
-  it("has the pieces of bodies collected after every 4 MiB of them", () => {
+  it("collects garbage after every 4 MiB of copied chunks", () => {
     let collected = 0;
     const buffers = new BodyBuffers(() => collected++);
     for (let piece = 0; piece < 63; piece++) buffers.copied(65_536);

@@ -1,47 +1,47 @@
-/** A spare that is so much larger than what comes is not for what comes. */
-const TOO_LARGE = 4;
-/** After so many requests that needed far less the spare is let go. */
-const REQUESTS_UNTIL_LET_GO = 100;
-/** Seven of them for a body of whole Nodes, one for thirty bodies of 5,000 names: a third of a millisecond each. */
-const PIECES_LEFT_LYING = 4 * 1024 * 1024;
-/** Room for a few names more than last time. */
+/** A spare buffer that is larger by this factor counts as oversized. */
+const OVERSIZED_FACTOR = 4;
+/** After so many requests an oversized spare is released. */
+const MAX_OVERSIZED_USES = 100;
+/** Seven collections for a body of 5,000 whole Nodes, one for thirty bodies of names; each takes a third of a millisecond. */
+const COLLECT_AFTER_BYTES = 4 * 1024 * 1024;
+/** Leaves room for a few more names in the next request. */
 const ROUNDED_TO = 65_536;
 
 /**
- * Memory for bodies, of which one is kept for the next request: kube-scheduler asks twice for each pod, one after the other, and
- * what is made anew each time stands around until it is collected, 30 MB at a time.
+ * Buffers for request bodies. One spare buffer is reused for the next request: kube-scheduler sends two requests per pod, one
+ * after the other, and a new buffer for each would leave 30 MB of garbage at a time.
  */
 export class BodyBuffers {
   readonly #collect: () => void;
   #spare: Buffer | undefined;
-  #unneeded = 0;
-  #pieces = 0;
+  #oversizedUses = 0;
+  #garbageBytes = 0;
 
-  /** `collect` frees the pieces that were copied into a body, of which nobody thinks any more. */
+  /** `collect` runs a minor collection, which frees the socket chunks that were copied into a body. */
   constructor(collect: () => void) {
     this.#collect = collect;
   }
 
-  /** The spare one where it is as long as that, else a new one that is only as long as `now`; what is in it is anybody's. */
+  /** The spare if it has `length` bytes, else a new buffer of `now` bytes. The contents are undefined. */
   take(length: number, now = length): Buffer {
     const spare = this.#spare;
     if (spare === undefined || spare.length < length) return Buffer.allocUnsafeSlow(roundedUp(Math.min(length, now)));
-    this.#unneeded = spare.length > Math.max(ROUNDED_TO, TOO_LARGE * length) ? this.#unneeded + 1 : 0;
+    this.#oversizedUses = spare.length > Math.max(ROUNDED_TO, OVERSIZED_FACTOR * length) ? this.#oversizedUses + 1 : 0;
     this.#spare = undefined;
     return spare;
   }
 
-  /** A piece of so many bytes has been copied, and lies around. */
+  /** Counts a socket chunk that was copied and is garbage now. */
   copied(bytes: number): void {
-    this.#pieces += bytes;
-    if (this.#pieces < PIECES_LEFT_LYING) return;
-    this.#pieces = 0;
+    this.#garbageBytes += bytes;
+    if (this.#garbageBytes < COLLECT_AFTER_BYTES) return;
+    this.#garbageBytes = 0;
     this.#collect();
   }
 
-  /** Nobody reads it any more. */
+  /** Takes a buffer back that is no longer in use. */
   give(buffer: Buffer): void {
-    if (this.#unneeded >= REQUESTS_UNTIL_LET_GO) this.#unneeded = 0;
+    if (this.#oversizedUses >= MAX_OVERSIZED_USES) this.#oversizedUses = 0;
     else if (this.#spare === undefined || this.#spare.length < buffer.length) this.#spare = buffer;
   }
 }

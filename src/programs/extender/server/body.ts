@@ -4,22 +4,22 @@ import { HttpError } from "./http-error.ts";
 import type { MemoryLease } from "./memory-budget.ts";
 import { ReceivedBody, type StalledRequests } from "./stalled-requests.ts";
 
-/** Nobody waits for an answer. */
+/** The client closed the connection: an answer is not needed. */
 export class ClientGoneError extends Error {
   override readonly name = "ClientGoneError";
 }
-const gone = () => new ClientGoneError("the client left before its request was whole");
+const clientGone = () => new ClientGoneError("the client disconnected before the request was complete");
 
-/** As much of a body must be here before there is room for what it only announces. */
-const FIRST_ROOM = 1024 * 1024;
+/** So much of a body must have arrived before a buffer for the announced length is allocated. */
+const FIRST_BUFFER_BYTES = 1024 * 1024;
 
-/** How many bytes a request says it has; undefined where it comes in chunks of its own making. */
+/** The Content-Length; undefined for a chunked request. */
 export function contentLengthOf({ headers }: IncomingMessage): number | undefined {
   const text = headers["content-length"];
   return text === undefined ? undefined : Number(text);
 }
 
-/** A body, at the beginning of a buffer that may be longer. */
+/** `bytes` is the start of `buffer`, which may be longer. */
 export interface Body {
   readonly bytes: Buffer;
   readonly buffer: Buffer;
@@ -29,39 +29,39 @@ export interface BodyOptions {
   readonly length: number | undefined;
   readonly limit: number;
   readonly buffers: BodyBuffers;
-  readonly room: MemoryLease;
+  readonly lease: MemoryLease;
   readonly stalled: StalledRequests;
 }
 
-/** The whole body in one buffer, as long as all of it from early on where the length is known: 30 MB are not copied together. */
+/** Reads the whole body into one buffer. With a known length the buffer is allocated early, which avoids copying 30 MB. */
 export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Body> {
-  const { length, limit, buffers, room, stalled } = options;
-  // Whoever left while waiting for room has said so already, and would not say it again.
-  if (request.destroyed) throw gone();
-  let buffer: Buffer = NOTHING;
+  const { length, limit, buffers, lease, stalled } = options;
+  // A client that disconnected while waiting for memory emits no further event.
+  if (request.destroyed) throw clientGone();
+  let buffer: Buffer = EMPTY;
   let filled = 0;
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
-  const longer = (needed: number): Buffer => {
+  const allocate = (needed: number): Buffer => {
     const whole = length ?? Math.min(limit, Math.max(needed, 2 * filled));
-    return buffers.take(whole, filled === 0 ? Math.max(needed, FIRST_ROOM) : whole);
+    return buffers.take(whole, filled === 0 ? Math.max(needed, FIRST_BUFFER_BYTES) : whole);
   };
   const end = (reason: unknown) => {
-    // What still comes is let go by.
-    request.off("data", take).resume();
+    // Discard the rest of the body.
+    request.off("data", receive).resume();
     reject(reason);
   };
   const body = new ReceivedBody(end);
-  const take = (chunk: Buffer) => {
+  const receive = (chunk: Buffer) => {
     const needed = filled + chunk.length;
     try {
       if (needed > limit) throw bodyTooLarge(limit);
-      room.reserve(chunk.length);
+      lease.reserve(chunk.length);
     } catch (error) {
       end(error);
       return;
     }
     if (needed > buffer.length) {
-      const next = longer(needed);
+      const next = allocate(needed);
       buffer.copy(next, 0, 0, filled);
       buffer = next;
     }
@@ -70,22 +70,22 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
     filled = body.received = needed;
   };
   stalled.watchBody(body);
-  room.onPreempt(end);
-  request.on("data", take);
+  lease.onPreempt(end);
+  request.on("data", receive);
   request.once("end", () => resolve({ bytes: buffer.subarray(0, filled), buffer }));
-  request.once("error", () => reject(gone()));
+  request.once("error", () => reject(clientGone()));
   request.once("close", () => {
-    if (!request.complete) reject(gone());
+    if (!request.complete) reject(clientGone());
   });
   try {
     return await promise;
   } finally {
-    stalled.forgetBody(body);
-    room.onPreempt(undefined);
+    stalled.unwatchBody(body);
+    lease.onPreempt(undefined);
   }
 }
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
 export const bodyTooLarge = (limit: number): HttpError =>
-  new HttpError(413, `the request is larger than ${limit} bytes; EXTENDER_MAX_BODY_BYTES allows more`);
+  new HttpError(413, `the request is larger than ${limit} bytes; raise EXTENDER_MAX_BODY_BYTES to allow it`);

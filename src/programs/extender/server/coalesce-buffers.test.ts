@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { coalesceBuffers } from "./coalesce-buffers.ts";
 
-it("the bytes stay the same, in the same order", () => {
+it("keeps the bytes and their order", () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
     fc.integer({ min: 4000, max: 5000 }).map((length) => new Uint8Array(length).fill(length % 251)),
@@ -15,7 +15,7 @@ it("the bytes stay the same, in the same order", () => {
   );
 });
 
-it("thousands of small pieces become few, and a large one stays the slice it is", () => {
+it("joins thousands of small buffers and keeps a large one as it is", () => {
   const small = Array.from({ length: 10_000 }, (_, i) => Buffer.from(`"ip-10-0-0-${i}.compute.internal",`));
   const large = Buffer.alloc(10_000);
   const few = coalesceBuffers([...small, large, ...small]);

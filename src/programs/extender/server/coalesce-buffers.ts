@@ -1,32 +1,32 @@
-/** Below this a copy costs less than one more piece for the kernel to gather. */
+/** Below this size copying is cheaper than one more buffer in a vectored write. */
 const SMALL = 4096;
 const BLOCK = 262_144;
 
 /**
- * The same bytes in few pieces: neighbours that are small are copied together, large ones stay the slices they are. The names
- * that are left of 5,000 can be 2,500 pieces of 40 bytes, which take longer to send than to work out.
+ * Joins adjacent small buffers; large ones stay as they are. A reply can consist of thousands of small slices, which would take
+ * longer to send than to compute.
  */
-export function coalesceBuffers(pieces: readonly Buffer[]): Buffer[] {
-  const few: Buffer[] = [];
+export function coalesceBuffers(buffers: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
   let run: Buffer[] = [];
   let length = 0;
-  const close = (): void => {
+  const flush = (): void => {
     const [only] = run;
-    if (only !== undefined) few.push(run.length === 1 ? only : Buffer.concat(run, length));
+    if (only !== undefined) joined.push(run.length === 1 ? only : Buffer.concat(run, length));
     run = [];
     length = 0;
   };
-  for (const piece of pieces) {
-    if (piece.length === 0) continue;
-    if (piece.length >= SMALL) {
-      close();
-      few.push(piece);
+  for (const buffer of buffers) {
+    if (buffer.length === 0) continue;
+    if (buffer.length >= SMALL) {
+      flush();
+      joined.push(buffer);
       continue;
     }
-    if (length + piece.length > BLOCK) close();
-    run.push(piece);
-    length += piece.length;
+    if (length + buffer.length > BLOCK) flush();
+    run.push(buffer);
+    length += buffer.length;
   }
-  close();
-  return few;
+  flush();
+  return joined;
 }

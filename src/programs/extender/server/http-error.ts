@@ -1,4 +1,4 @@
-/** A request that gets a status and the reason instead of a decision. */
+/** Answers a request with an error status and a message. */
 export class HttpError extends Error {
   override readonly name = "Refusal";
   readonly status: number;

@@ -5,7 +5,7 @@ import { type LeaseRequest, MemoryBudget, MemoryBudgetError, type MemoryLease } 
 const { signal } = new AbortController();
 const fresh = (bytes: number): LeaseRequest => ({ bytes, isProven: false });
 const proven = (bytes: number): LeaseRequest => ({ bytes, isProven: true });
-/** A request whose bytes are all here. */
+/** A request whose body is complete. */
 async function whole(budget: MemoryBudget, bytes: number) {
   const room = await budget.acquire(fresh(bytes), signal);
   room.reserve(bytes);
@@ -20,7 +20,7 @@ function holdOrNot(room: MemoryLease, bytes: number): void {
   }
 }
 
-it("gives room in the order of asking, so that a large request is not overtaken for ever", async () => {
+it("grants leases in order, so that a large request does not starve", async () => {
   const budget = new MemoryBudget(100, 10);
   const first = await whole(budget, 60);
   const order: string[] = [];
@@ -33,7 +33,7 @@ it("gives room in the order of asking, so that a large request is not overtaken 
   expect(budget.held).toBe(90);
 });
 
-it("X-62 a large body takes no room before its bytes come", async () => {
+it("X-62 a large body reserves no memory before its bytes arrive", async () => {
   const budget = new MemoryBudget(100, 10);
   const idle = await budget.acquire(fresh(100), signal);
   const room = await whole(budget, 100);
@@ -43,17 +43,17 @@ it("X-62 a large body takes no room before its bytes come", async () => {
   expect(budget.held).toBe(0);
 });
 
-it("X-62 large bodies leave room for small ones, and small ones wait only for each other", async () => {
+it("X-62 large bodies leave memory for small ones, and small ones wait only for each other", async () => {
   const budget = new MemoryBudget(1600, 10);
   const large = await whole(budget, 1600);
   const behind = budget.acquire(fresh(1000), signal);
   const small = await Promise.all([1, 2, 3, 4].map(async () => budget.acquire(fresh(25), signal)));
   expect([budget.held, budget.waiting]).toEqual([1600, 1]);
-  // What a small one announces is its own: none is refused halfway.
+  // A small request reserves its announced length, so none is rejected halfway.
   const fifth = budget.acquire(fresh(25), signal);
   expect(budget.waiting).toBe(2);
   for (const room of small) room.reserve(25);
-  // Its answer finds room as well.
+  // Its answer fits as well.
   small[0]?.reserveAnswer(100);
   expect(() => small[0]?.reserveAnswer(1)).toThrow(MemoryBudgetError);
   small[0]?.release();
@@ -62,7 +62,7 @@ it("X-62 large bodies leave room for small ones, and small ones wait only for ea
   await behind;
 });
 
-it("X-62 a body without a length counts as small only while it is", async () => {
+it("X-62 a body of unknown length counts as small only while it is small", async () => {
   const budget = new MemoryBudget(1600, 10);
   await whole(budget, 1590);
   const room = await budget.acquire(fresh(0), signal);
@@ -70,7 +70,7 @@ it("X-62 a body without a length counts as small only while it is", async () => 
   expect(() => room.reserve(6)).toThrow(MemoryBudgetError);
 });
 
-it("X-62 connections that completed requests before have room of their own", async () => {
+it("X-62 connections that completed requests before have their own reserve", async () => {
   const budget = new MemoryBudget(1600, 10);
   await whole(budget, 1600);
   const next = await budget.acquire(proven(800), signal);
@@ -87,7 +87,7 @@ it("X-62 connections that completed requests before do not wait behind those tha
   const known = budget.tryAcquire(proven(800));
   expect(known).toBeDefined();
   known?.reserve(800);
-  // Among themselves they keep their order, and get what one of them gives back.
+  // Among themselves they keep their order, and use the memory that one of them releases.
   const order: string[] = [];
   const large = budget.acquire(proven(800), signal).then(() => order.push("large"));
   const less = budget.acquire(proven(100), signal).then(() => order.push("less"));
@@ -98,7 +98,7 @@ it("X-62 connections that completed requests before do not wait behind those tha
   expect(budget.waiting).toBe(strangers.length);
 });
 
-it("X-62 the largest body that still comes yields to smaller ones, and none to a larger one or to its like", async () => {
+it("X-62 smaller requests preempt the largest body being received; larger and equal ones do not", async () => {
   const budget = new MemoryBudget(1600, 10);
   const cut: string[] = [];
   const receiving = async (name: string, entrant: LeaseRequest) => {
@@ -117,13 +117,13 @@ it("X-62 the largest body that still comes yields to smaller ones, and none to a
   expect([cut, budget.held]).toEqual([["large"], 990]);
   like.reserve(300);
   expect(() => like.reserve(400)).toThrow(MemoryBudgetError);
-  // Its body is whole.
+  // Its body is complete.
   known.onPreempt(undefined);
   for (const room of [large, less, like, known]) room.release();
   expect([cut, budget.held]).toEqual([["large"], 0]);
 });
 
-it("turns away who finds the line full, and what never fits", async () => {
+it("rejects a request when the queue is full, and one that can never fit", async () => {
   const budget = new MemoryBudget(100, 1);
   const room = await whole(budget, 100);
   const waiting = whole(budget, 10);
@@ -133,7 +133,7 @@ it("turns away who finds the line full, and what never fits", async () => {
   await waiting;
 });
 
-it("who leaves the line makes way for those behind", async () => {
+it("a request that leaves the queue unblocks those behind it", async () => {
   const budget = new MemoryBudget(100, 10);
   await whole(budget, 50);
   const leaving = new AbortController();
@@ -146,7 +146,7 @@ it("who leaves the line makes way for those behind", async () => {
   await expect(budget.acquire(fresh(1), leaving.signal)).rejects.toThrow("gone");
 });
 
-it("never holds more than it may, and everybody who stays gets in", async () => {
+it("never exceeds the limit, and grants every request that keeps waiting", async () => {
   const sizes = fc.array(
     fc.record({ bytes: fc.integer({ min: 0, max: 200 }), leaves: fc.boolean(), comes: fc.boolean() }),
     { maxLength: 40 },

@@ -1,67 +1,67 @@
-/** There is no room, and those who wait for some are too many already. */
+/** The budget is used up, and the queue is full or cannot help. */
 export class MemoryBudgetError extends Error {
   override readonly name = "NoRoomError";
 }
 
-/** What one request takes of the budget. */
+/** The share of the budget that one request holds. */
 export interface MemoryLease {
   /** Counts bytes of the body that are in memory from now on; throws a NoRoomError where the budget has no more. */
   reserve(bytes: number): void;
-  /** The same for bytes of the answer. */
+  /** Reserves bytes of the answer. */
   reserveAnswer(bytes: number): void;
   /**
-   * While its body comes, a request yields to smaller ones that find the memory full: it gives everything back, and `cut` is
-   * called with the reason. Undefined once the body is whole.
+   * While its body is being received, a request can be preempted by a smaller one that finds the budget used up: everything is
+   * released, and `abort` is called with the reason. Set undefined when the body is complete.
    */
-  onPreempt(cut: ((reason: MemoryBudgetError) => void) | undefined): void;
-  /** Gives everything back. */
+  onPreempt(abort: ((reason: MemoryBudgetError) => void) | undefined): void;
+  /** Releases everything. */
   release(): void;
 }
 
-/** A request whose body comes. */
+/** A request whose body is being received. */
 interface Receiving {
   readonly isProven: boolean;
   readonly size: () => number;
-  readonly yield: () => void;
+  readonly preempt: () => void;
 }
 
-/** A request that asks for room. */
+/** What a request asks for. */
 export interface LeaseRequest {
-  /** How long it says its body is; 0 where it does not say. */
+  /** The announced length of the body; 0 if unknown. */
   readonly bytes: number;
-  /** Its connection completed requests before. */
+  /** The connection has completed requests before. */
   readonly isProven: boolean;
 }
 
 interface Waiting extends LeaseRequest {
-  readonly enter: (room: MemoryLease) => void;
+  readonly grant: (lease: MemoryLease) => void;
 }
 
-/** By names even the largest clusters ask with less than this share of the budget: 2 MiB by default. */
+/** Requests by names are below this share of the budget even in the largest clusters: 2 MiB by default. */
 const SMALL_SHARE = 1 / 64;
-/** On top of the budget, for small requests, and once more for their answers: large requests that stall cannot hold them up. */
+/** On top of the budget for small requests, and again for their answers, so that stalled large requests cannot block them. */
 const SMALL_RESERVE = 1 / 16;
-/** On top of the budget, for connections that completed requests before: one body of the largest size. */
+/** On top of the budget for proven connections: one body of the largest size. */
 const PROVEN_RESERVE = 1 / 2;
 
 /**
- * How many bytes of requests may be in memory at once. Bytes of a large body count as they come: a client that only announces
- * one takes no room from others. A small body has its room from the beginning, so that it is never refused halfway. A request
- * that finds no room waits in line, so that others do not overtake a large request for ever; beyond a line of bounded length
- * it is turned away. Where the memory is full all the same, the largest body that still comes yields to smaller ones.
+ * Limits the bytes of requests in memory. Bytes of a large body count when they arrive, so announcing a body reserves nothing. A
+ * small body is reserved in full at the start, so that it is never rejected halfway. A request without memory waits in a queue of
+ * bounded length, in order, so that small requests cannot starve a large one. If the budget is used up anyway, the largest body
+ * still being received is preempted by smaller ones.
  */
 export class MemoryBudget {
   readonly #total: number;
-  readonly #longestLine: number;
-  readonly #line: Waiting[] = [];
+  readonly #maxQueueLength: number;
+  readonly #queue: Waiting[] = [];
   readonly #receiving = new Set<Receiving>();
   #held = 0;
-  /** What small requests still have to send. */
+  /** Reserved by small requests and not received yet. */
   #announced = 0;
 
-  constructor(total: number, longestLine: number) {
+  constructor(total: number, maxQueueLength: number) {
     this.#total = total;
-    this.#longestLine = longestLine;
+    this.#maxQueueLength = maxQueueLength;
   }
 
   get held(): number {
@@ -69,33 +69,33 @@ export class MemoryBudget {
   }
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
-  /** Room for a request that need not wait for it; most need not. */
-  tryAcquire(entrant: LeaseRequest): MemoryLease | undefined {
-    const { bytes } = entrant;
-    if (bytes > this.#total) throw new RangeError(`${bytes} bytes are more than the whole budget of ${this.#total}`);
-    return this.#hasNobodyAhead(entrant) && this.#fits(entrant) ? this.#open(entrant) : undefined;
+  /** A lease without waiting, or undefined if the request has to wait. */
+  tryAcquire(request: LeaseRequest): MemoryLease | undefined {
+    const { bytes } = request;
+    if (bytes > this.#total) throw new RangeError(`${bytes} bytes exceed the budget of ${this.#total}`);
+    return this.#isFirst(request) && this.#fits(request) ? this.#open(request) : undefined;
   }
 
-  /** Resolves once the request may send its body. An abort leaves the line. */
-  async acquire(entrant: LeaseRequest, signal: AbortSignal): Promise<MemoryLease> {
+  /** Resolves when the body may be received. Aborting the signal leaves the queue. */
+  async acquire(request: LeaseRequest, signal: AbortSignal): Promise<MemoryLease> {
     signal.throwIfAborted();
-    const room = this.tryAcquire(entrant);
-    if (room !== undefined) return room;
-    if (this.#line.length >= this.#longestLine) throw this.#noRoom();
+    const lease = this.tryAcquire(request);
+    if (lease !== undefined) return lease;
+    if (this.#queue.length >= this.#maxQueueLength) throw this.#error();
     const { promise, resolve, reject } = Promise.withResolvers<MemoryLease>();
-    const waiting = { ...entrant, enter: resolve };
+    const waiting = { ...request, grant: resolve };
     const leave = () => {
-      const place = this.#line.indexOf(waiting);
+      const place = this.#queue.indexOf(waiting);
       if (place < 0) return;
-      this.#line.splice(place, 1);
+      this.#queue.splice(place, 1);
       reject(signal.reason);
-      // It may have stood in the way of others.
+      // It may have blocked others.
       this.#admit();
     };
-    this.#line.push(waiting);
+    this.#queue.push(waiting);
     signal.addEventListener("abort", leave, { once: true });
     try {
       return await promise;
@@ -108,21 +108,21 @@ export class MemoryBudget {
     return bytes <= this.#total * SMALL_SHARE;
   }
 
-  /** A small one waits for nobody, and one of a proven connection only for its like: both have a reserve of their own. */
-  #hasNobodyAhead({ bytes, isProven }: LeaseRequest): boolean {
-    return this.#isSmall(bytes) || !this.#line.some((waiting) => waiting.isProven || !isProven);
+  /** Small requests skip the queue, and proven connections wait only for each other: both have their own reserve. */
+  #isFirst({ bytes, isProven }: LeaseRequest): boolean {
+    return this.#isSmall(bytes) || !this.#queue.some((waiting) => waiting.isProven || !isProven);
   }
 
-  /** Up to where a request of that size may fill the memory. */
+  /** The limit up to which such a request may fill the memory. */
   #limitOf({ bytes, isProven }: LeaseRequest): number {
     return this.#total * (1 + (this.#isSmall(bytes) ? SMALL_RESERVE : 0) + (isProven ? PROVEN_RESERVE : 0));
   }
 
-  #fits(entrant: LeaseRequest): boolean {
-    return this.#held + this.#announced + entrant.bytes <= this.#limitOf(entrant);
+  #fits(request: LeaseRequest): boolean {
+    return this.#held + this.#announced + request.bytes <= this.#limitOf(request);
   }
 
-  /** The largest request that yields to this one. */
+  /** The largest request that this one may preempt. */
   #largest({ bytes, isProven }: LeaseRequest): Receiving | undefined {
     let largest: Receiving | undefined;
     for (const one of this.#receiving) {
@@ -132,34 +132,36 @@ export class MemoryBudget {
     return largest;
   }
 
-  #noRoom(): MemoryBudgetError {
-    return new MemoryBudgetError(`requests of ${this.#held} bytes are under way and ${this.#line.length} wait`);
+  #error(): MemoryBudgetError {
+    return new MemoryBudgetError(
+      `requests in progress hold ${this.#held} bytes, and ${this.#queue.length} requests wait`,
+    );
   }
 
   #open({ bytes, isProven }: LeaseRequest): MemoryLease {
     let held = 0;
     let announced = this.#isSmall(bytes) ? bytes : 0;
     this.#announced += announced;
-    const forgo = (share: number) => {
+    const dropAnnounced = (share: number) => {
       announced -= share;
       this.#announced -= share;
     };
-    const giveBack = () => {
-      forgo(announced);
+    const releaseAll = () => {
+      dropAnnounced(announced);
       this.#held -= held;
       held = 0;
     };
     let receiving: Receiving | undefined;
-    const yieldBy: MemoryLease["onPreempt"] = (cut) => {
+    const yieldBy: MemoryLease["onPreempt"] = (abort) => {
       if (receiving !== undefined) this.#receiving.delete(receiving);
-      if (cut === undefined) return;
-      const yieldNow = () => {
-        const reason = this.#noRoom();
+      if (abort === undefined) return;
+      const preempt = () => {
+        const reason = this.#error();
         yieldBy(undefined);
-        giveBack();
-        cut(reason);
+        releaseAll();
+        abort(reason);
       };
-      receiving = { isProven, size: () => Math.max(bytes, held), yield: yieldNow };
+      receiving = { isProven, size: () => Math.max(bytes, held), preempt };
       this.#receiving.add(receiving);
     };
     const take = (more: number, limit: number) => {
@@ -167,10 +169,10 @@ export class MemoryBudget {
       const size = Math.max(bytes, held + more);
       while (this.#held + this.#announced + more - had > limit) {
         const larger = this.#largest({ bytes: size, isProven });
-        if (larger === undefined) throw this.#noRoom();
-        larger.yield();
+        if (larger === undefined) throw this.#error();
+        larger.preempt();
       }
-      forgo(had);
+      dropAnnounced(had);
       this.#held += more;
       held += more;
     };
@@ -183,23 +185,23 @@ export class MemoryBudget {
       onPreempt: yieldBy,
       release: () => {
         yieldBy(undefined);
-        giveBack();
+        releaseAll();
         this.#admit();
       },
     };
   }
 
-  /** In their order; a small one goes past larger ones that still have to wait. */
+  /** Grants leases in order; a small request may pass larger ones that still have to wait. */
   #admit(): void {
-    const isHeldUp = { proven: false, other: false };
-    for (const waiting of this.#line.slice()) {
-      const standing = waiting.isProven ? "proven" : "other";
-      if ((isHeldUp[standing] && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
-        isHeldUp[standing] = true;
+    const isBlocked = { proven: false, other: false };
+    for (const waiting of this.#queue.slice()) {
+      const group = waiting.isProven ? "proven" : "other";
+      if ((isBlocked[group] && !this.#isSmall(waiting.bytes)) || !this.#fits(waiting)) {
+        isBlocked[group] = true;
         continue;
       }
-      this.#line.splice(this.#line.indexOf(waiting), 1);
-      waiting.enter(this.#open(waiting));
+      this.#queue.splice(this.#queue.indexOf(waiting), 1);
+      waiting.grant(this.#open(waiting));
     }
   }
 }

@@ -19,15 +19,15 @@ export interface ExtenderRequestHandlerOptions {
   readonly buffers: BodyBuffers;
   readonly stalled: StalledRequests;
   readonly decide: (verb: Verb, body: Buffer) => ExtenderReply | Promise<ExtenderReply>;
-  /** Why there can be no decision yet; undefined once there can. */
+  /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
-  /** What can be read, by path; undefined: nothing is known about what the query asks for. */
+  /** Pages by path; a page returns undefined if the queried object is unknown. */
   readonly pages: Readonly<Record<string, (query: URLSearchParams) => Reply | undefined>>;
-  /** Who may read those under /debug/. */
+  /** Access control for pages under /debug/. */
   readonly debugAccess: DebugAccess;
   readonly metrics: ExtenderMetrics;
   readonly log: Logger;
-  /** Real time: clients do not wait for virtual one. */
+  /** Real time. */
   readonly clock: Clock;
 }
 
@@ -36,7 +36,7 @@ const verbs: ReadonlyMap<string, Verb> = new Map([
   ["/prioritize", "prioritize"],
 ]);
 
-/** One request and its answer. */
+/** Handles one request. */
 export class ExtenderRequestHandler {
   readonly #options: ExtenderRequestHandlerOptions;
   readonly #request: IncomingMessage;
@@ -44,7 +44,7 @@ export class ExtenderRequestHandler {
   readonly #isProven: boolean;
   #closed = false;
 
-  /** `isProven`: the connection completed requests before. */
+  /** `isProven`: the connection has completed requests before. */
   constructor(
     options: ExtenderRequestHandlerOptions,
     request: IncomingMessage,
@@ -67,49 +67,50 @@ export class ExtenderRequestHandler {
     try {
       const verb = verbs.get(path);
       if (verb !== undefined) await this.#decide(verb, method);
-      else await this.#tell(path, method, query < 0 ? "" : url.slice(query));
+      else await this.#servePage(path, method, query < 0 ? "" : url.slice(query));
     } catch (error) {
-      await this.#refuse(error);
+      await this.#sendError(error);
     }
   }
 
   async #decide(verb: Verb, method: string): Promise<void> {
-    const { clock, metrics: figures, maxBodyBytes, budget, buffers, stalled, unreadyReason: unready } = this.#options;
+    const { clock, metrics, maxBodyBytes, budget, buffers, stalled, unreadyReason } = this.#options;
     const started = clock.monotonic();
-    if (method !== "POST") throw new HttpError(405, `/${verb} is asked with POST`, { allow: "POST" });
+    if (method !== "POST") throw new HttpError(405, `/${verb} requires POST`, { allow: "POST" });
     const length = contentLengthOf(this.#request);
     if (length !== undefined && length > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
-    const reason = unready();
+    const reason = unreadyReason();
     if (reason !== undefined) throw new HttpError(503, reason, { "retry-after": "1" });
-    const entrant = { bytes: length ?? 0, isProven: this.#isProven };
-    const room = budget.tryAcquire(entrant) ?? (await this.#enter(entrant));
+    const leaseRequest = { bytes: length ?? 0, isProven: this.#isProven };
+    const lease = budget.tryAcquire(leaseRequest) ?? (await this.#acquire(leaseRequest));
     let body: Body | undefined;
     try {
-      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, room, stalled });
-      const { workloadClass, chunks: reply } = await this.#options.decide(verb, body.bytes);
-      const pieces = coalesceBuffers(reply);
-      room.reserveAnswer(made(pieces, body.buffer));
-      figures.recordAnswer(verb, workloadClass, elapsed(started, clock.monotonic()));
-      this.#sendPieces(pieces);
+      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, lease, stalled });
+      const { workloadClass, chunks } = await this.#options.decide(verb, body.bytes);
+      const answer = coalesceBuffers(chunks);
+      lease.reserveAnswer(ownBytes(answer, body.buffer));
+      metrics.recordAnswer(verb, workloadClass, elapsed(started, clock.monotonic()));
+      this.#sendBuffers(answer);
       stalled.watchAnswer(this.#response);
     } finally {
-      // Parts of the answer are slices of the request, so its memory is free once the answer has gone out.
+      // Parts of the answer are slices of the request, so its memory is released when the answer is sent.
       this.#onceClosed(() => {
-        room.release();
-        stalled.forgetAnswer(this.#response);
+        lease.release();
+        stalled.unwatchAnswer(this.#response);
         if (body !== undefined) buffers.give(body.buffer);
       });
     }
   }
 
-  async #enter(entrant: LeaseRequest): Promise<MemoryLease> {
-    const gone = new AbortController();
-    const leave = () => gone.abort(new ClientGoneError("the client left before there was room for its request"));
-    this.#response.once("close", leave);
+  async #acquire(leaseRequest: LeaseRequest): Promise<MemoryLease> {
+    const disconnected = new AbortController();
+    const onClose = () =>
+      disconnected.abort(new ClientGoneError("the client disconnected while its request waited for memory"));
+    this.#response.once("close", onClose);
     try {
-      return await this.#options.budget.acquire(entrant, gone.signal);
+      return await this.#options.budget.acquire(leaseRequest, disconnected.signal);
     } finally {
-      this.#response.off("close", leave);
+      this.#response.off("close", onClose);
     }
   }
 
@@ -118,40 +119,40 @@ export class ExtenderRequestHandler {
     else this.#response.once("close", then);
   }
 
-  #sendPieces(pieces: readonly Buffer[]): void {
+  #sendBuffers(buffers: readonly Buffer[]): void {
     const response = this.#response;
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
     response.writeHead(200, { "content-type": "application/json", "content-length": length });
-    for (const piece of pieces) response.write(piece);
+    for (const buffer of buffers) response.write(buffer);
     response.end();
   }
 
-  async #tell(path: string, method: string, query: string): Promise<void> {
+  async #servePage(path: string, method: string, query: string): Promise<void> {
     const { pages, debugAccess } = this.#options;
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
     if (page === undefined) {
       const known = [...verbs.keys(), ...Object.keys(pages)].toSorted().join(", ");
-      throw new HttpError(404, `there is no such page here; there are ${known}`);
+      throw new HttpError(404, `page not found; the pages are ${known}`);
     }
     if (method !== "GET" && method !== "HEAD") {
-      throw new HttpError(405, `${path} can only be read: use GET`, { allow: "GET, HEAD" });
+      throw new HttpError(405, `${path} is read-only: use GET`, { allow: "GET, HEAD" });
     }
     const refusal = path.startsWith("/debug/") ? await debugAccess.refusal(this.#request, path) : undefined;
     if (refusal !== undefined) throw new HttpError(refusal.status, refusal.message, refusal.headers);
     const reply = page(new URLSearchParams(query));
-    if (reply === undefined) throw new HttpError(404, "nothing is known about that");
+    if (reply === undefined) throw new HttpError(404, "not found: the extender does not know this object");
     await send(reply, this.#response, method === "GET");
   }
 
-  async #refuse(error: unknown): Promise<void> {
+  async #sendError(error: unknown): Promise<void> {
     const response = this.#response;
     if (response.destroyed || error instanceof ClientGoneError) return;
-    const { log, metrics: figures } = this.#options;
-    const { status, message, headers } = refusalOf(error);
-    figures.countRejection(status);
-    if (status === 500) log.error({ err: error }, "a request failed");
+    const { log, metrics } = this.#options;
+    const { status, message, headers } = httpErrorOf(error);
+    metrics.countRejection(status);
+    if (status === 500) log.error({ err: error }, "request failed");
     if (response.headersSent) throw error;
-    // The rest of the body is let go by, within the time a request has: who is cut off while sending never reads why.
+    // Node discards the rest of the body: a client whose connection is reset while sending never reads the error.
     await send(
       { status, type: "application/json", body: `${JSON.stringify({ error: message })}\n`, headers },
       response,
@@ -160,16 +161,16 @@ export class ExtenderRequestHandler {
   }
 }
 
-/** How many bytes of an answer are its own, and no slices of the request. */
-const made = (pieces: readonly Buffer[], body: Buffer): number =>
-  pieces.reduce((sum, piece) => sum + (piece.buffer === body.buffer ? 0 : piece.length), 0);
+/** Bytes of the answer that are not slices of the request. */
+const ownBytes = (answer: readonly Buffer[], body: Buffer): number =>
+  answer.reduce((sum, part) => sum + (part.buffer === body.buffer ? 0 : part.length), 0);
 
-function refusalOf(error: unknown): HttpError {
+function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof RequestError) {
     return new HttpError(error.status, error.message, error.status === 503 ? { "retry-after": "1" } : {});
   }
   if (error instanceof MemoryBudgetError)
-    return new HttpError(503, `too much at once: ${error.message}`, { "retry-after": "1" });
-  return new HttpError(500, "the request failed; the program's log says why");
+    return new HttpError(503, `out of memory for requests: ${error.message}`, { "retry-after": "1" });
+  return new HttpError(500, "internal error; see the log of the extender");
 }

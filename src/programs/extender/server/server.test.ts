@@ -15,17 +15,17 @@ import {
   type RunningExtenderOptions,
 } from "../testing/extender-harness.ts";
 
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 let extender: RunningExtender;
 const start = async (variables: Readonly<Record<string, string>> = {}, options: RunningExtenderOptions = {}) => {
-  extender = await trial.start(variables, options);
+  extender = await harness.start(variables, options);
 };
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
 });
-afterEach(async () => trial.end());
+afterEach(async () => harness.end());
 
-/** Clients that leave are no faults of ours. */
+/** Ignores errors of clients that disconnect. */
 const noFaults = () => expect(extender.logs.filter(({ level }) => level === "error")).toEqual([]);
 
 const asked = JSON.stringify({ Pod: pod("standard"), NodeNames: ["a", "b"] });
@@ -34,7 +34,7 @@ const answer = [
   { Host: "b", Score: 50 },
 ];
 
-/** A request that is under way: its headers and as much of its body as given are on the wire. */
+/** A request in progress: its headers and the given part of its body are sent. */
 function begun(
   body: string,
   {
@@ -51,26 +51,26 @@ function begun(
   return one;
 }
 
-/** How many bytes of requests and answers the server holds. */
+/** Bytes of requests and answers in memory. */
 const heldBytes = async () => Number((await extender.series("request_bytes"))[0]?.split(" ")[1]);
-const holds = async (bytes: number) => trial.until(async () => (await heldBytes()) === bytes);
+const holds = async (bytes: number) => harness.until(async () => (await heldBytes()) === bytes);
 
 const waitingIs = async (count: number) =>
-  trial.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(` ${count}`) === true);
+  harness.until(async () => (await extender.series("waiting_requests")).at(0)?.endsWith(` ${count}`) === true);
 
-/** A client that asks for a large answer and does not read it; resolves once the answer is made. */
+/** A client that requests a large answer and does not read it; resolves when the answer is computed. */
 async function answerNotTaken(): Promise<Socket> {
   const names = Array.from({ length: 90_000 }, (_, i) => `node-${i}`.padEnd(110, "x"));
   const text = JSON.stringify({ Pod: pod("standard"), NodeNames: names });
   const lazy = connect(Number(new URL(String(extender.url)).port), "127.0.0.1").pause();
   lazy.on("error", () => undefined);
   lazy.write(`POST /prioritize HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
-  await trial.until(async () => (await heldBytes()) > text.length);
+  await harness.until(async () => (await heldBytes()) > text.length);
   return lazy;
 }
 
 describe("pages", () => {
-  it("SCH-51 /healthz answers, and /readyz says what was read", async () => {
+  it("SCH-51 serves /healthz, and /readyz lists what was read", async () => {
     await start();
     expect(await extender.get("/healthz")).toMatchObject({ status: 200, text: "live\n" });
     expect(await extender.get("/readyz")).toMatchObject({ status: 200, text: "[+] synced\n[+] staying\nready\n" });
@@ -86,8 +86,8 @@ describe("pages", () => {
     ["GET", "/", 404, undefined],
     ["POST", "/bind", 404, undefined],
     ["GET", "/__proto__", 404, undefined],
-    ["GET", "/debug/scoring?node=nobody", 404, undefined],
-  ])("%s %s is refused with %i, in JSON", async (method, path, status, allow) => {
+    ["GET", "/debug/scoring?node=absent", 404, undefined],
+  ])("rejects %s %s with %i, in JSON", async (method, path, status, allow) => {
     await start();
     const refused = await extender.ask<{ error: string }>(method, path);
     expect(refused).toMatchObject({ status, headers: { "content-type": "application/json" } });
@@ -108,7 +108,7 @@ describe("bodies", () => {
     ['{"Pod":{}}', /neither Nodes nor NodeNames/],
     ['{"NodeNames":[]}', /no Pod/],
     ['{"Pod":{},"Nodes":{"items":[{}]}}', /Nodes\.items\[0\]\.metadata\.name/],
-  ])("X-62 malformed is 400 and names the place: %s", async (body, place) => {
+  ])("X-62 rejects a malformed body with 400 and the position: %s", async (body, place) => {
     await start();
     const refused = await extender.post<{ error: string }>("/filter", body);
     expect(refused.status).toBe(400);
@@ -116,13 +116,13 @@ describe("bodies", () => {
     expect((await extender.get("/debug/decisions")).body).toEqual({ decisions: [] });
   });
 
-  it("what the scan does not judge is read all the same", async () => {
+  it("reads a body with repeated keys through the worker", async () => {
     await start();
     const twice = '{"Pod":{"metadata":{"name":"p"}},"NodeNames":["a"],"NodeNames":["b"]}';
     expect((await extender.post("/prioritize", twice)).body).toEqual([{ Host: "b", Score: 50 }]);
   });
 
-  it("X-62 a larger one is refused with 413 before it is read, and its connection goes on", async () => {
+  it("X-62 rejects a larger body with 413 before reading it, and keeps the connection", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const large = begun("", { length: 1001, agent });
@@ -135,7 +135,7 @@ describe("bodies", () => {
     agent.destroy();
   });
 
-  it("X-62 in chunks of unknown length it is read up to the limit", async () => {
+  it("X-62 reads a chunked body up to the limit", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "200000" });
     const { hostname, port } = new URL(String(extender.url));
     const chunked = async (text: string) => {
@@ -150,7 +150,7 @@ describe("bodies", () => {
     await holds(0);
   });
 
-  it("connections are kept for the next request", async () => {
+  it("keeps connections open for the next request", async () => {
     await start();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();
@@ -165,8 +165,8 @@ describe("bodies", () => {
   });
 });
 
-describe("clients that take their time", () => {
-  /** Sends the bytes and nothing more; resolves with what came back until the extender hung up. */
+describe("slow clients", () => {
+  /** Sends the bytes and nothing more; resolves with the received text when the extender closes the connection. */
   const cutOff = async (bytes: string): Promise<string> => {
     const socket = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
     let text = "";
@@ -176,7 +176,7 @@ describe("clients that take their time", () => {
     return text;
   };
 
-  it("X-62 a header that does not come to its end is cut off, and so is a client that says nothing", async () => {
+  it("X-62 closes the connection of an incomplete header and of a silent client", async () => {
     await start({}, { limits: { header: milliseconds(200), request: milliseconds(60_000) } });
     const [half, silent] = await Promise.all([cutOff("POST /filter HTTP/1.1\r\nhos"), cutOff("")]);
     expect(half).toContain("HTTP/1.1 408 ");
@@ -184,14 +184,14 @@ describe("clients that take their time", () => {
     noFaults();
   });
 
-  it("X-62 a header that is too long is refused", async () => {
+  it("X-62 rejects a header that is too long", async () => {
     await start();
     const long = `GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: ${"x".repeat(17_000)}\r\n\r\n`;
     expect(await cutOff(long)).toContain("HTTP/1.1 431 ");
   });
 
-  it("X-62 a request that does not come to its end is cut off, and its bytes are free again", async () => {
-    // Virtual time stands still, so that the body does not count as stalled.
+  it("X-62 aborts an incomplete request and releases its memory", async () => {
+    // Virtual time does not advance, so the body does not count as stalled.
     await start({}, { limits: { request: milliseconds(300) } });
     const text = await cutOff("POST /filter HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{");
     expect(text).toContain("HTTP/1.1 408 ");
@@ -200,21 +200,21 @@ describe("clients that take their time", () => {
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
   });
 
-  it("X-62 a body that stalls is cut off with 408 after 2 s, and at once where others wait for its memory", async () => {
+  it("X-62 aborts a stalled body with 408 after 2 s, and sooner while others wait for its memory", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const alone = begun("{", { length: 1000 });
     const answered = answerTo(alone);
     await holds(1);
-    await trial.advance(1);
+    await harness.advance(1);
     await holds(1);
-    await trial.advance(1);
+    await harness.advance(1);
     expect(await answered).toMatchObject({ status: 408, headers: { connection: "close" } });
     const two = [0, 1].map(() => begun("{".padEnd(990), { length: 1000 }));
     const cut = two.map(async (one) => (await answerTo(one)).status);
     await holds(1980);
     const next = extender.post("/prioritize", asked);
     await waitingIs(1);
-    await trial.advance(1);
+    await harness.advance(1);
     expect((await next).body).toEqual(answer);
     expect(await Promise.all(cut)).toEqual([408, 408]);
     expect(await extender.series("refused_requests_total")).toEqual([
@@ -224,20 +224,20 @@ describe("clients that take their time", () => {
     noFaults();
   });
 
-  it("X-62 an answer that is not taken is dropped sooner where others wait for its memory", async () => {
+  it("X-62 drops an answer that the client does not read sooner while others wait for its memory", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "12Mi" });
     const lazy = await answerNotTaken();
-    await trial.advance(5);
+    await harness.advance(5);
     expect(await heldBytes()).toBeGreaterThan(0);
     const next = extender.post("/prioritize", asked.padEnd(10_000_000));
     await waitingIs(1);
-    await trial.advance(3);
+    await harness.advance(3);
     expect((await next).body).toEqual(answer);
     await holds(0);
     lazy.destroy();
   });
 
-  it("X-62 an answer that is not taken is dropped", async () => {
+  it("X-62 drops an answer that the client does not read", async () => {
     await start({}, { ioClock: systemClock, limits: { response: milliseconds(2000) } });
     const lazy = await answerNotTaken();
     await holds(0);
@@ -246,11 +246,11 @@ describe("clients that take their time", () => {
   });
 });
 
-describe("many at once", () => {
-  /** As many bytes of a body that does not end yet. */
+describe("concurrent requests", () => {
+  /** That many bytes of an incomplete body. */
   const part = (bytes: number) => "{".padEnd(bytes);
 
-  it("X-62 more bytes than the budget has wait in line, and go on when others are done", async () => {
+  it("X-62 requests beyond the budget wait, and continue when others finish", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const first = begun(part(990), { length: 1000 });
     const second = begun(part(990), { length: 1000 });
@@ -266,7 +266,7 @@ describe("many at once", () => {
     noFaults();
   });
 
-  it("X-62 bodies that are announced and do not come hold nobody up", async () => {
+  it("X-62 announced bodies that do not arrive delay no other request", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "10000" });
     const { hostname, port } = new URL(String(extender.url));
     const chunked = request({ host: hostname, port, path: "/filter", method: "POST", agent: false });
@@ -280,7 +280,7 @@ describe("many at once", () => {
     noFaults();
   });
 
-  it("X-62 what comes when there is no room any more is refused, and the others go on", async () => {
+  it("X-62 rejects a body when the memory is used up, and serves the others", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" });
     const late = begun("{", { length: 1000 });
     await holds(1);
@@ -295,9 +295,9 @@ describe("many at once", () => {
     noFaults();
   });
 
-  it("X-62 an answer counts as well as the request it was made from", async () => {
-    await trial.createNode("eco");
-    await trial.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
+  it("X-62 counts the answer as well as its request", async () => {
+    await harness.createNode("eco");
+    await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
     await start({ EXTENDER_MAX_BODY_BYTES: "100000" });
     const names = Array.from({ length: 10_000 }, () => "eco");
     const refused = await extender.post("/filter", { Pod: pod("performance"), NodeNames: names });
@@ -306,7 +306,7 @@ describe("many at once", () => {
     await holds(0);
   });
 
-  it("X-62 one that leaves the line holds nobody up, and beyond the line it is 503", async () => {
+  it("X-62 a client that leaves the queue blocks no other, and a full queue answers 503", async () => {
     await start({ EXTENDER_MAX_BODY_BYTES: "1000" }, { limits: { waiting: 8 } });
     const holders = [begun(part(995), { length: 1000 }), begun(part(995), { length: 1000 })];
     await holds(1990);
@@ -322,7 +322,7 @@ describe("many at once", () => {
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
   });
 
-  it("X-20 X-62 an answer that is taken slowly keeps its memory until it is taken, whoever asks meanwhile", async () => {
+  it("X-20 X-62 an answer that is read slowly keeps its memory while other requests arrive", async () => {
     await start();
     const bodyOf = (letter: string) => {
       const items = Array.from({ length: 4000 }, (_, i) => ({ metadata: { name: `n${i}` }, own: letter.repeat(5000) }));
@@ -346,7 +346,7 @@ describe("many at once", () => {
 });
 
 describe("connections", () => {
-  it("X-62 there are only so many; idle ones close for a client that has something to ask", async () => {
+  it("X-62 limits connections and closes idle ones for a client with a request", async () => {
     await start({}, { limits: { connections: 4 } });
     const agent = new Agent({ keepAlive: true });
     const idle = Array.from({ length: 4 }, () => begun(asked, { agent }).end());
@@ -356,13 +356,13 @@ describe("connections", () => {
     const open = () => Object.values(agent.freeSockets).flat().length;
     expect(open()).toBe(4);
     expect((await extender.post("/prioritize", asked)).body).toEqual(answer);
-    // One address may have half of them.
-    await trial.until(() => open() === 2);
+    // One client address may use half of the connections.
+    await harness.until(() => open() === 2);
     agent.destroy();
   });
 });
 
-it("X-20 many at once, some of whom leave: each gets back what it sent and nothing of another", async () => {
+it("X-20 concurrent clients, some of which disconnect: each gets its own data back", async () => {
   await start();
   const bodies = Array.from({ length: 60 }, (_, i) => {
     const items = Array.from({ length: 200 }, (_item, n) => ({
@@ -385,7 +385,7 @@ it("X-20 many at once, some of whom leave: each gets back what it sent and nothi
 });
 
 describe("SIGTERM", () => {
-  it("what is under way is answered, nobody new is let in, and then it ends", async () => {
+  it("finishes requests in progress, accepts no new connection, and stops", async () => {
     await start();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const idle = begun(asked, { agent });
@@ -394,7 +394,7 @@ describe("SIGTERM", () => {
     const underWay = begun(asked.slice(0, 10));
     await holds(10);
     extender.terminate();
-    await trial.until(async () =>
+    await harness.until(async () =>
       extender.get("/healthz").then(
         () => false,
         () => true,
@@ -407,19 +407,19 @@ describe("SIGTERM", () => {
     agent.destroy();
   });
 
-  it("X-62 clients that say nothing do not hold it up", async () => {
+  it("X-62 silent clients do not delay the shutdown", async () => {
     await start();
     const silent = connect(Number(new URL(String(extender.url)).port), "127.0.0.1");
     silent.on("error", () => undefined).resume();
     await once(silent, "connect");
     const gone = once(silent, "close");
     extender.terminate();
-    await trial.advance(0);
+    await harness.advance(0);
     await Promise.all([gone, extender.done]);
     expect(extender.logs.map(({ level }) => level)).not.toContain("warn");
   });
 
-  it("first it says that it is not ready and goes on answering, until nobody is sent to it any more", async () => {
+  it("reports not ready and keeps answering during the shutdown delay", async () => {
     await start({}, { shutdownDelay: milliseconds(5000) });
     const agent = new Agent({ keepAlive: true });
     extender.terminate();
@@ -431,10 +431,10 @@ describe("SIGTERM", () => {
       })),
     ];
     for (const seconds of [0, 4]) {
-      await trial.advance(seconds);
+      await harness.advance(seconds);
       for (const { status, text } of await readiness()) {
         expect(status).toBe(503);
-        expect(text).toContain("[-] staying: the extender stops");
+        expect(text).toContain("[-] staying: the extender is shutting down");
       }
       const one = begun(asked, { agent });
       one.end();
@@ -443,37 +443,37 @@ describe("SIGTERM", () => {
       expect(answered.headers.connection).toBe("close");
     }
     expect(extender.ended).toBe(false);
-    await trial.advance(2);
+    await harness.advance(2);
     await extender.done;
     await expect(extender.get("/healthz")).rejects.toThrow("ECONNREFUSED");
     agent.destroy();
   });
 
-  it("nobody is waited for for ever", async () => {
+  it("limits how long the shutdown waits for requests", async () => {
     await start({}, { limits: { close: milliseconds(1500) } });
     const stuck = begun("{");
     await holds(1);
     const gone = new Promise((resolve) => stuck.once("close", resolve));
     extender.terminate();
-    await trial.advance(1);
+    await harness.advance(1);
     expect(extender.ended).toBe(false);
-    await trial.advance(1);
+    await harness.advance(1);
     await gone;
     await extender.done;
     expect(extender.logs.map(({ msg }) => msg)).toContain(
-      "answers were still under way; their connections were closed",
+      "closed the connections of requests that were still in progress",
     );
   });
 });
 
-it("an address that is taken ends it with one clear line, and leaves no page open", async () => {
+it("an address in use ends the extender with a one-line error and closes the other server", async () => {
   await start();
   const { port } = new URL(String(extender.url));
   const free = createServer().listen(0, "127.0.0.1");
   await once(free, "listening");
   const metrics = `127.0.0.1:${(free.address() as AddressInfo).port}`;
   await new Promise((resolve) => free.close(resolve));
-  const second = await trial.start({ EXTENDER_ADDR: `127.0.0.1:${port}`, METRICS_ADDR: metrics }, { synced: false });
+  const second = await harness.start({ EXTENDER_ADDR: `127.0.0.1:${port}`, METRICS_ADDR: metrics }, { synced: false });
   await expect(second.done).rejects.toThrow(
     `cannot listen on EXTENDER_ADDR 127.0.0.1:${port}: another program listens`,
   );

@@ -15,21 +15,21 @@ export interface SchedulerServerOptions extends ExtenderRequestHandlerOptions {
   readonly limits: SchedulerServerLimits;
 }
 
-/** What one client can take from the others. */
+/** Limits for what one client can take from the others. */
 export interface SchedulerServerLimits {
-  /** From the connection or the first byte of a further request to the end of its header; a TLS handshake has as long again. */
+  /** From the connection, or the first byte of a later request, to the end of the header. Also the limit of a TLS handshake. */
   readonly header: Milliseconds;
   /** From the first byte of a request to its last; kube-scheduler itself gives up after 5 s by default. */
   readonly request: Milliseconds;
-  /** From the request to the last byte that the client has taken. */
+  /** From the request to the last byte that the client receives. */
   readonly response: Milliseconds;
-  /** Longer than Go's clients keep a connection they do not use (90 s), so that none asks just when we hang up. */
+  /** Longer than Go clients keep an idle connection (90 s), so that no request races with the close. */
   readonly idle: Milliseconds;
-  /** Altogether; one client address gets half of them. */
+  /** In total; one client address gets at most half of them. */
   readonly connections: number;
-  /** Requests that may wait for memory: as many as there may be connections, since waiting takes none. */
+  /** Requests that may wait for memory. */
   readonly waiting: number;
-  /** How long `close` waits for answers under way. */
+  /** How long `close` waits for requests in progress. */
   readonly close: Milliseconds;
 }
 
@@ -44,30 +44,30 @@ export const defaultServerLimits: SchedulerServerLimits = {
 };
 
 export interface SchedulerServer {
-  /** How to reach it from this machine. */
+  /** The URL from this machine. */
   readonly url: string;
-  /** Goes on answering, and has clients come back over a new connection: which leads to another extender where there is one. */
+  /** Keeps answering, but closes each connection after its response, so that clients reconnect to another replica. */
   stopKeepAlive(): void;
-  /** Takes no more connections, answers what is under way for as long as the limit says, and frees the port. */
+  /** Accepts no more connections, finishes requests in progress within the limit, and frees the port. */
   close(): Promise<void>;
 }
 
-/** The server kube-scheduler asks. */
+/** Starts the HTTP(S) server for kube-scheduler. */
 export async function serveScheduler(options: SchedulerServerOptions): Promise<SchedulerServer> {
   const { address, clock, log, tls, limits } = options;
-  let leaving = false;
+  let isKeepAliveStopped = false;
   let closing: Promise<void> | undefined;
   const listener: RequestListener = (request, response) => {
     const isProven = connections.began(request);
-    if (leaving) response.shouldKeepAlive = false;
-    const late = clock.after(limits.response, () => response.destroy(), { background: true });
+    if (isKeepAliveStopped) response.shouldKeepAlive = false;
+    const timeout = clock.after(limits.response, () => response.destroy(), { background: true });
     response.once("close", () => {
-      late.cancel();
+      timeout.cancel();
       connections.ended(request, response.writableFinished && response.statusCode === 200);
       if (closing !== undefined) request.socket.end();
     });
     new ExtenderRequestHandler(options, request, response, isProven).run().catch((err: unknown) => {
-      if (!response.destroyed) log.error({ err }, "an answer broke off");
+      if (!response.destroyed) log.error({ err }, "response aborted");
       response.destroy();
     });
   };
@@ -77,7 +77,7 @@ export async function serveScheduler(options: SchedulerServerOptions): Promise<S
     options.metrics.countClosedConnections(count),
   );
   await listen(server, address, "EXTENDER_ADDR");
-  server.on("error", (err) => log.error({ err }, "the server for kube-scheduler has a problem"));
+  server.on("error", (err) => log.error({ err }, "HTTP server error"));
   const renewal =
     material &&
     watchTlsFiles({
@@ -90,11 +90,11 @@ export async function serveScheduler(options: SchedulerServerOptions): Promise<S
   return {
     url: urlOf(tls === undefined ? "http" : "https", server.address() as AddressInfo),
     stopKeepAlive: () => {
-      leaving = true;
+      isKeepAliveStopped = true;
     },
     close: async () => {
       renewal?.stop();
-      return (closing ??= drained(server, connections, limits.close, clock, log));
+      return (closing ??= closeGracefully(server, connections, limits.close, clock, log));
     },
   };
 }
@@ -125,7 +125,7 @@ function urlOf(scheme: string, { address, port }: AddressInfo): string {
   return `${scheme}://${address.includes(":") ? `[${address}]` : address}:${port}`;
 }
 
-async function drained(
+async function closeGracefully(
   server: Server | TlsServer,
   connections: ConnectionLimiter,
   limit: Milliseconds,
@@ -133,12 +133,12 @@ async function drained(
   log: Logger,
 ): Promise<void> {
   await new Promise<void>((resolve) => {
-    const late = clock.after(limit, () => {
-      log.warn("answers were still under way; their connections were closed");
+    const timeout = clock.after(limit, () => {
+      log.warn("closed the connections of requests that were still in progress");
       server.closeAllConnections();
     });
     server.close(() => {
-      late.cancel();
+      timeout.cancel();
       resolve();
     });
     connections.closeUnused();

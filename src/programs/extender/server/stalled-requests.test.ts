@@ -13,7 +13,7 @@ beforeEach(() => {
   stalled = new StalledRequests(clock, () => isPressed);
 });
 
-/** For how many seconds a body that comes in so many bytes a quarter of a second is received, at most 20. */
+/** For how many seconds a body with that many bytes per quarter of a second is received, at most 20. */
 function secondsUntilCut(bytes: number): number {
   const statuses: number[] = [];
   const body = new ReceivedBody((reason) => statuses.push(reason.status));
@@ -23,7 +23,7 @@ function secondsUntilCut(bytes: number): number {
     body.received += bytes;
     clock.advance(milliseconds(250));
   }
-  stalled.forgetBody(body);
+  stalled.unwatchBody(body);
   expect(statuses).toEqual(checks < 80 ? [408] : []);
   return checks / 4;
 }
@@ -36,12 +36,12 @@ describe("X-62 a body must make progress", () => {
     [true, 16 * KI, 0.5],
     [true, 256 * KI - 1, 0.5],
     [true, 256 * KI, 20],
-  ])("others wait for memory: %s, %i bytes a quarter of a second: cut after %d s", (pressed, bytes, seconds) => {
+  ])("others wait for memory: %s, %i bytes per quarter of a second: aborted after %d s", (pressed, bytes, seconds) => {
     isPressed = pressed;
     expect(secondsUntilCut(bytes)).toBe(seconds);
   });
 
-  it("a pause that ends in time is forgiven", () => {
+  it("tolerates a short pause", () => {
     let isCut = false;
     const body = new ReceivedBody(() => (isCut = true));
     stalled.watchBody(body);
@@ -53,7 +53,7 @@ describe("X-62 a body must make progress", () => {
   });
 });
 
-it("X-62 an answer that is not taken is dropped where others wait for memory, and only there", () => {
+it("X-62 drops an answer that the client does not read only while others wait for memory", () => {
   let isDropped = false;
   const answer = { destroy: () => (isDropped = true) };
   stalled.watchAnswer(answer);
@@ -66,10 +66,10 @@ it("X-62 an answer that is not taken is dropped where others wait for memory, an
   expect(isDropped).toBe(true);
 });
 
-it("checks nothing while there is nothing to check", () => {
+it("sets no timer while there is nothing to check", () => {
   const body = new ReceivedBody(() => undefined);
   stalled.watchBody(body);
-  stalled.forgetBody(body);
+  stalled.unwatchBody(body);
   clock.advance(milliseconds(250));
   expect(clock.waiting).toBe(0);
 });

@@ -2,48 +2,48 @@ import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { HttpError } from "./http-error.ts";
 
-/** A body that is being received. Its reader only counts bytes; the rest belongs to the check. */
+/** A body that is being received. `readBody` updates `received`; the check uses the other counters. */
 export class ReceivedBody {
-  /** Ends the request with the given answer. */
-  readonly cut: (reason: HttpError) => void;
+  /** Aborts the request with the given error. */
+  readonly abort: (reason: HttpError) => void;
   received = 0;
   receivedBefore = 0;
   slowChecks = 0;
 
-  constructor(cut: (reason: HttpError) => void) {
-    this.cut = cut;
+  constructor(abort: (reason: HttpError) => void) {
+    this.abort = abort;
   }
 }
 
-/** An answer that has not gone out yet. */
+/** A response that is not fully sent yet. */
 interface SentAnswer {
   destroy(): unknown;
 }
 
 const CHECK_EVERY = milliseconds(250);
-/** 64 KiB/s: in any cluster's network a body of 64 MiB comes within seconds. */
-const LEAST_BYTES = 16 * 1024;
+/** 64 KiB/s. In a cluster network a body of 64 MiB arrives within seconds. */
+const MIN_BYTES = 16 * 1024;
 /** 1 MiB/s, while other requests wait for the memory that a body holds. */
-const LEAST_BYTES_UNDER_PRESSURE = 256 * 1024;
-/** Checks are counted, not time: after a moment in which our own event loop stood still, bytes wait to be read. */
+const MIN_BYTES_UNDER_PRESSURE = 256 * 1024;
+/** Counts checks instead of time: after a blocked event loop, received bytes may not have been read yet. */
 const SLOW_CHECKS = 8;
 const SLOW_CHECKS_UNDER_PRESSURE = 2;
 
 /**
- * Cuts off requests whose body does not come: after 2 s without progress, and after half a second while other requests wait for
- * memory. While they wait, an answer that the client has not taken after 2 s is dropped as well.
+ * Aborts requests whose body stalls: after 2 s without progress, or half a second while other requests wait for memory. While
+ * requests wait, it also destroys a response that the client has not received within 2 s.
  */
 export class StalledRequests {
   readonly #clock: Clock;
-  readonly #isPressed: () => boolean;
+  readonly #isUnderPressure: () => boolean;
   readonly #bodies = new Set<ReceivedBody>();
   readonly #answers = new Map<SentAnswer, number>();
   #isChecking = false;
 
-  /** `clock` is real time; `isPressed` says whether requests wait for memory. */
-  constructor(clock: Clock, isPressed: () => boolean) {
+  /** `clock` is real time; `isUnderPressure` returns whether requests wait for memory. */
+  constructor(clock: Clock, isUnderPressure: () => boolean) {
     this.#clock = clock;
-    this.#isPressed = isPressed;
+    this.#isUnderPressure = isUnderPressure;
   }
 
   watchBody(body: ReceivedBody): void {
@@ -51,7 +51,7 @@ export class StalledRequests {
     this.#checkLater();
   }
 
-  forgetBody(body: ReceivedBody): void {
+  unwatchBody(body: ReceivedBody): void {
     this.#bodies.delete(body);
   }
 
@@ -60,7 +60,7 @@ export class StalledRequests {
     this.#checkLater();
   }
 
-  forgetAnswer(answer: SentAnswer): void {
+  unwatchAnswer(answer: SentAnswer): void {
     this.#answers.delete(answer);
   }
 
@@ -72,9 +72,9 @@ export class StalledRequests {
 
   #check(): void {
     this.#isChecking = false;
-    const isPressed = this.#isPressed();
-    for (const body of this.#bodies) checkBody(body, isPressed);
-    if (isPressed) this.#checkAnswers();
+    const isUnderPressure = this.#isUnderPressure();
+    for (const body of this.#bodies) checkBody(body, isUnderPressure);
+    if (isUnderPressure) this.#checkAnswers();
     if (this.#bodies.size + this.#answers.size > 0) this.#checkLater();
   }
 
@@ -86,12 +86,12 @@ export class StalledRequests {
   }
 }
 
-function checkBody(body: ReceivedBody, isPressed: boolean): void {
-  const came = body.received - body.receivedBefore;
+function checkBody(body: ReceivedBody, isUnderPressure: boolean): void {
+  const progress = body.received - body.receivedBefore;
   body.receivedBefore = body.received;
-  const isSlow = came < (isPressed ? LEAST_BYTES_UNDER_PRESSURE : LEAST_BYTES);
+  const isSlow = progress < (isUnderPressure ? MIN_BYTES_UNDER_PRESSURE : MIN_BYTES);
   body.slowChecks = isSlow ? body.slowChecks + 1 : 0;
-  if (body.slowChecks < (isPressed ? SLOW_CHECKS_UNDER_PRESSURE : SLOW_CHECKS)) return;
+  if (body.slowChecks < (isUnderPressure ? SLOW_CHECKS_UNDER_PRESSURE : SLOW_CHECKS)) return;
   const reason = `the body stalled after ${body.received} bytes; send it without pauses`;
-  body.cut(new HttpError(408, reason, { connection: "close" }));
+  body.abort(new HttpError(408, reason, { connection: "close" }));
 }

@@ -12,15 +12,15 @@ const certificates = join(import.meta.dirname, "../../../platform/kube/testdata"
 const text = (file: string) => readFileSync(join(certificates, file), "utf8");
 const person = { cert: text("person.crt"), key: text("person.key") };
 
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 let folder: string;
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
   folder = mkdtempSync(join(tmpdir(), "joulie-extender-"));
   for (const file of ["server.crt", "server.key", "ca.crt"]) copyFileSync(join(certificates, file), join(folder, file));
 });
 afterEach(async () => {
-  await trial.end();
+  await harness.end();
   rmSync(folder, { recursive: true });
 });
 
@@ -59,15 +59,15 @@ async function ask(
 const answer = [{ Host: "a", Score: 50 }];
 
 describe("TLS", () => {
-  it("answers over TLS; without a client authority everybody may ask", async () => {
-    const extender = await trial.start(variables(), { synced: false });
-    await trial.until(() => extender.url !== undefined);
-    await trial.advance(1);
+  it("answers over TLS; without a client CA it accepts every client", async () => {
+    const extender = await harness.start(variables(), { synced: false });
+    await harness.until(() => extender.url !== undefined);
+    await harness.advance(1);
     expect((await ask(extender)).scores).toEqual(answer);
   });
 
-  it("X-62 a client that does not shake hands is cut off, and does not hold up the end", async () => {
-    const extender = await trial.start(variables(), { synced: false, limits: { header: milliseconds(200) } });
+  it("X-62 closes a connection without a TLS handshake, also during the shutdown", async () => {
+    const extender = await harness.start(variables(), { synced: false, limits: { header: milliseconds(200) } });
     const port = Number(new URL(String(extender.url)).port);
     const silent = () =>
       connect(port, "127.0.0.1")
@@ -77,34 +77,34 @@ describe("TLS", () => {
     const other = silent();
     await once(other, "connect");
     extender.terminate();
-    await trial.advance(0);
+    await harness.advance(0);
     await extender.done;
     expect(extender.logs.map(({ level }) => level)).not.toContain("warn");
   });
 
-  it("with a client authority only those it vouches for may ask", async () => {
+  it("with a client CA it accepts only clients with a certificate of that CA", async () => {
     const clientCa = { EXTENDER_TLS_CLIENT_CA_FILE: join(folder, "ca.crt") };
-    const extender = await trial.start({ ...variables(), ...clientCa }, { synced: false });
-    await trial.advance(1);
+    const extender = await harness.start({ ...variables(), ...clientCa }, { synced: false });
+    await harness.advance(1);
     expect((await ask(extender, person)).scores).toEqual(answer);
     await expect(ask(extender)).rejects.toThrow(/certificate required|socket hang up|ECONNRESET/);
-    // The port for metrics and probes needs no certificate: kubelet has none.
+    // METRICS_ADDR requires no client certificate: the kubelet has none.
     expect((await fetch(`${extender.metricsUrl}/readyz`)).status).toBe(200);
   });
 
-  it("files that are replaced are used for new connections; what cannot be used changes nothing", async () => {
-    const extender = await trial.start(variables(), { synced: false });
-    await trial.advance(1);
+  it("uses replaced files for new connections and ignores unusable ones", async () => {
+    const extender = await harness.start(variables(), { synced: false });
+    await harness.advance(1);
     const { subject } = await ask(extender);
     copyFileSync(join(certificates, "person.key"), join(folder, "server.key"));
-    await trial.until(async () => {
-      await trial.advance(30);
+    await harness.until(async () => {
+      await harness.advance(30);
       return extender.logs.some(({ level }) => level === "warn");
     });
     expect((await ask(extender)).subject).toBe(subject);
     copyFileSync(join(certificates, "person.crt"), join(folder, "server.crt"));
-    await trial.until(async () => {
-      await trial.advance(30);
+    await harness.until(async () => {
+      await harness.advance(30);
       return extender.logs.some(({ msg }) => msg.includes("replaced"));
     });
     const renewed = await ask(extender, { checkServerIdentity: () => undefined });
@@ -116,20 +116,20 @@ describe("TLS", () => {
     ["EXTENDER_TLS_CLIENT_CA_FILE", "ca.crt", ""],
     ["EXTENDER_TLS_CLIENT_CA_FILE", "ca.crt", "nothing"],
     ["EXTENDER_TLS_CERT_FILE", "server.crt", ""],
-  ])("there is no start with a %s that holds no certificate: %s is %j", async (variable, file, content) => {
+  ])("does not start with a %s that contains no certificate: %s is %j", async (variable, file, content) => {
     writeFileSync(join(folder, file), content);
     const clientCa = { EXTENDER_TLS_CLIENT_CA_FILE: join(folder, "ca.crt") };
-    const extender = await trial.start({ ...variables(), ...clientCa }, { synced: false });
+    const extender = await harness.start({ ...variables(), ...clientCa }, { synced: false });
     await expect(extender.done).rejects.toThrow(`cannot use ${variable} ${join(folder, file)} for TLS`);
   });
 
-  it("an authority that is emptied while it runs does not let everybody in", async () => {
+  it("keeps the client CA when its file becomes empty", async () => {
     const clientCa = { EXTENDER_TLS_CLIENT_CA_FILE: join(folder, "ca.crt") };
-    const extender = await trial.start({ ...variables(), ...clientCa }, { synced: false });
-    await trial.advance(1);
+    const extender = await harness.start({ ...variables(), ...clientCa }, { synced: false });
+    await harness.advance(1);
     writeFileSync(clientCa.EXTENDER_TLS_CLIENT_CA_FILE, "");
-    await trial.until(async () => {
-      await trial.advance(30);
+    await harness.until(async () => {
+      await harness.advance(30);
       return extender.logs.some(({ level, msg }) => level === "warn" && msg.includes("last ones stay"));
     });
     expect((await ask(extender, person)).scores).toEqual(answer);
@@ -138,9 +138,9 @@ describe("TLS", () => {
   it.each([
     ["no such file", (file: string) => rmSync(file), /cannot read EXTENDER_TLS_KEY_FILE .*server\.key/],
     ["no key", (file: string) => writeFileSync(file, "nothing"), /cannot use .*server\.key for TLS/],
-  ])("there is no start with %s", async (_, spoil, message) => {
+  ])("does not start with %s", async (_, spoil, message) => {
     spoil(join(folder, "server.key"));
-    const extender = await trial.start(variables(), { synced: false });
+    const extender = await harness.start(variables(), { synced: false });
     await expect(extender.done).rejects.toThrow(message);
   });
 });

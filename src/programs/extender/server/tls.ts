@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { CodedError, type ErrorCode } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -9,34 +10,39 @@ import type { ExtenderConfig } from "../config.ts";
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** Only who has a certificate of this authority may ask. */
+  /** Clients need a certificate of this authority. */
   readonly clientCa: string | undefined;
 }
 
 export type ServerTlsMaterial = Pick<SecureContextOptions, "cert" | "key" | "ca">;
 
-/** A volume of a Secret follows the Secret by a minute or so; looking more often would find nothing sooner. */
-const LOOK_EVERY = milliseconds(30_000);
+const TLS: ErrorCode = "JOULIE_E_TLS";
+/** The kubelet updates a Secret volume about once a minute, so a shorter interval would not help. */
+const CHECK_EVERY = milliseconds(30_000);
 
-/** Undefined: plain HTTP. */
+/** Undefined for plain HTTP. */
 export function tlsFilesOf(config: ExtenderConfig): TlsFiles | undefined {
   const { EXTENDER_TLS_CERT_FILE: cert, EXTENDER_TLS_KEY_FILE: key, EXTENDER_TLS_CLIENT_CA_FILE: clientCa } = config;
   return cert === undefined || key === undefined ? undefined : { cert, key, clientCa };
 }
 
-/** Rejects where a server could not use it: with a file that is missing or empty, or a key of another certificate. */
+/** Rejects if a file is missing or empty, or if the key does not match the certificate. */
 export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<ServerTlsMaterial> {
   const material = {
     cert: await certificatesIn("EXTENDER_TLS_CERT_FILE", cert),
-    key: await textOf("EXTENDER_TLS_KEY_FILE", key),
+    key: await readText("EXTENDER_TLS_KEY_FILE", key),
     ...(clientCa !== undefined && { ca: await certificatesIn("EXTENDER_TLS_CLIENT_CA_FILE", clientCa) }),
   };
   try {
     createSecureContext(material);
   } catch (cause) {
-    throw new Error(`cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${said(cause)}`, {
-      cause,
-    });
+    throw new CodedError(
+      TLS,
+      `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${messageOf(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   return material;
 }
@@ -49,32 +55,32 @@ export interface TlsWatchOptions {
   readonly log: Logger;
 }
 
-/** Follows the files, which others replace while we run. What cannot be used leaves the last material in place. */
+/** Reloads the files when they are replaced. Unusable files leave the current certificate in use. */
 export function watchTlsFiles({ files, first, renew, clock, log }: TlsWatchOptions): { stop(): void } {
   let current = JSON.stringify(first);
   let problem: string | undefined;
   let timer: Timer | undefined;
   let stopped = false;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       const material = await readTls(files);
       const text = JSON.stringify(material);
       if (text !== current && !stopped) {
         renew(material);
         current = text;
-        log.info("the TLS files were replaced; new connections use them");
+        log.info("reloaded the TLS files; new connections use them");
       }
       problem = undefined;
     } catch (err) {
-      if (said(err) !== problem) log.warn({ err }, "the TLS files cannot be used; the last ones stay in use");
-      problem = said(err);
+      if (messageOf(err) !== problem) log.warn({ err }, "cannot use the new TLS files; keeping the current ones");
+      problem = messageOf(err);
     }
-    later(LOOK_EVERY);
+    schedule(CHECK_EVERY);
   };
-  const later = (length: Milliseconds): void => {
-    if (!stopped) timer = clock.after(length, () => void look(), { background: true });
+  const schedule = (delay: Milliseconds): void => {
+    if (!stopped) timer = clock.after(delay, () => void check(), { background: true });
   };
-  later(LOOK_EVERY);
+  schedule(CHECK_EVERY);
   return {
     stop: () => {
       stopped = true;
@@ -83,23 +89,29 @@ export function watchTlsFiles({ files, first, renew, clock, log }: TlsWatchOptio
   };
 }
 
-/** To Node an empty text is none, and without an authority every public one may vouch for clients. */
+/** Node treats an empty string as unset, and without a client CA it would accept every public authority. */
 async function certificatesIn(variable: string, file: string): Promise<string> {
-  const text = await textOf(variable, file);
+  const text = await readText(variable, file);
   try {
     void new X509Certificate(text);
   } catch (cause) {
-    throw new Error(`cannot use ${variable} ${file} for TLS: it holds no certificate (${said(cause)})`, { cause });
+    throw new CodedError(
+      TLS,
+      `cannot use ${variable} ${file} for TLS: it contains no certificate (${messageOf(cause)})`,
+      {
+        cause,
+      },
+    );
   }
   return text;
 }
 
-async function textOf(variable: string, file: string): Promise<string> {
+async function readText(variable: string, file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new Error(`cannot read ${variable} ${file}: ${said(cause)}`, { cause });
+    throw new CodedError(TLS, `cannot read ${variable} ${file}: ${messageOf(cause)}`, { cause });
   }
 }
 
-const said = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

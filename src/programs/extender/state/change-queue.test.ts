@@ -17,13 +17,13 @@ function backlogOf(took = 0) {
   return { clock, done, errors, backlog, works };
 }
 
-it("little is done at once", () => {
+it("runs a few changes synchronously", () => {
   const { backlog, works, done } = backlogOf();
   backlog.add(works(1, 2, 3));
   expect([done, backlog.isIdle]).toEqual([[1, 2, 3], true]);
 });
 
-it("much is done in turns, in order, and what comes meanwhile behind it", async () => {
+it("runs many changes in time slices and in order, with later ones at the end", async () => {
   const { backlog, works, done, clock } = backlogOf(0.4);
   backlog.add(works(1, 2, 3, 4, 5));
   expect(done).toEqual([1, 2, 3]);
@@ -37,13 +37,13 @@ it("much is done in turns, in order, and what comes meanwhile behind it", async 
   expect(done.at(-1)).toBe(8);
 });
 
-it("what fails costs only itself", () => {
+it("a change that throws does not affect the others", () => {
   const { backlog, works, done, errors } = backlogOf();
   backlog.add(works(1, -2, 3));
   expect([done, errors]).toEqual([[1, 3], [new Error("no -2")]]);
 });
 
-it("what is dropped is not done", async () => {
+it("does not run changes after clear", async () => {
   const { backlog, works, done, clock } = backlogOf(1);
   backlog.add(works(1, 2, 3));
   backlog.clear();

@@ -2,14 +2,14 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { TimeSlice } from "../time-slice.ts";
 
 /**
- * Work that may come in heaps: done in its order, at once while it is little and in turns where it is much, so that thousands of
- * changes that a new list brings do not hold up a request. What fails costs only itself.
+ * Applies watch changes in order. A few changes run synchronously; thousands of them, as after a relist, run in time slices so
+ * that they do not delay requests. A change that throws does not affect the others.
  */
 export class ChangeQueue {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   #waiting: (() => void)[] = [];
-  #isWorking = false;
+  #isRunning = false;
 
   /** `clock` is real time. */
   constructor(clock: Clock, onError: (error: unknown) => void) {
@@ -18,34 +18,34 @@ export class ChangeQueue {
   }
 
   get isIdle(): boolean {
-    return !this.#isWorking;
+    return !this.#isRunning;
   }
 
-  add(works: readonly (() => void)[]): void {
-    for (const work of works) this.#waiting.push(work);
-    if (!this.#isWorking) void this.#work();
+  add(changes: readonly (() => void)[]): void {
+    for (const change of changes) this.#waiting.push(change);
+    if (!this.#isRunning) void this.#run();
   }
 
-  /** What still waits is not done. */
+  /** Discards the changes that have not run yet. */
   clear(): void {
     this.#waiting = [];
   }
 
-  async #work(): Promise<void> {
-    this.#isWorking = true;
-    const turns = new TimeSlice(this.#clock);
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const slice = new TimeSlice(this.#clock);
     for (let done = 0; done < this.#waiting.length; done++) {
       try {
         this.#waiting[done]?.();
       } catch (error) {
         this.#onError(error);
       }
-      if (!turns.isOver) continue;
+      if (!slice.isOver) continue;
       this.#waiting.splice(0, done + 1);
       done = -1;
-      await turns.next();
+      await slice.next();
     }
     this.#waiting = [];
-    this.#isWorking = false;
+    this.#isRunning = false;
   }
 }

@@ -6,68 +6,68 @@ import { extenderPermissions } from "../permissions.ts";
 import { calmTwinStatus, ExtenderHarness, type FilterResult, pod } from "../testing/extender-harness.ts";
 
 const standard = pod("standard");
-let trial: ExtenderHarness;
+let harness: ExtenderHarness;
 beforeEach(() => {
-  trial = new ExtenderHarness();
+  harness = new ExtenderHarness();
 });
-afterEach(async () => trial.end());
+afterEach(async () => harness.end());
 
-describe("what is known", () => {
-  it("SCH-10 follows twins, hardware and labels; a request asks the API nothing", async () => {
-    await trial.createNode("n");
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
-    const extender = await trial.start();
+describe("ClusterCache", () => {
+  it("SCH-10 follows twins, hardware and labels; a request makes no API call", async () => {
+    await harness.createNode("n");
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
+    const extender = await harness.start();
     let calls = 0;
-    trial.api.faults.add({ fault: { kind: "refused" }, when: () => ++calls < 0 });
+    harness.api.faults.add({ fault: { kind: "refused" }, when: () => ++calls < 0 });
     const eco = (await extender.scores(standard, ["n"]))["n"] ?? 0;
     expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual([]);
     expect(calls).toBe(0);
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "draining" });
-    await trial.until(async () => (await extender.scores(standard, ["n"]))["n"] === eco - 30);
-    await trial.hardware("n", {
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "draining" });
+    await harness.until(async () => (await extender.scores(standard, ["n"]))["n"] === eco - 30);
+    await harness.hardware("n", {
       cpu: { totalCores: 4, capRange: { type: "watts", maxWattsPerSocket: 600 }, sockets: 1 },
     });
     // 0.7 × 2 of 4 cores × 600 W of a budget of 600 W: 35 % of headroom, of which 0.7 counts.
     const asking = pod("standard", { cpu: "2" });
-    await trial.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 35));
-    await trial.hardware("n", {
+    await harness.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 35));
+    await harness.hardware("n", {
       cpu: { totalCores: 8, capRange: { type: "watts", maxWattsPerSocket: 600 }, sockets: 1 },
     });
-    await trial.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 17.5));
-    // Without a class of its twin the label decides, and the label is followed.
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "unknown" });
+    await harness.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 17.5));
+    // Without a class in the twin the label decides, and label changes are followed.
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "unknown" });
     const passes = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames?.length === 1;
-    await trial.until(passes);
+    await harness.until(passes);
     const label = async (profile: string) =>
-      trial.client.apply(
+      harness.client.apply(
         resources.nodes,
         { name: "n" },
         { metadata: { labels: { "joulie.io/power-profile": profile } } },
       );
     await label("eco");
-    await trial.until(async () => !(await passes()));
+    await harness.until(async () => !(await passes()));
     await label("performance");
-    await trial.until(passes);
+    await harness.until(passes);
   });
 
-  it("is not ready before all that was listed is taken over, however many turns that takes", async () => {
+  it("is not ready before all listed objects are applied", async () => {
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     for (const name of names) {
-      await trial.createNode(name);
-      await trial.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
+      await harness.createNode(name);
+      await harness.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
     }
-    const { clock } = trial;
+    const { clock } = harness;
     let looks = 0;
-    // Each look at the time finds that a turn is over, and the next turn does not come at once.
+    // Every check of the clock ends the slice, and the next slice is delayed.
     const ioClock: Clock = {
       now: () => clock.now(),
       monotonic: () => monotonicInstant(clock.monotonic() + ++looks),
       after: (length, callback) => clock.after(length, callback),
       sleep: async (length, signal) => clock.sleep(milliseconds(Math.max(5, length)), signal),
     };
-    const extender = await trial.start({}, { ioClock, synced: false });
+    const extender = await harness.start({}, { ioClock, synced: false });
     const answers = new Set<string>();
-    await trial.until(async () => {
+    await harness.until(async () => {
       const { status, body } = await extender.post<FilterResult>("/filter", {
         Pod: pod("performance"),
         NodeNames: names,
@@ -77,13 +77,13 @@ describe("what is known", () => {
       );
       return status === 200;
     });
-    expect([...answers].slice(-2)).toEqual(["not read yet: the rest of the lists", "200 0"]);
+    expect([...answers].slice(-2)).toEqual(["waiting for the first list of the last changes", "200 0"]);
   });
 
-  it("SCH-10 a watch that died unnoticed is found out within CACHE_TTL", async () => {
-    await trial.createNode("n");
-    await trial.twin("n", calmTwinStatus);
-    const transport = trial.api.transport();
+  it("SCH-10 detects a dead watch within CACHE_TTL", async () => {
+    await harness.createNode("n");
+    await harness.twin("n", calmTwinStatus);
+    const transport = harness.api.transport();
     let dead = false;
     const request: Transport["request"] = async (asked) => {
       const answer = await transport.request(asked);
@@ -91,47 +91,47 @@ describe("what is known", () => {
         ? { ...answer, body: silenced(answer.body, () => dead, asked.signal) }
         : answer;
     };
-    const extender = await trial.start({}, { transport: { ...transport, request } });
+    const extender = await harness.start({}, { transport: { ...transport, request } });
     dead = true;
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
-    await trial.advance(2);
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
+    await harness.advance(2);
     const left = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames;
     expect(await left()).toEqual(["n"]);
-    await trial.advance(30);
+    await harness.advance(30);
     expect(await left()).toEqual([]);
   });
 
-  it("X-58 without the API the last state serves and it stays ready, until the twins' own age says 50", async () => {
-    await trial.createNode("n");
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
-    const extender = await trial.start();
+  it("X-58 without the API it stays ready and uses the last state, until stale twins score 50", async () => {
+    await harness.createNode("n");
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
+    const extender = await harness.start();
     const score = (await extender.scores(standard, ["n"]))["n"];
-    trial.api.faults.add({ fault: { kind: "refused" } });
-    trial.api.faults.dropWatches();
-    await trial.advance(240);
+    harness.api.faults.add({ fault: { kind: "refused" } });
+    harness.api.faults.dropWatches();
+    await harness.advance(240);
     expect((await extender.get("/readyz")).status).toBe(200);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: score });
     expect(await extender.series("api_silence_seconds")).toEqual([expect.stringMatching(/ 2[0-9]{2}/)]);
-    await trial.advance(61);
+    await harness.advance(61);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: 50 });
     // The class is trusted at any age.
     expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual([]);
     expect((await extender.get("/readyz")).status).toBe(200);
-    trial.api.faults.clear();
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "performance" });
-    await trial.advance(60);
+    harness.api.faults.clear();
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "performance" });
+    await harness.advance(60);
     expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
   });
 
-  it("X-13 warns once when twins are refreshed more slowly than they go stale, but not after one late refresh", async () => {
-    await trial.createNode("n");
-    await trial.twin("n", calmTwinStatus);
-    const extender = await trial.start({ TWIN_STALENESS_THRESHOLD: "1m" });
-    const warnings = () => extender.logs.filter(({ msg }) => msg.includes("refreshed more slowly"));
+  it("X-13 warns once if twins become stale between refreshes, but not after one late refresh", async () => {
+    await harness.createNode("n");
+    await harness.twin("n", calmTwinStatus);
+    const extender = await harness.start({ TWIN_STALENESS_THRESHOLD: "1m" });
+    const warnings = () => extender.logs.filter(({ msg }) => msg.includes("become stale between refreshes"));
     const refreshAfter = async (seconds: number) => {
-      await trial.advance(seconds);
-      await trial.twin("n", calmTwinStatus);
-      await trial.advance(1);
+      await harness.advance(seconds);
+      await harness.twin("n", calmTwinStatus);
+      await harness.advance(1);
     };
     for (const seconds of [120, 50, 120, 59]) await refreshAfter(seconds);
     expect(warnings()).toEqual([]);
@@ -139,69 +139,71 @@ describe("what is known", () => {
     expect(warnings()).toMatchObject([{ level: "warn", refreshedEvery: "2m", TWIN_STALENESS_THRESHOLD: "1m" }]);
   });
 
-  it("before the first lists it answers 503, which kube-scheduler passes over where the extender is ignorable", async () => {
-    await trial.createNode("n");
-    const held = trial.api.faults.add({
+  it("answers 503 before the first lists are complete", async () => {
+    await harness.createNode("n");
+    const held = harness.api.faults.add({
       fault: { kind: "status", code: 503 },
       when: ({ path }) => path.includes("nodehardwares"),
     });
-    const extender = await trial.start({}, { synced: false });
-    await trial.until(async () => (await extender.get("/readyz")).text.includes("not read yet: hardware"));
+    const extender = await harness.start({}, { synced: false });
+    await harness.until(async () =>
+      (await extender.get("/readyz")).text.includes("waiting for the first list of hardware"),
+    );
     expect((await extender.get("/readyz")).status).toBe(503);
     const answer = await extender.post("/filter", { Pod: pod("performance"), NodeNames: ["n"] });
     expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "1" }, body: { error: /hardware/ } });
     expect((await extender.get("/healthz")).status).toBe(200);
     held();
-    await trial.until(async () => (await extender.get("/readyz")).status === 200);
+    await harness.until(async () => (await extender.get("/readyz")).status === 200);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: 50 });
   });
 
-  it("a Node that is gone takes its twin with it, and one that comes under its name begins anew", async () => {
-    await trial.createNode("n");
-    await trial.createNode("other");
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
-    const extender = await trial.start();
+  it("a deleted Node loses its twin, and a new Node of the same name starts without it", async () => {
+    await harness.createNode("n");
+    await harness.createNode("other");
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
+    const extender = await harness.start();
     const passes = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames?.length === 1;
     expect(await passes()).toBe(false);
-    await trial.client.delete(resources.nodes, { name: "n" });
-    await trial.until(passes);
+    await harness.client.delete(resources.nodes, { name: "n" });
+    await harness.until(passes);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: 50 });
-    // Another takes the slot that became free.
-    await trial.createNode("third");
-    await trial.twin("third", { ...calmTwinStatus, schedulableClass: "draining" });
-    await trial.until(async () => (await extender.filter(pod("performance"), ["third"])).NodeNames?.length === 0);
+    // Another node takes the free slot.
+    await harness.createNode("third");
+    await harness.twin("third", { ...calmTwinStatus, schedulableClass: "draining" });
+    await harness.until(async () => (await extender.filter(pod("performance"), ["third"])).NodeNames?.length === 0);
     expect(await extender.scores(standard, ["n", "other"])).toEqual({ n: 50, other: 50 });
-    // The twin belongs to nobody in particular, so it is that of the new Node.
-    await trial.createNode("n");
-    await trial.until(async () => !(await passes()));
+    // The twin has no owner reference, so it counts for the new Node.
+    await harness.createNode("n");
+    await harness.until(async () => !(await passes()));
   });
 
-  it("a twin of a former Node of that name says nothing of the new one", async () => {
-    await trial.createNode("n");
-    await trial.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
+  it("ignores a twin that belongs to an earlier Node of the same name", async () => {
+    await harness.createNode("n");
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "n", uid: "another" }];
     const former = (twins: Item[]) =>
       twins.map((twin) => ({ ...twin, metadata: { ...twin.metadata, ownerReferences } }));
-    const extender = await trial.start({}, { transport: withTwins(former) });
+    const extender = await harness.start({}, { transport: withTwins(former) });
     expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: 50 });
   });
 
-  it("an object that cannot be read costs only itself", async () => {
-    await trial.createNode("bad");
-    await trial.createNode("good");
-    await trial.twin("good", { ...calmTwinStatus, schedulableClass: "eco" });
+  it("an unreadable object does not affect the others", async () => {
+    await harness.createNode("bad");
+    await harness.createNode("good");
+    await harness.twin("good", { ...calmTwinStatus, schedulableClass: "eco" });
     const bad = { kind: "Pod", metadata: { name: "bad", uid: "b", resourceVersion: "1" } };
-    const extender = await trial.start({}, { transport: withTwins((twins) => [bad, ...twins]) });
+    const extender = await harness.start({}, { transport: withTwins((twins) => [bad, ...twins]) });
     expect((await extender.filter(pod("performance"), ["bad", "good"])).NodeNames).toEqual(["bad"]);
     expect(extender.logs.filter(({ level }) => level === "warn")).toMatchObject([{ object: "bad" }]);
   });
 });
 
-it("the verbs it is granted are the verbs it uses", async () => {
-  await trial.createNode("n");
+it("uses exactly the permissions that it is granted", async () => {
+  await harness.createNode("n");
   const used = new Set<string>();
-  trial.api.faults.add({
+  harness.api.faults.add({
     fault: { kind: "refused" },
     when: ({ method, path }) => {
       const { pathname, searchParams } = new URL(path, "http://api");
@@ -209,17 +211,17 @@ it("the verbs it is granted are the verbs it uses", async () => {
       return false;
     },
   });
-  const extender = await trial.start();
+  const extender = await harness.start();
   await extender.filter(standard, ["n"]);
-  await trial.advance(60);
-  // The reviews of tokens are asked for in debug-pages.test.ts.
+  await harness.advance(60);
+  // debug-pages.test.ts covers the token reviews.
   const granted = extenderPermissions
     .filter(({ verbs: [verb] }) => verb !== "create")
     .flatMap(({ resources: [resource], verbs }) => verbs.map((verb) => `GET ${resource} ${verb}`));
   expect(used).toEqual(new Set(granted));
 });
 
-/** A connection over which nothing comes any more, while the other side believes it stands. */
+/** A connection that delivers nothing any more without being closed. */
 async function* silenced(body: AsyncIterable<Uint8Array>, dead: () => boolean, signal: AbortSignal) {
   for await (const chunk of body) {
     if (dead())
@@ -232,9 +234,9 @@ interface Item {
   readonly metadata: object;
 }
 
-/** An API that lists other twins than it has. */
+/** An API whose list of twins differs from its store. */
 function withTwins(change: (twins: Item[]) => Item[]): Transport {
-  const transport = trial.api.transport();
+  const transport = harness.api.transport();
   return {
     ...transport,
     request: async (asked) => {

@@ -14,16 +14,17 @@ import { formatDuration, type Milliseconds, milliseconds, type RandomSource } fr
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
+import { NameIndex } from "../wire/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 import { TwinRefreshMonitor } from "./twin-refresh-monitor.ts";
 
-/** All that is known of a node. Replaced and never changed: who keeps one keeps what was known at that moment. */
+/** What the extender knows about a node. Immutable: a change replaces the object, so a reference is a snapshot. */
 export interface KnownNode extends CandidateNode {
   readonly name: string;
   readonly labels: Labels;
   readonly hardware: HardwareView;
-  /** What scoring reads of `status`. */
+  /** The part of `status` that scoring reads. */
   readonly twin: TwinState | undefined;
   readonly status: NodeTwinStatus | undefined;
 }
@@ -35,105 +36,108 @@ export interface ClusterCacheOptions {
   readonly log: Logger;
   readonly settings: ScoringSettings;
   readonly catalogue: Catalogue;
-  /** A watch that was silent for so long is asked about, so that nothing is older while the API answers. */
+  /** After this long without watch events the list is read again, so that no data is older while the API responds. */
   readonly cacheTtl: Milliseconds;
-  /** A Node is gone; its slot may be another's from now on. */
+  /** A Node was deleted; its slot may be reused from now on. */
   readonly onLeave: (name: string, slot: number) => void;
 }
 
-/** Small pages: a list that comes anew must not hold up a request for longer than a few milliseconds. */
+/** Small pages: a relist must not block a request for more than a few milliseconds. */
 const PAGE_SIZE = 100;
 
 /**
- * The cluster as the extender knows it, kept up to date by watches: requests are answered from memory alone. A node is known
- * while its Node is; what else carries its name counts only that long. Without the API the last state stays.
+ * The cluster state that requests are answered from, kept up to date by watches. A node is known while its Node object exists;
+ * a NodeTwin or NodeHardware counts only that long. While the API is unreachable, the last state stays.
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
+  /** From node names to the slots of the kernel. */
+  readonly index = new NameIndex();
   readonly #known: (KnownNode | undefined)[] = [];
-  /** Why each slot's node is refused to performance pods, by its twin or else by the label in the cache: 0 where it is not. */
+  /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
   readonly #catalogue: Catalogue;
   readonly #nodeLabels: ScoringSettings["nodeLabels"];
-  readonly #refreshes: TwinRefreshMonitor;
-  readonly #backlog: ChangeQueue;
-  #wasWhole = false;
+  readonly #refreshMonitor: TwinRefreshMonitor;
+  readonly #changes: ChangeQueue;
+  #wasSynced = false;
   readonly #onLeave: ClusterCacheOptions["onLeave"];
-  readonly #reflected: {
+  readonly #reflectors: {
     readonly nodes: Reflector<WatchedNode>;
     readonly twins: Reflector<WatchedTwin>;
     readonly hardware: Reflector<NodeHardwareStatus>;
   };
   #names: (string | undefined)[] = [];
-  #namesAreKept = false;
+  #namesAreShared = false;
 
   constructor(options: ClusterCacheOptions) {
     const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
     this.kernel = new ScoringKernel(settings);
     this.#catalogue = catalogue;
     this.#nodeLabels = settings.nodeLabels;
-    this.#refreshes = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
+    this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
       log.warn(
         {
           refreshedEvery: formatDuration(gap),
           TWIN_STALENESS_THRESHOLD: formatDuration(settings.stalenessThreshold),
         },
-        "NodeTwins are refreshed more slowly than they go stale here: set the operator's TWIN_HEARTBEAT below TWIN_STALENESS_THRESHOLD",
+        "NodeTwins become stale between refreshes: set the operator's TWIN_HEARTBEAT below TWIN_STALENESS_THRESHOLD",
       ),
     );
     this.#onLeave = onLeave;
-    this.#backlog = new ChangeQueue(clock, (err) => log.error({ err }, "a change could not be taken over"));
+    this.#changes = new ChangeQueue(clock, (err) => log.error({ err }, "cannot apply a watch event"));
     const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
-    this.#reflected = {
+    this.#reflectors = {
       nodes: new Reflector({
         ...base,
         resource: resources.nodes,
         project: nodeProjection(Object.values(settings.nodeLabels)),
-        onChange: (changes) => this.#take(changes, (change) => this.#nodeChanged(change)),
+        onChange: (changes) => this.#enqueue(changes, (change) => this.#nodeChanged(change)),
       }),
       twins: new Reflector({
         ...base,
         resource: resources.nodeTwins,
         project: watchedTwin,
         onChange: (changes) => {
-          for (const change of changes) this.#refreshed(change);
-          this.#take(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node)));
+          for (const change of changes) this.#observeRefresh(change);
+          this.#enqueue(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node)));
         },
       }),
       hardware: new Reflector({
         ...base,
         resource: resources.nodeHardwares,
         project: watchedHardware,
-        onChange: (changes) => this.#take(changes, ({ key }) => this.#update(key, (node) => this.#hardwarePart(node))),
+        onChange: (changes) =>
+          this.#enqueue(changes, ({ key }) => this.#update(key, (node) => this.#hardwarePart(node))),
       }),
     };
   }
 
   start(): void {
-    for (const reflector of Object.values(this.#reflected)) reflector.start();
+    for (const reflector of Object.values(this.#reflectors)) reflector.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#reflected).map(async (reflector) => reflector.stop()));
-    this.#backlog.clear();
+    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
+    this.#changes.clear();
   }
 
-  /** What was never read yet; nothing once all was read, whatever becomes of the API. */
+  /** The resources whose first list is not complete. Empty from then on, also while the API is unreachable. */
   get unsynced(): readonly string[] {
-    if (this.#wasWhole) return [];
-    const unread = unreadOf(this.#reflected);
-    this.#wasWhole = unread.length === 0 && this.#backlog.isIdle;
-    return unread.length > 0 || this.#wasWhole ? unread : ["the rest of the lists"];
+    if (this.#wasSynced) return [];
+    const unread = unreadOf(this.#reflectors);
+    this.#wasSynced = unread.length === 0 && this.#changes.isIdle;
+    return unread.length > 0 || this.#wasSynced ? unread : ["the last changes"];
   }
 
-  /** Since when the API has said nothing about the kind it has been silent about for longest. */
+  /** Time since the last watch event, of the resource for which it is longest. */
   get silence(): Milliseconds | undefined {
-    const { nodes, twins, hardware } = this.#reflected;
+    const { nodes, twins, hardware } = this.#reflectors;
     const silences = [nodes, twins, hardware].flatMap(({ silence }) => silence ?? []);
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
   }
 
-  /** The position of the reason in `rejections`; 0 where performance pods may run there. */
+  /** Index into `rejections`; 0 if performance pods may run on the node. */
   rejection(slot: number): number {
     return this.#rejections[slot] ?? 0;
   }
@@ -146,49 +150,51 @@ export class ClusterCache {
     return this.#known[this.kernel.slotOf(name)];
   }
 
-  /** Names by slot as they are now. The list given out stays as it is; the next change of a slot makes a new one. */
+  /** The current names by slot. The returned list never changes: the next change of a slot copies it. */
   snapshotNames(): readonly (string | undefined)[] {
-    this.#namesAreKept = true;
+    this.#namesAreShared = true;
     return this.#names;
   }
 
-  /** In order. A twin may so be looked at later than the store shows it, and never earlier. */
-  #take<Value>(changes: readonly Change<Value>[], act: (change: Change<Value>) => void): void {
-    this.#backlog.add(changes.map((change) => () => act(change)));
+  /** Applies changes in order. The cache may lag behind the reflector's store, never the reverse. */
+  #enqueue<Value>(changes: readonly Change<Value>[], apply: (change: Change<Value>) => void): void {
+    this.#changes.add(changes.map((change) => () => apply(change)));
   }
 
-  #refreshed(change: Change<WatchedTwin>): void {
-    if (change.type === "deleted") this.#refreshes.forget(change.key);
+  #observeRefresh(change: Change<WatchedTwin>): void {
+    if (change.type === "deleted") this.#refreshMonitor.forget(change.key);
     if (change.type === "updated")
-      this.#refreshes.observe(change.key, change.old.status?.lastUpdated, change.new.status?.lastUpdated);
+      this.#refreshMonitor.observe(change.key, change.old.status?.lastUpdated, change.new.status?.lastUpdated);
   }
 
   #nodeChanged(change: Change<WatchedNode>): void {
-    if (change.type === "deleted") this.#leave(change.key);
-    else if (change.type === "added" || !isDeepStrictEqual(change.old, change.new)) this.#join(change.new);
+    if (change.type === "deleted") this.#removeNode(change.key);
+    else if (change.type === "added" || !isDeepStrictEqual(change.old, change.new)) this.#addOrUpdateNode(change.new);
   }
 
-  #join(node: WatchedNode): void {
+  #addOrUpdateNode(node: WatchedNode): void {
     const { name, labels } = node.metadata;
     this.kernel.upsertLabels(name, labels);
     const slot = this.kernel.slotOf(name);
-    this.#name(slot, name);
+    this.#setName(slot, name);
+    this.index.set(name, slot);
     this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
   }
 
-  #leave(name: string): void {
+  #removeNode(name: string): void {
     const slot = this.kernel.slotOf(name);
     if (slot < 0) return;
     this.kernel.remove(name);
+    this.index.delete(name);
     this.#put(slot, undefined);
     this.#onLeave(name, slot);
   }
 
   #update(name: string, partOf: (node: WatchedNode) => Partial<KnownNode>): void {
-    const node = this.#reflected.nodes.store.getByKey(name);
+    const node = this.#reflectors.nodes.store.getByKey(name);
     const slot = this.kernel.slotOf(name);
     const known = this.#known[slot];
-    // A twin may come before its Node; with the Node it is looked for again.
+    // A twin may arrive before its Node; adding the Node reads the twin from the store.
     if (node !== undefined && known !== undefined) this.#put(slot, { ...known, ...partOf(node) });
   }
 
@@ -210,24 +216,24 @@ export class ClusterCache {
 
   #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {
     const { name } = node.metadata;
-    const hardware = hardwareView(node, this.#reflected.hardware.store.getByKey(name), { catalogue: this.#catalogue });
+    const hardware = hardwareView(node, this.#reflectors.hardware.store.getByKey(name), { catalogue: this.#catalogue });
     this.kernel.upsertHardware(name, hardware);
     return { hardware };
   }
 
   #twinPart(node: WatchedNode): Pick<KnownNode, "twin" | "status"> {
     const { name } = node.metadata;
-    const twin = this.#reflected.twins.store.getByKey(name);
+    const twin = this.#reflectors.twins.store.getByKey(name);
     const status = twin !== undefined && isTwinOf(node, twin) ? twin.status : undefined;
     this.kernel.upsertTwin(name, status);
     return { status, twin: status && readTwin(status) };
   }
 
-  #name(slot: number, name: string): void {
+  #setName(slot: number, name: string): void {
     if (this.#names[slot] === name) return;
-    if (this.#namesAreKept) {
+    if (this.#namesAreShared) {
       this.#names = this.#names.slice();
-      this.#namesAreKept = false;
+      this.#namesAreShared = false;
     }
     this.#names[slot] = name;
   }

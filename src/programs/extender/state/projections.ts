@@ -14,13 +14,13 @@ import {
 } from "../../../core/api/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
-/** A Node as far as scoring reads it: 5,000 whole ones are 60 MB. */
+/** The fields of a Node that scoring reads: 5,000 whole Nodes would take 60 MB. */
 export interface WatchedNode {
   readonly metadata: { readonly name: string; readonly uid: string; readonly labels: Labels };
   readonly status: { readonly capacity: ResourceList; readonly allocatable: ResourceList };
 }
 
-/** A twin as far as scoring reads it, and whose it is. */
+/** The fields of a NodeTwin that scoring reads, and its owner references. */
 export type WatchedTwin = Pick<NodeTwin, "status"> & {
   readonly metadata: Pick<NodeTwin["metadata"], "name" | "ownerReferences">;
 };
@@ -32,14 +32,14 @@ const featureLabels: ReadonlySet<string> = new Set([
   ...Object.values(nfdGpuLabels).flat(),
 ]);
 
-/** Node feature discovery writes a hundred labels to a node, of which a dozen say something here. */
+/** Node feature discovery writes a hundred labels per node, of which scoring reads a dozen. */
 const isReadLabel = (key: string): boolean => VENDORS.test(key) || featureLabels.has(key);
-/** CPUs and devices: what has a vendor's domain in its name. */
+/** CPUs and vendor devices. */
 const isReadResource = (key: string): boolean => key === "cpu" || VENDORS.test(key);
 
-/** `own` are the labels that settings name: they need not be of a domain we know. */
-export function nodeProjection(own: readonly string[]): (object: KubeObject) => WatchedNode {
-  const isRead = (key: string): boolean => isReadLabel(key) || own.includes(key);
+/** `configuredLabels` are label keys from the settings, which may have any domain. */
+export function nodeProjection(configuredLabels: readonly string[]): (object: KubeObject) => WatchedNode {
+  const isRead = (key: string): boolean => isReadLabel(key) || configuredLabels.includes(key);
   return (object) => {
     const { metadata, status } = object as KubeObject & Node;
     const { name, uid = "", labels } = metadata as KubeObject["metadata"];
@@ -76,7 +76,7 @@ function only<Value>(
   all: Readonly<Record<string, Value>> | undefined,
   isRead: (key: string) => boolean,
 ): Readonly<Record<string, Value>> {
-  const kept: Record<string, Value> = {};
-  for (const key in all) if (isRead(key)) kept[key] = all[key] as Value;
-  return kept;
+  const selected: Record<string, Value> = {};
+  for (const key in all) if (isRead(key)) selected[key] = all[key] as Value;
+  return selected;
 }

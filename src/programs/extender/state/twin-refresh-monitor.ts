@@ -1,9 +1,8 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 
 /**
- * Notices that the operator refreshes twins more slowly than this extender lets them grow old (TWIN_HEARTBEAT against
- * TWIN_STALENESS_THRESHOLD): nodes would have the neutral score for a part of the time. One late refresh may be an outage; the
- * second one in a row of the same node is how the operator is set.
+ * Detects that the operator's TWIN_HEARTBEAT exceeds this extender's TWIN_STALENESS_THRESHOLD: nodes would get the neutral score
+ * part of the time. One late refresh may be an outage; a second one in a row for the same node is a configuration problem.
  */
 export class TwinRefreshMonitor {
   readonly #threshold: Milliseconds;
@@ -16,7 +15,7 @@ export class TwinRefreshMonitor {
     this.#onSlow = onSlow;
   }
 
-  /** Times as the twin says them, before and now. */
+  /** `before` and `now` are the twin's lastUpdated before and after the change. */
   observe(node: string, before: string | undefined, now: string | undefined): void {
     if (this.#isReported || before === now) return;
     const gap = milliseconds(Date.parse(now ?? "") - Date.parse(before ?? ""));

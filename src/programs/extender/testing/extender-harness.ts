@@ -1,4 +1,4 @@
-// A whole extender on an API in memory, asked over real HTTP, for tests. Twins age and watches wait on virtual time.
+// Runs a whole extender against the embedded API, with requests over real HTTP. Twins and watches use virtual time.
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
@@ -36,7 +36,7 @@ export type HostScores = readonly { readonly Host: string; readonly Score: numbe
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Measured at 300 of 600 W, cool, flat: a node whose score is easy to work out. */
+/** Measured at 300 of 600 W, cool, without a trend: a status whose score is easy to compute. */
 export const calmTwinStatus: Fields = {
   schedulableClass: "performance",
   predictedPowerHeadroomScore: 40,
@@ -44,7 +44,7 @@ export const calmTwinStatus: Fields = {
   powerMeasurement: { measuredNodePowerW: 300, nodeCappedPowerW: 600, nodeTdpW: 800, powerTrendWPerMin: 0 },
 };
 
-/** An API with a person's hand on it, and extenders that watch it. */
+/** An embedded API, a client for the test, and the extenders that watch it. */
 export class ExtenderHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
@@ -64,7 +64,7 @@ export class ExtenderHarness {
     });
   }
 
-  /** `lastUpdated` is now unless the status says otherwise. */
+  /** `lastUpdated` defaults to now. */
   async twin(name: string, status: Fields): Promise<void> {
     const lastUpdated = new Date(this.clock.now()).toISOString();
     await this.client.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
@@ -81,7 +81,7 @@ export class ExtenderHarness {
     await this.client.apply(resources.nodeHardwares, { name }, { status }, { subresource: "status" });
   }
 
-  /** Waits for the extender's server, and with `synced` until it knows the cluster. */
+  /** Resolves when the server listens and, unless `synced` is false, when the extender has read the cluster. */
   async start(
     variables: Readonly<Record<string, string>> = {},
     options: RunningExtenderOptions = {},
@@ -93,21 +93,21 @@ export class ExtenderHarness {
     return extender;
   }
 
-  /** For what goes over real sockets, which take no virtual time: moves on until it holds. */
+  /** Advances virtual time, and real time for sockets, until the condition holds. */
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (let turn = 0; turn < 5000; turn++) {
+    for (let step = 0; step < 5000; step++) {
       if (await holds()) return;
       await this.clock.advanceAsync(milliseconds(1));
-      // Files and sockets need real time, more of it on a busy machine.
-      if (turn >= 100) await systemClock.sleep(milliseconds(1));
+      // Files and sockets need real time, more on a busy machine.
+      if (step >= 100) await systemClock.sleep(milliseconds(1));
     }
-    throw new Error("it never came to hold");
+    throw new Error("the condition did not become true");
   }
 
-  /** Lets time pass in steps, since promises of several calls in a row need many turns. */
+  /** Advances time in steps, because chains of promises need many event-loop turns. */
   async advance(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) await this.clock.advanceAsync(milliseconds(1000));
-    for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
+    for (let step = 0; step < 20; step++) await this.clock.advanceAsync(milliseconds(0));
   }
 
   async end(): Promise<void> {
@@ -121,7 +121,7 @@ export interface RunningExtenderOptions {
   readonly limits?: Partial<SchedulerServerLimits>;
   readonly shutdownDelay?: Milliseconds;
   readonly transport?: Transport;
-  /** Real time where a test is about waiting for clients. */
+  /** Real time, for tests that wait for clients. */
   readonly ioClock?: Clock;
 }
 
@@ -130,18 +130,18 @@ export class RunningExtender {
   readonly done: Promise<void>;
   ended = false;
   readonly #stop = new AbortController();
-  readonly #trial: ExtenderHarness;
+  readonly #harness: ExtenderHarness;
 
-  constructor(trial: ExtenderHarness, variables: Readonly<Record<string, string>>, options: RunningExtenderOptions) {
-    this.#trial = trial;
+  constructor(harness: ExtenderHarness, variables: Readonly<Record<string, string>>, options: RunningExtenderOptions) {
+    this.#harness = harness;
     const env = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: "127.0.0.1:0", ...variables };
     const machine = { isTerminal: false, exists: () => false };
     const parsed = parseConfig(extenderConfig, { env, flags: {}, machine, known: [] });
     if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
     const destination = { write: (line: string) => this.logs.push(JSON.parse(line) as ExtenderLogLine) };
-    const { clock } = trial;
+    const { clock } = harness;
     const world = {
-      transport: options.transport ?? trial.api.transport(),
+      transport: options.transport ?? harness.api.transport(),
       clock,
       ioClock: options.ioClock ?? clock,
       random: seededRandom(3),
@@ -150,7 +150,7 @@ export class RunningExtender {
       ...(options.shutdownDelay && { shutdownDelay: options.shutdownDelay }),
     };
     this.done = runExtender(parsed.value.values, world, this.#stop.signal).finally(() => (this.ended = true));
-    // Who awaits it hears of it; until then it is no unhandled rejection.
+    // Prevents an unhandled rejection; callers still see it by awaiting `done`.
     this.done.catch(() => undefined);
   }
 
@@ -193,20 +193,20 @@ export class RunningExtender {
     return Object.fromEntries(body.map(({ Host, Score }) => [Host, Score]));
   }
 
-  /** Series of /metrics in which all of the words are. */
+  /** The series of /metrics that contain all of the words. */
   async series(...words: readonly string[]): Promise<string[]> {
     const text = await (await fetch(`${this.metricsUrl}/metrics`)).text();
     return text.split("\n").filter((line) => !line.startsWith("#") && words.every((word) => line.includes(word)));
   }
 
-  /** As SIGTERM does. */
+  /** Like SIGTERM. */
   terminate(): void {
     this.#stop.abort();
   }
 
   async stop(): Promise<void> {
     this.terminate();
-    while (!this.ended) await this.#trial.clock.advanceAsync(milliseconds(100));
+    while (!this.ended) await this.#harness.clock.advanceAsync(milliseconds(100));
     await this.done.catch(() => undefined);
   }
 }
@@ -222,7 +222,7 @@ export async function answerTo<Body>(asked: ClientRequest): Promise<ExtenderAnsw
   return { status: response.statusCode ?? 0, headers: response.headers, text, body };
 }
 
-/** A pod of a class that asks for CPUs and perhaps for GPUs. */
+/** A pod of the given class with CPU and GPU requests. */
 export const pod = (
   workloadClass: string | undefined,
   { cpu, gpu, name = "p" }: { readonly cpu?: string; readonly gpu?: string; readonly name?: string } = {},

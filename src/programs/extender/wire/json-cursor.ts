@@ -18,22 +18,21 @@ import {
 } from "./json-bytes.ts";
 import { RequestError } from "./request-error.ts";
 
-/** Of one value at a time; each writes what it reads, so one room does for all. */
+/** Scratch memory of `skipValue`: values are skipped one at a time, so one array serves all cursors. */
 const open = new Uint8Array(MAX_DEPTH + 1);
 
 /**
- * Walks over JSON in bytes and builds nothing. It accepts exactly what JSON.parse accepts of UTF-8, up to a depth of 10,000:
- * what is skipped is checked as closely as what is read, so no malformed body passes because its fault lies in a part nobody
- * asked for.
+ * Walks over JSON bytes without building objects. It accepts exactly the UTF-8 that JSON.parse accepts, up to a depth of 10,000.
+ * Skipped values are validated as strictly as values that are read, so a malformed body is rejected wherever the fault is.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
-  /** Where the cursor stands. */
+  /** The current position. */
   at = 0;
   /** The last key, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
-  /** The last string had escapes: its bytes are not its characters. */
+  /** The last string had escapes: its bytes differ from its characters. */
   escaped = false;
   #depth = 0;
   readonly #lastQuote: number;
@@ -44,7 +43,7 @@ export class JsonCursor {
     this.#lastQuote = bytes.lastIndexOf(QUOTE);
   }
 
-  /** The byte of the next token; 0 where the body ends. */
+  /** The first byte of the next token; 0 at the end of the body. */
   peek(): number {
     const { bytes, at } = this;
     const byte = byteAt(bytes, at, bytes.length);
@@ -53,12 +52,12 @@ export class JsonCursor {
     return byteAt(bytes, this.at, bytes.length);
   }
 
-  /** Into an object: true when it has a first member, whose key comes next. */
+  /** Enters an object; true if it has a member, whose key comes next. */
   enterObject(): boolean {
     return this.#enter(OPEN_OBJECT, "{", CLOSE_OBJECT);
   }
 
-  /** Behind a member: true when another follows. */
+  /** Moves behind a member; true if another follows. */
   nextMember(): boolean {
     return this.#next(CLOSE_OBJECT, ", or }");
   }
@@ -71,7 +70,7 @@ export class JsonCursor {
     return this.#next(CLOSE_ARRAY, ", or ]");
   }
 
-  /** Over a key and its colon, to the value. */
+  /** Reads a key and its colon, and stops at the value. */
   readKey(): void {
     if (this.peek() !== QUOTE) throw this.fault("a key in quotes");
     this.keyStart = this.at + 1;
@@ -81,7 +80,7 @@ export class JsonCursor {
     this.at++;
   }
 
-  /** Is the last key, which must have no escapes, spelled like this? */
+  /** Whether the last key equals `name`. The key must have no escapes. */
   keyIs(name: Uint8Array): boolean {
     const { bytes, keyStart } = this;
     if (this.keyEnd - keyStart !== name.length) return false;
@@ -89,7 +88,7 @@ export class JsonCursor {
     return true;
   }
 
-  /** As keyIs, in any case; `name` is of lower-case letters. */
+  /** Like keyIs, ignoring case; `name` must be lower-case letters. */
   keyFoldsTo(name: Uint8Array): boolean {
     const { bytes, keyStart } = this;
     if (this.keyEnd - keyStart !== name.length) return false;
@@ -97,7 +96,7 @@ export class JsonCursor {
     return true;
   }
 
-  /** Over a string, from its opening quote. */
+  /** Skips a string, from its opening quote. */
   skipString(): void {
     const { bytes, at } = this;
     const stop = skipPlain(bytes, at, this.#lastQuote);
@@ -105,7 +104,7 @@ export class JsonCursor {
     this.at = this.escaped ? endOfString(bytes, stop) : stop + 1;
   }
 
-  /** Over any value, with all that is in it. */
+  /** Skips any value with everything inside it. */
   skipValue(): void {
     this.at = skipValue(this.bytes, this.at, this.#lastQuote, open, this.#depth);
   }
@@ -114,7 +113,7 @@ export class JsonCursor {
     return faultAt(this.bytes, this.at, expected);
   }
 
-  /** Where nothing but space follows. */
+  /** Throws unless only whitespace follows. */
   expectEnd(): void {
     this.peek();
     if (this.at < this.bytes.length) throw this.fault("nothing more");
@@ -142,13 +141,13 @@ export class JsonCursor {
   }
 }
 
-/** For the message only: halves the body until the fault stands alone. */
+/** For the error message: a binary search for the first invalid byte. */
 function firstBrokenByte(bytes: Buffer): number {
   let good = 0;
   let bad = bytes.length;
   while (bad - good > 4) {
     let middle = (good + bad) >>> 1;
-    // Not between the bytes of one character.
+    // Do not split a multi-byte character.
     while (middle > good && ((bytes[middle] as number) & 0xc0) === 0x80) middle--;
     if (middle === good) break;
     if (isUtf8(bytes.subarray(good, middle))) good = middle;

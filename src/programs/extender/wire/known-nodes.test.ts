@@ -9,7 +9,7 @@ const request = (nodes: readonly object[]) =>
   Buffer.from(JSON.stringify({ Pod: {}, Nodes: { items: nodes }, NodeNames: null }));
 
 describe("KnownNodes", () => {
-  it("X-20 a request is read the same with Nodes known from others, changed, moved, renamed or gone", () => {
+  it("X-20 a request reads the same with cached Nodes that changed, moved, were renamed or deleted", () => {
     const nodes = fc.array(
       fc.record({
         name: fc.constantFrom("a", "b", "aa", "é", 'q"', "\\"),
@@ -42,7 +42,7 @@ describe("KnownNodes", () => {
     );
   });
 
-  it("finds what it kept, and only where every byte is the same and there", () => {
+  it("finds a cached Node only if every byte is equal and present", () => {
     const known = new KnownNodes();
     const body = request([node("a"), node("b", { labels: { "joulie.io/power-profile": "eco" } })]);
     readRequest(body, { knownNodes: known });
@@ -55,12 +55,12 @@ describe("KnownNodes", () => {
     changed.write("y", changed.lastIndexOf("x"));
     expect(known.find(changed, at)).toBe(-1);
     expectSameAsJsonParse(readRequest(changed, { knownNodes: known }), changed);
-    // The newer one took the place of the older.
+    // The new version replaced the old one.
     expect(known.find(changed, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at)).toBe(-1);
   });
 
-  it("keeps its own copies: the request's memory can be used again", () => {
+  it("keeps its own copies, so the request's memory can be reused", () => {
     const known = new KnownNodes();
     const body = request([node("a")]);
     const again = Buffer.from(body);
@@ -69,7 +69,7 @@ describe("KnownNodes", () => {
     expect(known.find(again, again.indexOf('{"metadata":{"name"'))).toBeGreaterThanOrEqual(0);
   });
 
-  it("writes a new version over the old one, and takes more only for one that is longer by much", () => {
+  it("overwrites the old version, and allocates only for a much longer one", () => {
     const known = new KnownNodes();
     const withText = (text: string) => {
       const body = request([node("a", { text }), node("b")]);
@@ -83,8 +83,8 @@ describe("KnownNodes", () => {
     expect(withText("")).toBe(first + 256);
   });
 
-  it("takes no more memory than it was given, and starts over when that is used up", () => {
-    // With what a Node takes beside its bytes, and with room for it to grow.
+  it("stays within its memory limit and starts over when it is used up", () => {
+    // Includes the overhead per Node and the rounding.
     const size = 256 + 640;
     const known = new KnownNodes(10 * size);
     const body = request(Array.from({ length: 25 }, (_, i) => node(`n-${String(i).padStart(3, "0")}`)));
@@ -96,7 +96,7 @@ describe("KnownNodes", () => {
     expect(known.bytes).toBeLessThanOrEqual(10 * size);
   });
 
-  it("knows all Nodes of the largest request from its end to the next one's beginning", () => {
+  it("holds all Nodes of the largest request", () => {
     const known = new KnownNodes();
     const status = { s: "x".repeat(5900) };
     const nodes = Array.from({ length: 11_000 }, (_, i) => ({ metadata: { name: `n-${i}` }, status }));
@@ -106,7 +106,7 @@ describe("KnownNodes", () => {
     expect(known.find(body, body.indexOf('{"metadata":{"name":"n-0"'))).toBe(0);
   });
 
-  it("X-62 hundreds of thousands of tiny Nodes are not kept: each is charged what it takes, not only its bytes", () => {
+  it("X-62 charges tiny Nodes with their overhead, so hundreds of thousands do not fit", () => {
     const known = new KnownNodes();
     const tiny = (i: number) => `{"metadata":{"name":"${i}"}}`;
     for (let from = 0; from < 200_000; from += 50_000) {
@@ -119,8 +119,8 @@ describe("KnownNodes", () => {
     expect([known.find(first, 0), known.find(last, 0) >= 0]).toEqual([-1, true]);
   });
 
-  it("X-62 names that were chosen to collide cost no more than others", () => {
-    // Quadratic, this would take many times what a test may take.
+  it("X-62 names chosen to collide cost no more than others", () => {
+    // With quadratic time the test would time out.
     const names = collidingNames(15);
     const known = new KnownNodes();
     const body = request(names.map((name) => ({ metadata: { name } })));
@@ -130,7 +130,7 @@ describe("KnownNodes", () => {
   });
 });
 
-/** 2^pairs different names of the same FNV-1a hash: pairs of parts that end in the same state, in every combination. */
+/** 2^pairs different names with the same FNV-1a hash: all combinations of pairs of parts that end in the same state. */
 function collidingNames(pairs: number): string[] {
   const after = (hash: number, part: string) =>
     Buffer.from(part).reduce((state, byte) => Math.imul(state ^ byte, 0x01000193), hash);

@@ -6,8 +6,8 @@ import { randomRequest, readWithJsonParse, respell, seededDice } from "./testing
 
 const LABEL = "joulie.io/power-profile";
 
-describe("readParsed", () => {
-  it("says what the walk over the bytes says, of every request that is one", () => {
+describe("parseCandidates", () => {
+  it("agrees with the byte scan for every valid request", () => {
     let requests = 0;
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -26,12 +26,12 @@ describe("readParsed", () => {
   });
 });
 
-describe("differsAt", () => {
+describe("firstDifference", () => {
   const item = (name: string, profile: string) => ({ metadata: { name, labels: { [LABEL]: profile } } });
   const body = JSON.stringify({ pod: {}, nodes: { items: [item("a", "eco"), item("b", "performance")] } });
   const { candidates } = scanRequest(Buffer.from(body), "last");
 
-  it("is where a name, a label or the number of nodes is another", () => {
+  it("is the first candidate with a different name or label, or a missing one", () => {
     const profiles = ["eco", "performance"];
     const drainings: string[] = [];
     expect(firstDifference(candidates, { names: ["a", "b"], profiles, drainings })).toBe(-1);

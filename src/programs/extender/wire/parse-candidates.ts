@@ -1,6 +1,6 @@
 import type { Candidates } from "./candidates.ts";
 
-/** What JSON.parse says of a request, as far as it is compared with what the bytes say. */
+/** What JSON.parse reads from a request, for comparison with the byte scan. */
 export interface ParsedCandidates {
   readonly names: readonly unknown[];
   readonly profiles: readonly unknown[];
@@ -10,22 +10,22 @@ export interface ParsedCandidates {
 type Keyed = Readonly<Record<string, unknown>>;
 
 /**
- * The plain way to read a request: everything becomes objects. The worker runs this function from its source text, so that one
- * bundled file is enough: it may use nothing from outside itself, and name no function inside.
+ * Reads a request with JSON.parse. The worker runs this function from its source text, so that no second bundle is needed: the
+ * function must not use anything outside itself, and must not contain named functions.
  */
 export function parseCandidates(text: string, profileLabel: string, drainingLabel: string): ParsedCandidates {
   const body = JSON.parse(text) as Keyed;
   let items: readonly unknown[] = [];
-  let given: readonly unknown[] = [];
+  let nodeNames: readonly unknown[] = [];
   for (const key of Object.keys(body)) {
     const value = body[key];
-    if (key.toLowerCase() === "nodenames" && Array.isArray(value)) given = value;
+    if (key.toLowerCase() === "nodenames" && Array.isArray(value)) nodeNames = value;
     if (key.toLowerCase() === "nodes" && typeof value === "object" && value !== null) {
       const list = (value as Keyed)["items"];
       if (Array.isArray(list)) items = list;
     }
   }
-  if (items.length === 0) return { names: given, profiles: [], drainings: [] };
+  if (items.length === 0) return { names: nodeNames, profiles: [], drainings: [] };
   const names: unknown[] = [];
   const profiles: unknown[] = [];
   const drainings: unknown[] = [];
@@ -39,14 +39,18 @@ export function parseCandidates(text: string, profileLabel: string, drainingLabe
   return { names, profiles, drainings };
 }
 
-/** The first candidate of which bytes and objects do not say the same; -1 when all agree. */
+/** The first candidate on which the byte scan and JSON.parse differ; -1 if there is none. */
 export function firstDifference(candidates: Candidates, { names, profiles, drainings }: ParsedCandidates): number {
-  const most = Math.max(candidates.count, names.length);
-  for (let i = 0; i < most; i++) {
+  const count = Math.max(candidates.count, names.length);
+  for (let i = 0; i < count; i++) {
     if (i >= candidates.count || candidates.name(i) !== names[i]) return i;
-    if (candidates.powerProfile(i) !== textIn(profiles[i]) || candidates.draining(i) !== textIn(drainings[i])) return i;
+    if (
+      candidates.powerProfile(i) !== stringOrUndefined(profiles[i]) ||
+      candidates.draining(i) !== stringOrUndefined(drainings[i])
+    )
+      return i;
   }
   return -1;
 }
 
-const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const stringOrUndefined = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

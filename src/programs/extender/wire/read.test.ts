@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { NameIndex } from "./name-index.ts";
 import { readRequest } from "./request.ts";
 import { AmbiguousKeyError, RequestError } from "./request-error.ts";
 import { createCandidateTables } from "./scan.ts";
@@ -12,7 +13,7 @@ const namesOf = (text: string) => {
   return Array.from({ length: candidates.count }, (_, i) => candidates.name(i));
 };
 
-/** What a request is refused with. */
+/** The error message for an invalid request. */
 function refusal(text: string | Buffer): string {
   try {
     read(text);
@@ -34,7 +35,7 @@ describe("readRequest", () => {
     expect(namesOf('{"POD":{},"NODES":{"items":[{"metadata":{"name":"a"}}]}}')).toEqual(["a"]);
   });
 
-  it("SCH-52 accepts the request people send by hand", () => {
+  it("SCH-52 accepts a request written by hand", () => {
     const { pod, candidates } = read(`{
       "pod": {"metadata": {"name": "p", "annotations": {"joulie.io/workload-class": "performance"}}},
       "nodes": {"items": [
@@ -51,7 +52,7 @@ describe("readRequest", () => {
     );
   });
 
-  it("X-19 SCH-52 reads any spelling of any request as JSON.parse does, and refuses what it refuses", () => {
+  it("X-19 SCH-52 reads any serialization of any request like JSON.parse, and rejects what it rejects", () => {
     fc.assert(
       fc.property(fc.nat(), fc.boolean(), fc.nat(30), (seed, breaks, unusual) => {
         const roll = seededDice(seed);
@@ -62,7 +63,7 @@ describe("readRequest", () => {
     );
   });
 
-  it("reads any JSON at all in the places nobody asks for", () => {
+  it("accepts any JSON in fields that it skips", () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: "binary" }), fc.nat(), (json, seed) => {
         const text = `{"x":${json},"Pod":{"y":${json}},"nodes":{"z":${json},"items":[{"w":${json},"metadata":{"v":${json},"name":"a"}}]}}`;
@@ -72,7 +73,7 @@ describe("readRequest", () => {
     );
   });
 
-  it("refuses every number, word and string that JSON.parse refuses, also where it is skipped", () => {
+  it("rejects every number, literal and string that JSON.parse rejects, also in skipped fields", () => {
     const good =
       '0 -0 1 -1.5 1e5 1E+5 1e-5 0.0 1.0E10 true false null "" "\\u00e9" "\\/" [] {} [[]] [{}] {"":[]}'.split(" ");
     const bad = [
@@ -95,7 +96,7 @@ describe("readRequest", () => {
     expect(notSo(bad, "refused")).toEqual([]);
   });
 
-  it("refuses each truncation of a request, and says so", () => {
+  it("rejects each truncation of a request", () => {
     const whole = Buffer.from(
       '{"Pod":{"a":[1,true]},"Nodes":{"items":[{"metadata":{"name":"é\\n","labels":{"k":"v"}}}]}}',
     );
@@ -103,7 +104,7 @@ describe("readRequest", () => {
     for (let length = 0; length < whole.length; length++) refusal(whole.subarray(0, length));
   });
 
-  it("names the place and what was expected there", () => {
+  it("reports the position and what was expected", () => {
     expect(refusal("")).toBe("the body is not as expected at byte 0: expected {, found the end");
     expect(refusal('\ufeff{"pod":{}}')).toMatch(/byte 0: expected {, found a byte order mark/);
     expect(refusal('{"pod":{"a":01}}')).toMatch(/byte 13: expected , or }, found 1/);
@@ -112,18 +113,18 @@ describe("readRequest", () => {
       /not UTF-8 at byte \d+/,
     );
     expect(refusal('{"nodenames":[]}')).toBe("the request has no Pod");
-    expect(refusal('{"pod":[],"nodenames":[]}')).toBe("Pod is no object at byte 7");
+    expect(refusal('{"pod":[],"nodenames":[]}')).toBe("Pod is not an object at byte 7");
     expect(refusal('{"pod":{}}')).toBe("the request has neither Nodes nor NodeNames");
     expect(refusal('{"pod":{},"nodes":[]}')).toBe("Nodes is not an object at byte 18");
     expect(refusal('{"pod":{},"nodes":{"items":{}}}')).toBe("Nodes.items is not a list at byte 27");
-    expect(refusal('{"pod":{},"nodenames":["a", 5]}')).toBe("NodeNames[1] is missing or no text, at byte 28");
+    expect(refusal('{"pod":{},"nodenames":["a", 5]}')).toBe("NodeNames[1] is missing or not a string, at byte 28");
     expect(refusal('{"pod":{},"nodenames":["a",""]}')).toBe("NodeNames[1] is empty, at byte 28");
-    expect(refusal('{"pod":{},"nodenames":["\\ud800"]}')).toBe("NodeNames[0] is not Unicode, at byte 24");
+    expect(refusal('{"pod":{},"nodenames":["\\ud800"]}')).toBe("NodeNames[0] is not valid Unicode, at byte 24");
     const noName = '{"pod":{},"nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"labels":{}}}]}}';
-    expect(refusal(noName)).toBe("Nodes.items[1].metadata.name is missing or no text, at byte 54");
+    expect(refusal(noName)).toBe("Nodes.items[1].metadata.name is missing or not a string, at byte 54");
   });
 
-  it("says where the UTF-8 breaks, wherever that is", () => {
+  it("reports the position of invalid UTF-8", () => {
     fc.assert(
       fc.property(fc.nat(400), fc.nat(400), (before, after) => {
         const good = Buffer.from("aé日🙂".repeat(100)).subarray(0, 1000);
@@ -138,7 +139,7 @@ describe("readRequest", () => {
     );
   });
 
-  it("takes Nodes where both lists came, and NodeNames where Nodes has no items", () => {
+  it("uses Nodes if both lists are present, and NodeNames if Nodes has no items", () => {
     expect(read('{"pod":{},"nodenames":["n"],"nodes":{"items":[{"metadata":{"name":"a"}}]}}').candidates.kind).toBe(
       "nodes",
     );
@@ -149,7 +150,7 @@ describe("readRequest", () => {
     });
   });
 
-  it("leaves a key that comes twice, or that is written with escapes, to the worker, but only where it is read", () => {
+  it("throws an AmbiguousKeyError for a repeated or escaped key, but not in skipped fields", () => {
     const surprises = [
       '{"pod":{},"pod":{},"nodenames":["a"]}',
       '{"pod":{},"Pod":{},"nodenames":["a"]}',
@@ -168,7 +169,7 @@ describe("readRequest", () => {
     for (const text of usual) expect(compareWithJsonParse(Buffer.from(text))).toBe("read");
   });
 
-  it("reads a key that comes twice as JSON.parse does: the first of them is as if it had never been", () => {
+  it("reads a repeated key like JSON.parse: the last one wins", () => {
     const labelled = '{"name":"x","labels":{"joulie.io/power-profile":"eco"}}';
     const texts = [
       `{"pod":{},"nodes":{"items":[{"metadata":${labelled},"metadata":{"name":"a"}}]}}`,
@@ -177,13 +178,13 @@ describe("readRequest", () => {
       `{"pod":{},"nodenames":["x","y"],"nodenames":["a"]}`,
       `{"pod":{},"nodes":{"items":[{"metadata":${labelled}}],"items":[]}}`,
     ];
-    for (const text of texts) expect(compareWithJsonParse(Buffer.from(text))).toBe("surprise");
+    for (const text of texts) expect(compareWithJsonParse(Buffer.from(text))).toBe("ambiguous");
     expect(
       compareWithJsonParse(Buffer.from(`{"pod":{},"nodes":{"items":[{"metadata":${labelled},"metadata":null}]}}`)),
     ).toBe("refused");
   });
 
-  it("a deep document is read to a depth of 10,000 and refused beyond, in no time either way", () => {
+  it("reads documents to a depth of 10,000 and rejects deeper ones quickly", () => {
     const deep = (levels: number) => `{"pod":{},"nodenames":["a"],"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
     expect(namesOf(deep(9999))).toEqual(["a"]);
     expect(refusal(deep(10_000))).toMatch(/expected no more than 10000 levels/);
@@ -191,7 +192,7 @@ describe("readRequest", () => {
     expect(refusal("[".repeat(1_000_000))).toMatch(/byte 0: expected {/);
   });
 
-  it("refuses more nodes than any cluster has, and a pod that no cluster stores", () => {
+  it("rejects more than 100,000 nodes, and a pod larger than Kubernetes stores", () => {
     expect(() => read(`{"pod":{},"nodenames":[${'"a",'.repeat(100_000)}"a"]}`)).toThrow(
       expect.objectContaining({ status: 413 }),
     );
@@ -207,7 +208,8 @@ describe("readRequest", () => {
 
   it("looks names up by their characters, also where the request escapes them", () => {
     const known = ["worker-1", "größe", 'q"uote'];
-    const index = { slotOf: (name: string) => known.indexOf(name) };
+    const index = new NameIndex();
+    known.forEach((name, slot) => index.set(name, slot));
     const names = '["worker-1","gr\\u00f6\\u00DFe", "größe" ,"q\\"uote","gone","worker\\u002d1","worker-11","w"]';
     const expected = [0, 1, 1, 2, -1, 0, -1, -1];
     const slots = new Int32Array(8);
@@ -221,7 +223,7 @@ describe("readRequest", () => {
 
   it("throws when candidates are used after the next request was read into the same rows", () => {
     const room = createCandidateTables();
-    const index = { slotOf: () => -1 };
+    const index = new NameIndex();
     const names = Buffer.from('{"pod":{},"nodenames":["a"]}');
     const first = readRequest(names, { tables: room }).candidates;
     expect(first.count).toBe(1);
@@ -230,10 +232,10 @@ describe("readRequest", () => {
     expect(() => first.slots(index, new Int32Array(1))).toThrow(/another request/);
   });
 
-  it("has no Node to give back, and no label, where only names came", () => {
+  it("has no Nodes and no labels in a request with names only", () => {
     const { candidates } = read('{"pod":{},"nodenames":["a"]}');
     expect(candidates.powerProfile(0)).toBeUndefined();
-    expect(() => candidates.raw(0)).toThrow(/only names came/);
+    expect(() => candidates.raw(0)).toThrow(/names only/);
     expect(() => candidates.name(1)).toThrow(RangeError);
   });
 });

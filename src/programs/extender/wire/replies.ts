@@ -40,9 +40,9 @@ function copyBytes(from: Uint8Array, start: number, end: number, to: Uint8Array,
 }
 
 /**
- * The answer to /filter as pieces to write one behind the other; whole Nodes among them are slices of the request, never copies.
- * `codes` says of each candidate why it is refused, as a position in `reasons`; 0 keeps it. What was not asked about is null:
- * kube-scheduler takes NodeNames if it sent names, else Nodes, as its new list. An empty list keeps no node, and so would null.
+ * The answer to /filter as chunks to write in order. Whole Nodes are slices of the request, never copies. `codes` holds an index
+ * into `reasons` for each rejected candidate, and 0 for an accepted one. The list that was not sent is null: kube-scheduler takes
+ * NodeNames as its new list if it sent names, else Nodes.
  */
 export function filterReply(
   candidates: Candidates,
@@ -55,38 +55,38 @@ export function filterReply(
       : ['{"Nodes":{"metadata":{},"items":[', ']},"NodeNames":null,"FailedNodes":{},"FailedAndUnresolvableNodes":{'];
   return [
     Buffer.from(head),
-    ...(candidates.kind === "names" ? keptNames(candidates, codes) : keptPieces(candidates, codes)),
+    ...(candidates.kind === "names" ? acceptedNames(candidates, codes) : acceptedSlices(candidates, codes)),
     Buffer.from(tail),
-    refused(candidates, codes, reasons),
+    rejectedNames(candidates, codes, reasons),
     Buffer.from('},"Error":""}'),
   ];
 }
 
 /**
- * Neighbours that are kept go back as one slice, with the comma between them. A slice that another follows reaches to the start
- * of the candidate behind it, and so ends with the comma it needs.
+ * Adjacent accepted candidates form one slice, including the commas between them. Every slice but the last extends to the start
+ * of the next candidate, so it ends with the comma it needs.
  */
-function keptPieces(candidates: Candidates, codes: Uint8Array): Buffer[] {
+function acceptedSlices(candidates: Candidates, codes: Uint8Array): Buffer[] {
   const { body, count } = candidates;
   let last = count - 1;
   while (last >= 0 && codes[last] !== 0) last--;
-  const pieces: Buffer[] = [];
+  const slices: Buffer[] = [];
   for (let i = 0; i <= last; i++) {
     if (codes[i] !== 0) continue;
     const first = i;
     while (i < last && codes[i + 1] === 0) i++;
-    pieces.push(body.subarray(candidates.startOf(first), i === last ? candidates.endOf(i) : candidates.startOf(i + 1)));
+    slices.push(body.subarray(candidates.startOf(first), i === last ? candidates.endOf(i) : candidates.startOf(i + 1)));
   }
-  return pieces;
+  return slices;
 }
 
-/** Names are so short that a copy costs less than a slice: of 5,000 every other one may be refused. */
-function keptNames(candidates: Candidates, codes: Uint8Array): Buffer[] {
+/** Names are so short that copying is faster than slicing when every other one is rejected. */
+function acceptedNames(candidates: Candidates, codes: Uint8Array): Buffer[] {
   const { body, count } = candidates;
-  if (!codes.some((code) => code !== 0)) return keptPieces(candidates, codes);
-  let room = 0;
-  for (let i = 0; i < count; i++) room += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i) + 1;
-  const bytes = Buffer.allocUnsafe(room);
+  if (!codes.some((code) => code !== 0)) return acceptedSlices(candidates, codes);
+  let length = 0;
+  for (let i = 0; i < count; i++) length += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i) + 1;
+  const bytes = Buffer.allocUnsafe(length);
   let at = 0;
   for (let i = 0; i < count; i++) {
     if (codes[i] !== 0) continue;
@@ -98,16 +98,16 @@ function keptNames(candidates: Candidates, codes: Uint8Array): Buffer[] {
 }
 
 /** `"name":"reason",…` */
-function refused(candidates: Candidates, codes: Uint8Array, reasons: readonly (string | undefined)[]): Buffer {
+function rejectedNames(candidates: Candidates, codes: Uint8Array, reasons: readonly (string | undefined)[]): Buffer {
   const { body, count } = candidates;
   const texts = reasons.map((reason) => Buffer.from(`:${JSON.stringify(reason ?? "")},`));
   const textOf = (i: number) => texts[codes[i] as number] as Buffer;
-  let room = 0;
+  let length = 0;
   for (let i = 0; i < count; i++) {
     if (codes[i] === 0) continue;
-    room += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i) + textOf(i).length;
+    length += candidates.quotedNameEnd(i) - candidates.quotedNameStart(i) + textOf(i).length;
   }
-  const bytes = Buffer.allocUnsafe(room);
+  const bytes = Buffer.allocUnsafe(length);
   let at = 0;
   for (let i = 0; i < count; i++) {
     if (codes[i] === 0) continue;

@@ -1,4 +1,4 @@
-/** A request that gets no answer but a status: 400 when it is wrong, 413, 500 or 503 when we could not read it here and now. */
+/** A request that cannot be read: 400 if it is malformed; 413, 500 or 503 if the extender's limits prevent it. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
   readonly status: 400 | 413 | 500 | 503;
@@ -9,7 +9,7 @@ export class RequestError extends Error {
   }
 }
 
-/** Valid or not, the fast reader does not judge it: the request goes to the worker. */
+/** The byte reader does not interpret a repeated or escaped key; the worker reads such a request. */
 export class AmbiguousKeyError extends Error {
   override readonly name = "AmbiguousKeyError";
 }

@@ -10,25 +10,24 @@ import {
   readRequest,
 } from "./index.ts";
 
-/** Reads requests: what the scan over their bytes does not judge goes to a worker, which most programs never need. */
+/** Reads requests. The byte scan reads nearly all of them; one with ambiguous keys goes to a worker thread, started on demand. */
 export class RequestReader {
   readonly #clock: Clock;
   readonly #labels: LabelKeys;
-  /** Whole Nodes come again and again, and so do names. */
-  readonly #aids;
+  readonly #scanOptions;
   #worker: RequestWorker | undefined;
 
-  /** `labels` are those of whole Nodes that are read. */
+  /** `labels` are the label keys to read from whole Nodes. */
   constructor(clock: Clock, labels: LabelKeys) {
     this.#clock = clock;
     this.#labels = labels;
-    this.#aids = { known: new KnownNodes(), room: createCandidateTables(), labels: labelBytes(labels) };
+    this.#scanOptions = { known: new KnownNodes(), room: createCandidateTables(), labels: labelBytes(labels) };
   }
 
-  /** Most are read at once, and must be decided at once: the next one is read into the same memory. */
+  /** Decide a request that is returned synchronously before reading the next one, which reuses the same memory. */
   read(body: Buffer): ExtenderRequest | Promise<ExtenderRequest> {
     try {
-      return readRequest(body, this.#aids);
+      return readRequest(body, this.#scanOptions);
     } catch (error) {
       if (!(error instanceof AmbiguousKeyError)) throw error;
     }

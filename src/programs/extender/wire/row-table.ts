@@ -1,9 +1,9 @@
-/** Numbers of equal rows, one row per candidate, in one array that grows and is used again. */
+/** A table of integers with one row per candidate, in one array that grows and is reused for the next request. */
 export class RowTable {
   readonly width: number;
   count = 0;
   cells: Int32Array;
-  /** How often they were cleared: who reads rows of an earlier time reads another's. */
+  /** Incremented by `clear`, so that a reader can detect that its rows were replaced. */
   generation = 0;
 
   constructor(width: number) {
@@ -16,7 +16,7 @@ export class RowTable {
     this.generation++;
   }
 
-  /** Room for one more row of zeros; where it starts. */
+  /** Appends a row of zeros and returns its start. */
   add(): number {
     const start = this.count * this.width;
     const end = start + this.width;
@@ -26,7 +26,7 @@ export class RowTable {
       more.set(this.cells);
       this.cells = more;
     }
-    // A loop over a handful of numbers is over before a call to fill begins.
+    // For a handful of numbers a loop is faster than a call to fill.
     for (let cell = start; cell < end; cell++) this.cells[cell] = 0;
     return start;
   }

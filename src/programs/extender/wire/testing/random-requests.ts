@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** Small and seeded (mulberry32): a failing document can be made again. */
+/** A small seeded generator (mulberry32), so that a failing document can be reproduced. */
 export function seededDice(seed: number): (sides: number) => number {
   let state = seed >>> 0;
   return (sides) => {
@@ -13,7 +13,7 @@ export function seededDice(seed: number): (sides: number) => number {
 
 type Dice = ReturnType<typeof seededDice>;
 
-/** JSON in one of its many spellings: any order of keys, any space, any character as an escape, and now and then a key twice. */
+/** Serializes JSON at random: any key order, whitespace, escapes, and sometimes a repeated key. */
 export function respell(value: unknown, roll: Dice, unusual = 0): string {
   const space = () => (roll(4) === 0 ? " \t\n\r".charAt(roll(4)).repeat(roll(3)) : "");
   const escaped = (part: string) =>
@@ -32,7 +32,7 @@ export function respell(value: unknown, roll: Dice, unusual = 0): string {
     if (Array.isArray(one)) return `[${one.map((part) => space() + spell(part) + space()).join(",") || space()}]`;
     if (typeof one !== "object" || one === null) return JSON.stringify(one);
     const members = Object.entries(one).toSorted(() => roll(3) - 1);
-    // The first of two does not count, whatever it holds.
+    // The first of two equal keys does not count.
     const before =
       roll(100) < unusual ? members.slice(0, 1).map(([key]) => [key, members.at(roll(members.length))?.[1]]) : [];
     const earlier = roll(2) === 0 ? before : before.map(([key]) => [key, {}]);
@@ -59,7 +59,7 @@ const isObject = (value: unknown): value is Keyed =>
 const memberOf = (value: unknown, key: string) =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** What a request says, by JSON.parse alone; undefined when it deserves a 400. */
+/** Reads a request with JSON.parse only; undefined if it is invalid. */
 export function readWithJsonParse(body: Buffer): OracleReading | undefined {
   if (!isUtf8(body)) return undefined;
   let parsed: unknown;
@@ -102,7 +102,7 @@ export function readWithJsonParse(body: Buffer): OracleReading | undefined {
   };
 }
 
-/** Nodes, pods and lists as requests have them, and now and then something else in their place. */
+/** A request with random nodes, pods and lists, and sometimes other JSON in their place. */
 export function randomRequest(roll: Dice): unknown {
   const pick = <T>(...choices: readonly T[]): T => choices[roll(choices.length)] as T;
   const words = () =>
@@ -151,7 +151,7 @@ export function randomRequest(roll: Dice): unknown {
   });
 }
 
-/** Breaks a document in a few places. */
+/** Corrupts a document in a few places. */
 export function mutate(body: Buffer, roll: Dice): Buffer {
   let bytes: Buffer = Buffer.from(body);
   for (let times = roll(3) + 1; times > 0; times--) {
