@@ -78,7 +78,7 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    // A missing NODE_NAME is reported before a missing cluster.
+    // Fails before anything else if NODE_NAME is missing.
     nodeNameOf(config);
     const identity = await loadIdentity({
       clock,

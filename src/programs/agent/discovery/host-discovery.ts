@@ -85,10 +85,10 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
     if (state === "looking") return false;
     if (state === "idle") {
       state = "looking";
-      const look = gpu.discover(signal).finally(() => {
+      const discovery = gpu.discover(signal).finally(() => {
         state = "answered";
       });
-      if (!(await endsWithin(clock, GPU_TIMEOUT, look))) return false;
+      if (!(await endsWithin(clock, GPU_TIMEOUT, discovery))) return false;
     }
     state = "idle";
     return true;
