@@ -6,7 +6,7 @@ import { apiVersion, labels } from "../src/core/api/index.ts";
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../src/programs/agent/testing/fake-control-service.ts";
 import { startCommand, startOptions } from "../src/programs/start-options.ts";
-import { layMachine, limitFile } from "../test/agent/machine-files.ts";
+import { createMachineFiles, limitFile } from "../test/agent/machine-files.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import type { Identity } from "../test/controlplane/identities.ts";
 import { numbered } from "../test/controlplane/objects.ts";
@@ -123,7 +123,7 @@ async function daemonset(
 ): Promise<void> {
   for (const interval of [SHORT, USUAL]) {
     const folder = mkdtempSync(join(tmpdir(), "joulie-agent-bench-"));
-    layMachine(folder, shape);
+    createMachineFiles(folder, shape);
     const agent = await AgentProcess.start(program, {
       KUBECONFIG: identity.kubeconfig,
       NODE_NAME: "node-00000",

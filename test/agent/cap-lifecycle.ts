@@ -1,4 +1,4 @@
-// A cap's whole life on a machine of files, by the agent's own control, host and journal: what a kill may interrupt anywhere.
+// The lifecycle of a cap on a machine of files, with the agent's real control, host and journal. Tests kill it anywhere.
 import { join } from "node:path";
 import type { PowerTarget } from "../../src/core/api/index.ts";
 import { builtinCatalogue, hardwareView } from "../../src/core/inventory/index.ts";
@@ -13,17 +13,17 @@ import { NodeControl, type NodeTick } from "../../src/programs/agent/loop/node-c
 import type { Route } from "../../src/programs/agent/routing/routing.ts";
 import { settingsOf } from "../../src/programs/agent/settings.ts";
 import { PrometheusClients } from "../../src/programs/agent/telemetry/prometheus-clients.ts";
-import { consume } from "./machine-files.ts";
+import { addEnergy } from "./machine-files.ts";
 
 export const shape = { cpus: 4, packages: 2, gpus: 2 };
 
-/** What is asked of the node for a while. */
+/** A target that is enforced for some ticks. */
 export interface Phase {
   readonly name: string;
-  /** Undefined: nothing any more. */
+  /** Undefined: no target. */
   readonly target?: Pick<PowerTarget, "cpu" | "gpu">;
   readonly mode: "auto" | "dvfs";
-  /** Watts of each package meanwhile, and for how many ticks. */
+  /** Power of each package, and the number of ticks. */
   readonly power?: number;
   readonly ticks?: number;
 }
@@ -31,7 +31,7 @@ export interface Phase {
 const cpuWatts = (limit: number) => ({ packagePowerCapWatts: watts(limit) });
 const gpuWatts = (limit: number) => ({ powerCap: { capWattsPerGpu: watts(limit) } });
 
-/** Long enough for the throttle to come to the end of its way, wherever it began. */
+/** Enough ticks for the throttle to reach its end value. */
 const TICKS = 4;
 const INTERVAL = 20;
 
@@ -45,21 +45,21 @@ export const noTarget: Phase = { name: "nothing asked", mode: "auto" };
 
 export interface RunningAgent {
   readonly journal: Journal;
-  /** What the journal said when it was opened. */
+  /** Problems that the journal reported when it was opened. */
   readonly problems: readonly string[];
-  /** Ticks that act and look at what became of it; in the end all notes are on the disk. */
+  /** Runs the ticks of a phase, then flushes the journal. */
   enforce(phase: Phase): Promise<NodeTick | undefined>;
   close(): Promise<void>;
 }
 
-/** An agent's control of the machine in a folder, as a new process begins it. */
+/** Starts the agent's control of the machine in a folder, as a new process does. */
 export async function startAgent(
   folder: string,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<RunningAgent> {
   const env = {
     NODE_NAME: "a",
-    // A step at every tick.
+    // The DVFS controller acts at every tick.
     DVFS_STEP_PCT: "50",
     DVFS_TRIP_COUNT: "1",
     DVFS_EMA_ALPHA: "1",
@@ -102,8 +102,8 @@ export async function startAgent(
           : ({ kind: "enforce", target: { nodeName: "a", profile: "eco", ...target }, from: "NodeTwin" } as const);
       let last: NodeTick | undefined;
       for (let tick = 0; tick < ticks; tick++) {
-        consume(folder, shape, power, INTERVAL);
-        // What was noted comes to the disk between two ticks, as it does in time.
+        addEnergy(folder, shape, power, INTERVAL);
+        // The journal flushes its notes between two ticks.
         await clock.sleep(milliseconds(INTERVAL * 1000));
         await journal.flush();
         last = await control.tick({ intent, route, view }, signal);

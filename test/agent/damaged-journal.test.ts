@@ -1,21 +1,21 @@
-// A journal whose bytes were lost or changed on the disk while caps are in force: what is not known is not made up.
+// A journal that is damaged on the disk while caps are in force: the agent never guesses an original.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { noTarget, phases, shape, startAgent } from "./cap-lifecycle.ts";
-import { differences, layMachine, treeOf } from "./machine-files.ts";
+import { createMachineFiles, differences, readTree } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-agent-torn-"));
 const CURRENT = "originals.json";
 const PREVIOUS = "originals.previous.json";
-/** Places in each file, from its first byte to its last. */
+/** Number of positions to damage in each file, from the first byte to the last. */
 const PLACES = 6;
 let originals: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
-  layMachine(join(scratch, "pristine"), shape);
-  originals = treeOf(join(scratch, "pristine/sys"));
+  createMachineFiles(join(scratch, "pristine"), shape);
+  originals = readTree(join(scratch, "pristine/sys"));
   // Caps in force, as a kill leaves them.
   for (const [name, count] of [
     ["capped", 1],
@@ -47,7 +47,7 @@ function damage(folder: string, files: readonly string[], how: Damage, part: num
   for (const name of files) {
     const file = join(folder, "state", name);
     const bytes = readFileSync(file);
-    // The line end is not part of what it says.
+    // Without the line end, which carries no data.
     writeFileSync(file, how(bytes, Math.floor((part * (bytes.length - 2)) / (PLACES - 1))));
   }
 }
@@ -56,17 +56,17 @@ const inForce = (of: string): number => (of === "capped" ? 0 : 1);
 const boards = (agent: Awaited<ReturnType<typeof startAgent>>) =>
   Array.from(agent.journal.entries(), ({ backend, board, original }) => `${backend} ${board} ${original}`);
 
-describe.each(["capped", "throttled"])("%s, with a journal whose", (state) => {
+describe.each(["capped", "throttled"])("a node that is %s, with damage in", (state) => {
   describe.each([
-    ["newest file", [CURRENT]],
-    ["file before", [PREVIOUS]],
-    ["files both", [CURRENT, PREVIOUS]],
+    ["the current journal file", [CURRENT]],
+    ["the previous journal file", [PREVIOUS]],
+    ["both journal files", [CURRENT, PREVIOUS]],
   ] as const)("%s", (which, files) => {
     it.each([
-      ["ended early", cut],
-      ["had one bit wrong", flipped],
+      ["a truncated file", cut],
+      ["one flipped bit", flipped],
     ] as const)(
-      "X-59 X-91 %s: restores, or says what it does not know, and never takes a cap of its own for an original",
+      "X-59 X-91 %s: restores or reports the damage, and never takes its own cap for an original",
       async (_, how) => {
         const known = await startAgent(copy(state, "known"));
         const truth = boards(known);
@@ -77,26 +77,26 @@ describe.each(["capped", "throttled"])("%s, with a journal whose", (state) => {
           const still = copy("damaged", "still");
 
           const agent = await startAgent(folder);
-          const told = agent.problems.length > 0;
+          const isReported = agent.problems.length > 0;
           await agent.enforce(noTarget);
           await agent.close();
-          const left = differences(treeOf(join(folder, "sys")), originals);
-          expect(told).toBe(true);
+          const left = differences(readTree(join(folder, "sys")), originals);
+          expect(isReported).toBe(true);
 
           const other = await startAgent(still);
-          const before = treeOf(join(still, "sys"));
+          const before = readTree(join(still, "sys"));
           const tick = await other.enforce(phases[inForce(state)] ?? noTarget);
-          // With nothing left to go by it leaves the machine as it is, and says why; with anything left it knows all.
+          // With both files damaged it changes nothing and says why; one intact file is enough to restore everything.
           const reports = [tick?.cpu, tick?.gpu];
           const refused = reports.every((one) => one?.result === "blocked" && one.message?.includes("damaged.json"));
-          const nothingKnown = which === "files both";
+          const nothingKnown = which === "both journal files";
           expect({ part, restored: left.length === 0, refused }).toEqual({
             part,
             restored: !nothingKnown,
             refused: nothingKnown,
           });
           expect(truth, `${part}`).toEqual(expect.arrayContaining(boards(other)));
-          expect(differences(treeOf(join(still, "sys")), before)).toEqual([]);
+          expect(differences(readTree(join(still, "sys")), before)).toEqual([]);
           await other.close();
         }
       },

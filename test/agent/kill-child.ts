@@ -1,4 +1,4 @@
-// A process that goes through the whole cycle and kills itself at one of its own file operations.
+// A process that runs the whole cycle and kills itself at one of its file operations.
 import fs from "node:fs";
 import files, { type FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -10,7 +10,7 @@ const { writeFileSync, writeSync, openSync } = fs;
 const { open, rename } = files;
 const done: string[] = [];
 
-/** Nothing of the process outlives this: no handler runs, no buffer is written. */
+/** Called before each file operation. SIGKILL runs no handler and flushes no buffer. */
 function before(what: string, half: () => void = () => undefined): void {
   done.push(what);
   if (done.length !== Number(killAt)) return;

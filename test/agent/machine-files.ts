@@ -1,4 +1,4 @@
-// A server as a folder of plain files: what sysfs and procfs show of its CPUs, packages and GPUs.
+// A server as a directory of plain files: sysfs and procfs of its CPUs, packages and GPUs.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type HostTree, joinTrees, powercapTree } from "../../src/platform/hardware/testing/index.ts";
@@ -10,10 +10,10 @@ export interface MachineFilesShape {
 }
 
 const CPU = "devices/system/cpu";
-/** As the kernel gives it for the energy of a Xeon's package. */
+/** max_energy_range_uj of a Xeon package. */
 const ENERGY_RANGE = 262143328850;
 
-/** No two boards have the same limit, so that one restored to another's shows. */
+/** All boards have different limits, so that a test notices if one gets another's original. */
 const packageLimit = (index: number): number => 350_000_000 - index * 10_000_000;
 const gpuLimit = (index: number): number => 750_000_000 - index * 10_000_000;
 
@@ -65,7 +65,7 @@ function cpufreqTree(cpus: number, packages: number): HostTree {
       cpuinfo_min_freq: "800000",
       cpuinfo_max_freq: "3800000",
       scaling_min_freq: "800000",
-      // Somebody holds every fourth lower.
+      // Every fourth policy has a lower maximum, set by another program.
       scaling_max_freq: cpu % 4 === 1 ? "3000000" : "3800000",
       scaling_cur_freq: "1900000",
       base_frequency: "2000000",
@@ -77,7 +77,7 @@ function cpufreqTree(cpus: number, packages: number): HostTree {
 
 const socketOf = (cpu: number, cpus: number, packages: number): number => Math.floor((cpu * packages) / cpus);
 
-/** An MI300X as amdgpu shows it. */
+/** The files of an MI300X with the amdgpu driver. */
 function gpuTree(index: number): HostTree {
   const folder = gpuFolder(index);
   const hwmon = `${folder}/hwmon/hwmon${index + 5}`;
@@ -128,8 +128,8 @@ function procTree({ cpus, packages }: MachineFilesShape): HostTree {
   };
 }
 
-/** Without line ends: what is written back is then the same to the byte. */
-function layTree(root: string, { files, links = {} }: HostTree): void {
+/** Writes files without line ends, so that restored files are identical to the byte. */
+function writeTree(root: string, { files, links = {} }: HostTree): void {
   for (const [path, target] of Object.entries(links)) {
     mkdirSync(join(root, dirname(path)), { recursive: true });
     symlinkSync(target, join(root, path));
@@ -141,14 +141,14 @@ function layTree(root: string, { files, links = {} }: HostTree): void {
 }
 
 /** `sys`, `proc` and `state` below a folder. */
-export function layMachine(folder: string, shape: MachineFilesShape): void {
-  layTree(join(folder, "sys"), sysTree(shape));
-  layTree(join(folder, "proc"), procTree(shape));
+export function createMachineFiles(folder: string, shape: MachineFilesShape): void {
+  writeTree(join(folder, "sys"), sysTree(shape));
+  writeTree(join(folder, "proc"), procTree(shape));
   mkdirSync(join(folder, "state"));
 }
 
-/** Every file of the tree, to the byte, but for counters, which go on by themselves. */
-export function treeOf(root: string): ReadonlyMap<string, string> {
+/** The content of every file except energy counters. */
+export function readTree(root: string): ReadonlyMap<string, string> {
   const tree = new Map<string, string>();
   const walk = (folder: string): void => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
@@ -161,15 +161,15 @@ export function treeOf(root: string): ReadonlyMap<string, string> {
   return tree;
 }
 
-/** Time passes, and the packages use so much power meanwhile. */
-export function consume(folder: string, { packages }: MachineFilesShape, watts: number, seconds: number): void {
+/** Advances the energy counters of all packages. */
+export function addEnergy(folder: string, { packages }: MachineFilesShape, watts: number, seconds: number): void {
   for (let index = 0; index < packages; index++) {
     const file = join(folder, "sys", energyFile(index));
     writeFileSync(file, String((Number(readFileSync(file, "utf8")) + watts * seconds * 1e6) % ENERGY_RANGE));
   }
 }
 
-/** Files that differ, with what is in them and what should be. */
+/** Files that differ, with actual and expected content. */
 export const differences = (is: ReadonlyMap<string, string>, should: ReadonlyMap<string, string>): readonly string[] =>
   [...new Set([...is.keys(), ...should.keys()])]
     .filter((path) => is.get(path) !== should.get(path))

@@ -1,16 +1,16 @@
-// A machine that is booted while a cap of ours is in force: its firmware has the last word on what the original is.
+// A machine that reboots while a cap is in force: afterwards the firmware's limits are the originals.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { noTarget, phases, shape, startAgent } from "./cap-lifecycle.ts";
-import { bootFile, layMachine, limitFile } from "./machine-files.ts";
+import { bootFile, createMachineFiles, limitFile } from "./machine-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "joulie-agent-boot-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("X-59 after another boot the limits of the firmware stay, as they were set then", async () => {
-  layMachine(folder, shape);
+it("X-59 keeps the firmware's limits after a reboot", async () => {
+  createMachineFiles(folder, shape);
   const [capped = noTarget] = phases;
   const limits = () => [0, 1].map((index) => readFileSync(join(folder, "sys", limitFile(index)), "utf8"));
   const before = await startAgent(folder);

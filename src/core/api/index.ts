@@ -5,6 +5,7 @@ export {
   type TwinControlReport,
 } from "./control-report.ts";
 export { crdOf, type StructuralSchema } from "./crd.ts";
+export { type ErrorCode, errorRegistry } from "./error-registry.ts";
 export * from "./errors.ts";
 export { describeProblem, type Problem } from "./examine.ts";
 export * from "./kinds.ts";

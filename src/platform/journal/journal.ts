@@ -1,3 +1,4 @@
+import { CodedError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { backoffDelay } from "../backoff/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
@@ -91,10 +92,12 @@ export class Journal {
     const { mostEntries = MOST_ENTRIES, files } = this.#options;
     const { lossy, unread } = this.#loaded;
     const shut = unread ?? lossy;
-    if (shut !== undefined) throw new Error(`cannot store the original limit in ${shut}`);
+    if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${shut}`);
     const wrong = checkEntry(entry);
-    if (wrong !== undefined) throw new Error(`cannot store the original limit in ${files.directory}: ${wrong}`);
-    if (this.#entries.size >= mostEntries) throw new Error(`the journal in ${files.directory} is full`);
+    if (wrong !== undefined)
+      throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${files.directory}: ${wrong}`);
+    if (this.#entries.size >= mostEntries)
+      throw new CodedError("JOULIE_E_JOURNAL", `the journal in ${files.directory} is full`);
     this.#set(entry);
     try {
       await this.#write();
@@ -102,7 +105,11 @@ export class Journal {
       this.#soon();
     } catch (error) {
       this.#delete(entry);
-      throw new Error(`cannot store the original limit in ${files.directory}: ${errorText(error)}`, { cause: error });
+      throw new CodedError(
+        "JOULIE_E_JOURNAL",
+        `cannot store the original limit in ${files.directory}: ${errorText(error)}`,
+        { cause: error },
+      );
     }
   }
 
@@ -210,7 +217,7 @@ export class Journal {
   /** One write at a time; all calls during a write share the next one. */
   async #write(): Promise<void> {
     const shut = this.#loaded.unread ?? this.#loaded.sealed;
-    if (shut !== undefined) throw new Error(shut);
+    if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", shut);
     if (this.#writing === undefined) {
       const writing = this.#put().finally(() => {
         this.#writing = undefined;

@@ -1,5 +1,5 @@
 export { ConnectionLimiter } from "./connections/connection-limiter.ts";
-export { listen } from "./listen.ts";
+export { closeServer, listen, serverUrl } from "./listen.ts";
 export { DebugAccess, type DebugAccessOptions, type TokenCheck } from "./pages/debug-access.ts";
 export type { DebugPage } from "./pages/debug-page.ts";
 export { type HealthCheck, type HealthChecks, healthReply } from "./pages/health.ts";

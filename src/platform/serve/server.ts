@@ -1,11 +1,11 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import type { Logger } from "../log/index.ts";
 import { ConnectionLimiter } from "./connections/connection-limiter.ts";
-import { listen } from "./listen.ts";
+import { closeServer, listen, serverUrl } from "./listen.ts";
 import { DebugAccess } from "./pages/debug-access.ts";
 import { type DebugPage, pageReply } from "./pages/debug-page.ts";
 import { type HealthChecks, healthReply } from "./pages/health.ts";
@@ -102,10 +102,14 @@ export async function serve(options: ServeOptions): Promise<Served> {
   server.on("error", (error) => log.error({ err: error }, "the server for metrics and health has a problem"));
 
   const bound = server.address() as AddressInfo;
+  const closeAll = () => {
+    log.warn("clients had not taken their answers in time; their connections were closed");
+    server.closeAllConnections();
+  };
   return {
     address: { host: bound.address, port: bound.port },
-    url: urlOf(bound),
-    close: async () => (closing ??= closed(server, limits.close, clock, log)),
+    url: serverUrl("http", server),
+    close: async () => (closing ??= closeServer(server, { clock, limit: limits.close, closeAll })),
   };
 }
 
@@ -155,21 +159,3 @@ async function answer(
 }
 
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
-
-function urlOf({ address, port }: AddressInfo): string {
-  if (address === "::" || address === "0.0.0.0") return `http://localhost:${port}`;
-  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
-}
-
-async function closed(server: Server, limit: Milliseconds, clock: Clock, log: Logger): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const late = clock.after(limit, () => {
-      log.warn("clients had not taken their answers in time; their connections were closed");
-      server.closeAllConnections();
-    });
-    server.close(() => {
-      late.cancel();
-      resolve();
-    });
-  });
-}

@@ -1,3 +1,5 @@
+import { CodedError, type ErrorCode } from "../../core/api/index.ts";
+
 /** Why a source gave nothing, as far as somebody may want to count or act on it. Also the value of the metric's `reason`. */
 export type TelemetryErrorKind =
   | "timeout"
@@ -13,8 +15,14 @@ export type TelemetryErrorKind =
   /** An endpoint that no variable allows. */
   | "not_allowed";
 
+const codeOfKind: Readonly<Partial<Record<TelemetryErrorKind, ErrorCode>>> = {
+  credentials: "JOULIE_E_TELEMETRY_CREDENTIALS",
+  bad_url: "JOULIE_E_TELEMETRY_CREDENTIALS",
+  not_allowed: "JOULIE_E_ENDPOINT_BLOCKED",
+};
+
 /** A call to a source of readings that failed: `message` names the call and holds nothing of an answer's body. */
-export class TelemetryError extends Error {
+export class TelemetryError extends CodedError {
   override readonly name = "TelemetryError";
   readonly kind: TelemetryErrorKind;
   /** The HTTP status, where there was an answer. */
@@ -25,7 +33,7 @@ export class TelemetryError extends Error {
     message: string,
     { status, cause }: { readonly status?: number; readonly cause?: unknown } = {},
   ) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(codeOfKind[kind] ?? "JOULIE_E_TELEMETRY", message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.status = status;
   }

@@ -25,8 +25,8 @@ function neededBy(method: string, path: string): string {
   return `${resource}${subresource === undefined ? "" : `/${subresource}`} ${verbs[method]}`;
 }
 
-describe("what an agent needs", () => {
-  it.each(["daemonset", "pool"] as const)("%s: the verbs it is granted are the verbs it uses", async (mode) => {
+describe("starting an agent", () => {
+  it.each(["daemonset", "pool"] as const)("%s: uses exactly the verbs that its permissions grant", async (mode) => {
     const used = new Set<string>();
     harness.api.faults.add({
       fault: { kind: "refused" },
@@ -47,16 +47,16 @@ describe("what an agent needs", () => {
     const granted = agentPermissions(mode).flatMap(({ resources, verbs }) =>
       resources.flatMap((resource) => verbs.map((verb) => `${resource} ${verb}`)),
     );
-    // Server-side apply creates by patching, and a series of events is patched by and by.
+    // Server-side apply creates by patching, and a repeated event is patched later.
     const implied = new Set(["nodehardwares create", "events patch"]);
-    // Asked for with a debug page: see debug-pages.test.ts.
+    // Used by debug pages: see debug-pages.test.ts.
     for (const review of ["tokenreviews create", "subjectaccessreviews create"]) implied.add(review);
     expect(new Set(own.filter((one) => !implied.has(one)))).toEqual(
       new Set(granted.filter((one) => !implied.has(one))),
     );
   });
 
-  it("NODE_NAME is demanded in daemonset mode, before anything else", async () => {
+  it("requires NODE_NAME in daemonset mode before anything else", async () => {
     const main = join(import.meta.dirname, "../../main.ts");
     const env = { PATH: process.env["PATH"] };
     const [code, text] = await new Promise<[unknown, string]>((resolve) => {
@@ -68,19 +68,19 @@ describe("what an agent needs", () => {
     expect(text).toMatch(/^joulie agent: NODE_NAME is not set, and AGENT_MODE=daemonset needs it[^\n]*\n$/);
   });
 
-  it("AGT-22 warns at the start of an interval in which an energy counter goes round", async () => {
+  it("AGT-22 warns if an energy counter can wrap around within the interval", async () => {
     const agent = harness.start({ RECONCILE_INTERVAL: "20m" });
     await harness.advance(1);
     const warnings = agent.logs.filter(({ zone }) => zone !== undefined);
-    expect(warnings.map(({ zone, most }) => `${String(zone)} ${String(most)}`)).toEqual([
+    expect(warnings.map(({ zone, longestInterval }) => `${String(zone)} ${String(longestInterval)}`)).toEqual([
       "package-0 11m53s",
       "package-1 11m53s",
     ]);
   });
 
-  it("X-31 warns at the start of an interval after which the operator takes a reading for old", async () => {
+  it("X-31 warns if the interval is longer than the operator trusts a reading", async () => {
     const warnings = (agent: ReturnType<typeof harness.start>) =>
-      agent.logs.filter(({ msg }) => msg.includes("longer than the operator goes by a reading"));
+      agent.logs.filter(({ msg }) => msg.includes("longer than the operator trusts a reading"));
     const patient = harness.start({ RECONCILE_INTERVAL: "181s" });
     await harness.advance(1);
     expect(warnings(patient)).toMatchObject([{ level: "warn", interval: "3m1s", freshFor: "3m" }]);
@@ -90,7 +90,7 @@ describe("what an agent needs", () => {
     expect(warnings(usual)).toEqual([]);
   });
 
-  it("a server that does not select by our fields is watched whole, and only what is for the node counts", async () => {
+  it("watches all TelemetryProfiles if the API server has no field selectors, and uses only those for the node", async () => {
     harness.api.faults.add({
       fault: { kind: "status", code: 400 },
       when: ({ path }) => path.includes("telemetryprofiles") && path.includes("fieldSelector"),
@@ -104,10 +104,10 @@ describe("what an agent needs", () => {
     await harness.route("all", { target: { scope: "cluster" }, controls: { cpu: { type: "none" } } });
     await harness.advance(2);
     expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
-    expect(agent.logs.some(({ msg }) => msg.includes("all of them are watched"))).toBe(true);
+    expect(agent.logs.some(({ msg }) => msg.includes("watching all of them"))).toBe(true);
   });
 
-  it("a machine whose look fails keeps the loop going", async () => {
+  it("keeps ticking if hardware discovery fails", async () => {
     harness.machine.discover = async () => {
       throw new Error("the disk is on fire");
     };
@@ -124,7 +124,7 @@ describe("what an agent needs", () => {
     expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
   });
 
-  it("AGT-48 a tick that throws is counted and logged, and the next ones go on to enforce a new target", async () => {
+  it("AGT-48 counts and logs a failed tick, and enforces a new target in later ticks", async () => {
     await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
     const agent = harness.start();
     await harness.advance(3);
@@ -144,7 +144,7 @@ describe("what an agent needs", () => {
     expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
   });
 
-  it("AGT-48 a GPU driver that hangs keeps nobody from capping the CPUs", async () => {
+  it("AGT-48 caps the CPUs while a GPU driver hangs", async () => {
     const { gpu, rapl } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
@@ -174,7 +174,7 @@ describe("what an agent needs", () => {
     expect(gpu.limits.get("gpu-0")).toBe(300);
   });
 
-  it("AGT-48 a GPU driver that is silent from the start delays neither the first cap of the CPUs nor later ones", async () => {
+  it("AGT-48 caps the CPUs without delay if a GPU driver never answers from the start", async () => {
     const { gpu, rapl } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
@@ -195,8 +195,8 @@ describe("what an agent needs", () => {
     await harness.advance(8);
     expect(rapl.limits.get("package-0")).toBe(300);
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "applied" });
-    expect((await harness.controlStatus())?.gpu).toMatchObject({ message: "the GPUs' driver has not answered yet" });
-    // What the GPUs are is not known: nobody is told that there are none.
+    expect((await harness.controlStatus())?.gpu).toMatchObject({ message: "the GPU driver has not answered yet" });
+    // The GPUs are unknown, so NodeHardware must not say that there are none.
     expect(await harness.find(resources.nodeHardwares, "a")).toBeUndefined();
     agent.takeWrites();
     await target(200);
@@ -204,7 +204,7 @@ describe("what an agent needs", () => {
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(700);
     answer.resolve();
-    // Once it answers, the GPUs are capped at once and not at the next interval.
+    // Once the driver answers, the agent caps the GPUs at once instead of after the interval.
     await harness.advance(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
     await harness.advance(20);
@@ -214,7 +214,7 @@ describe("what an agent needs", () => {
     expect([rapl.limits.get("package-0"), gpu.limits.get("gpu-0")]).toEqual([350, 700]);
   });
 
-  it("a GPU that is being capped when the agent stops is restored after that, not before", async () => {
+  it("restores a GPU that is being capped at shutdown only after that write has ended", async () => {
     const { gpu } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
@@ -234,7 +234,7 @@ describe("what an agent needs", () => {
     expect(gpu.writes).toEqual(["cap gpu-0 300", "restore gpu-0 700"]);
   });
 
-  it("AGT-48 a GPU that hangs as its cap of an earlier boot is looked at keeps nobody from capping the CPUs", async () => {
+  it("AGT-48 caps the CPUs if a GPU hangs while its cap of an earlier boot is checked", async () => {
     const { gpu, rapl } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { fieldManagers, JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
@@ -45,32 +45,32 @@ import { settingsOf } from "./settings.ts";
 import { PrometheusClients } from "./telemetry/prometheus-clients.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
-/** What the agent runs in. */
+/** The agent's dependencies on the outside world; tests replace them. */
 export interface AgentWorld {
   readonly transport: Transport;
   /** For decisions and ticks; may be virtual or scaled. */
   readonly clock: Clock;
-  /** For calls and scrapes. */
+  /** For API calls, HTTP requests and timeouts. */
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** The machine this runs on; asked for in daemonset mode only. */
+  /** Opens the host's hardware; only daemonset mode calls it. */
   readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
   readonly journalFiles: JournalFiles;
 }
 
-/** A pool of thousands reports each node once a minute, and all of them at a cold start. */
+/** Sized for a pool of thousands of nodes: one report per node and minute, and all of them at once at a cold start. */
 const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
-/** One host may answer for all nodes, and a silent one must not keep a connection that another waits for. */
+/** One HTTP service may serve all nodes; unresponsive nodes must not use up its connections. */
 const CONNECTIONS = 2048;
-/** Servers send a bookmark a minute: a healthy watch is never silent for so long. */
+/** API servers send a bookmark every minute, so a watch that is silent for longer is broken. */
 const IDLE_LIMIT = 90_000;
-/** The end of the end: what hangs by then ends with the process. */
+/** Last deadlines of a shutdown: the process exits even if these calls hang. */
 const FLUSHING = milliseconds(2000);
 const CLOSING = milliseconds(2000);
 type Work = (runner: NodeRunner) => Promise<void>;
 
-/** `joulie agent`, until a signal ends it. Gives the exit code. */
+/** Runs `joulie agent` until a signal stops it. Returns the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
   const log = loggerOf("agent", config);
   const clock = systemClock;
@@ -78,6 +78,8 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
+    // A missing NODE_NAME is reported before a missing cluster.
+    nodeNameOf(config);
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
@@ -99,9 +101,9 @@ export async function start(config: AgentConfig): Promise<number> {
     return 0;
   } catch (err) {
     if (lock === undefined && stop.signal.aborted) return 0;
-    // Foreseen, and told by the command line in one line.
+    // An expected error: the command line prints it in one line.
     if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the agent cannot go on");
+    log.fatal({ err }, "the agent failed");
     return 1;
   } finally {
     stop.release();
@@ -110,7 +112,7 @@ export async function start(config: AgentConfig): Promise<number> {
   }
 }
 
-/** The whole agent on one screen: journal, client, watches, controls, loop, pages, farewell. */
+/** Wires the whole agent: journal, client, watches, node runners, loop, HTTP pages, shutdown. */
 export async function runAgent(config: AgentConfig, world: AgentWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = settingsOf(config);
@@ -120,19 +122,16 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const journal = await Journal.open({
     files: world.journalFiles,
     clock: ioClock,
-    onProblem: (problem) => log.error({ problem }, "the journal of original limits has a problem"),
+    onProblem: (problem) => log.error({ code: JOURNAL, problem }, "the journal of original limits has a problem"),
   });
   if (settings.simulateOnly && journal.size > 0)
-    log.warn(
-      { limits: journal.size },
-      "limits that an earlier run has set stay in force: SIMULATE_ONLY touches nothing",
-    );
+    log.warn({ limits: journal.size }, "limits set by an earlier run stay in force: SIMULATE_ONLY changes nothing");
   const machine = isPool ? undefined : await world.openHost(catalogue);
-  if (machine !== undefined) warnOfGaps(machine, config, log);
+  if (machine !== undefined) warnOfCounterWraps(machine, config, log);
   if (config.RECONCILE_INTERVAL > agentReadingFreshFor)
     log.warn(
       { interval: formatDuration(config.RECONCILE_INTERVAL), freshFor: formatDuration(agentReadingFreshFor) },
-      "RECONCILE_INTERVAL is longer than the operator goes by a reading: nodes count as unmeasured in between",
+      "RECONCILE_INTERVAL is longer than the operator trusts a reading: it treats nodes as unmeasured in between",
     );
   const client = new KubeClient({
     transport,
@@ -192,7 +191,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     clock: ioClock,
     random,
     log,
-    // Silence counts against the lease, so it is doubted well before.
+    // A silent watch counts against TARGET_LEASE, so it is probed well before the lease expires.
     idleLimit: milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT),
     onSpecChange: (name) => (own === undefined ? pool?.request(name) : own.request()),
   };
@@ -252,7 +251,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       log,
       clock: ioClock,
       live: { loop: () => own?.stalled ?? pool?.stalled },
-      ready: { synced: () => (view.notSynced.length === 0 ? undefined : `not read yet: ${view.notSynced.join(", ")}`) },
+      ready: {
+        synced: () => (view.notSynced.length === 0 ? undefined : `not synced yet: ${view.notSynced.join(", ")}`),
+      },
       debugAccess: new DebugAccess({
         open: config.DEBUG_ENDPOINTS,
         tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-agent" }),
@@ -275,7 +276,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
     if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
-      log.error({ within: FLUSHING }, "the journal of original limits was not written in time");
+      log.error({ code: JOURNAL, within: FLUSHING }, "the journal of original limits was not written in time");
     const closed = Promise.all([
       served?.close(),
       view.stop(),
@@ -288,6 +289,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   }
 }
 
+const JOURNAL: ErrorCode = "JOULIE_E_JOURNAL";
+const ENERGY_COUNTER: ErrorCode = "JOULIE_E_ENERGY_COUNTER";
+
 function nodeNameOf(config: AgentConfig): string {
   if (config.AGENT_MODE === "pool") return "";
   if (config.NODE_NAME !== undefined) return config.NODE_NAME;
@@ -295,12 +299,15 @@ function nodeNameOf(config: AgentConfig): string {
   throw new JoulieError("JOULIE_E_CONFIG_VALUE", `NODE_NAME is not set, and AGENT_MODE=daemonset needs it: ${how}`);
 }
 
-/** A counter that may go all the way round between two ticks gives no reading at all. */
-function warnOfGaps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
+/** An energy counter that may wrap around between two ticks gives no reading. */
+function warnOfCounterWraps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
   for (const { zone, counter } of energy.sample().zones) {
     const safe = longestSafeGap(counter);
     if (safe === undefined || RECONCILE_INTERVAL < safe * 1000) continue;
-    const most = formatDuration(milliseconds(Math.floor(safe) * 1000));
-    log.warn({ zone, most }, "RECONCILE_INTERVAL is longer than this energy counter lasts: it gives no power reading");
+    const longestInterval = formatDuration(milliseconds(Math.floor(safe) * 1000));
+    log.warn(
+      { code: ENERGY_COUNTER, zone, longestInterval },
+      "RECONCILE_INTERVAL is longer than this energy counter takes to wrap around: it gives no power reading",
+    );
   }
 }

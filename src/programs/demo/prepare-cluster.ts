@@ -1,4 +1,4 @@
-import { type AnyKind, crdOf, kinds, labels } from "../../core/api/index.ts";
+import { type AnyKind, CodedError, crdOf, kinds, labels } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock, withTimeLimit } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
@@ -73,7 +73,8 @@ async function refuseManaged(client: KubeClient, signal: AbortSignal): Promise<v
   const found =
     node === undefined ? twin && `a NodeTwin ${twin.metadata.name}` : `the managed Node ${node.metadata.name}`;
   if (found === undefined) return;
-  throw new Error(
+  throw new CodedError(
+    "JOULIE_E_DEMO_CLUSTER",
     `this cluster has ${found}: Joulie already manages this cluster, and the demo would interfere; use another cluster`,
   );
 }

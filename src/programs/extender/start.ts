@@ -1,5 +1,5 @@
 import process from "node:process";
-import { JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
@@ -44,6 +44,7 @@ export interface ExtenderWorld {
   readonly shutdownDelay?: Milliseconds;
 }
 
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 /** Covers a burst of pods. Each decision takes 6 bytes per candidate. */
 const DECISION_LOG_SIZE = 100;
 /** Until kube-proxy and load balancers use another replica: a refused connection lets performance pods onto eco nodes. */
@@ -111,7 +112,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     metrics,
     clock,
     onUnknownClass: reportOnce((text) =>
-      log.warn({ class: text }, "unknown workload class; its pods are treated as standard"),
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "unknown workload class; its pods are treated as standard"),
     ),
   });
   const reader = new RequestReader(ioClock, settings.nodeLabels);

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
@@ -19,6 +20,7 @@ export interface CleanupOptions {
   readonly log: Logger;
 }
 
+const CLEANUP: ErrorCode = "JOULIE_E_CLEANUP";
 /** Time limit: cleanup delays the exit of the program. */
 const LIMIT = milliseconds(20_000);
 const PAUSE = milliseconds(500);
@@ -44,7 +46,7 @@ export async function cleanUp(remains: CleanupOptions): Promise<void> {
   const [err] = failures;
   if (err === undefined) return;
   const left = "could not delete all simulated nodes and pods; a run with the same --node-prefix takes them over";
-  log.warn({ failures: failures.length, err }, left);
+  log.warn({ code: CLEANUP, failures: failures.length, err }, left);
 }
 
 async function clearPods(

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
@@ -49,6 +49,7 @@ const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
  * How long the first pass of a term waits for meters. A pass without them would write every twin with another source and
  * power, and the next one write them all back.
  */
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 const FIRST_READINGS = milliseconds(5000);
 
 /** `joulie operator`, until a signal ends it. Gives the exit code. */
@@ -105,7 +106,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
     onNews: () => loop.request(),
-    onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
+    onUnknownClass: onceEach((text) =>
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "no workload class; its pods count as standard"),
+    ),
   });
   const managed = () =>
     Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");

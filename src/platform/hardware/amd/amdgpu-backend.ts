@@ -1,6 +1,7 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import {
   elapsed,
+  formatWatts,
   isPositive,
   type MonotonicInstant,
   milliseconds,
@@ -22,7 +23,6 @@ import {
   whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
 import { asMicrowatts, fileExists, type GpuHwmonCard, GpuHwmonScanner, microwattsAt } from "../gpu/gpu-hwmon.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorCode, errorText } from "../host/host-error.ts";
 import { wholeNumber } from "../host/host-values.ts";
 import { readBack } from "../host/read-back.ts";

@@ -1,5 +1,12 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, type Watts, watts } from "../../../core/units/index.ts";
+import {
+  elapsed,
+  formatWatts,
+  type MonotonicInstant,
+  milliseconds,
+  type Watts,
+  watts,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import {
   type GpuBackend,
@@ -108,7 +115,8 @@ export class RocmSmiBackend implements GpuBackend {
       }
       await this.#query(signal);
       const now = this.#cards.get(id)?.limit;
-      if (now === undefined) return { result: "error", message: `${asked} W was written and does not read back` };
+      if (now === undefined)
+        return { result: "error", message: `${formatWatts(asked)} was written and does not read back` };
       return readBackOutcome({ asked, limit: now });
     } catch (error) {
       return { result: "error", message: errorText(error) };

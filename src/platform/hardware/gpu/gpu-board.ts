@@ -1,6 +1,5 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { isPositive, type Watts, watts } from "../../../core/units/index.ts";
-import { formatWatts } from "../host/format-watts.ts";
+import { formatWatts, isPositive, type Watts, watts } from "../../../core/units/index.ts";
 import { errorText } from "../host/host-error.ts";
 import type { CapBoard, PowerCapBackend } from "../port.ts";
 
@@ -32,7 +31,7 @@ const MIN_LIMIT = watts(1);
 export function whyInvalidLimit(limit: Watts): string | undefined {
   return isPositive(limit) && limit >= MIN_LIMIT && limit <= MAX_LIMIT
     ? undefined
-    : `refused: ${limit} W is not between ${MIN_LIMIT} W and ${MAX_LIMIT} W`;
+    : `refused: ${formatWatts(limit)} is not between ${formatWatts(MIN_LIMIT)} and ${formatWatts(MAX_LIMIT)}`;
 }
 
 /** The journal's text of an original limit. One form for every backend: a board may be restored by another than capped it. */

@@ -19,7 +19,7 @@ export class HostFileError extends Error {
 /** The errno of whatever was thrown; empty where it has none. */
 export function errorCode(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "";
+  return typeof code === "string" && !code.startsWith("JOULIE_E_") ? code : "";
 }
 
 /** What was thrown, in a few words for a message. */

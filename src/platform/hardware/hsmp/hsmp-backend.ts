@@ -1,8 +1,7 @@
 import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
-import { isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
+import { formatWatts, isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { restoreOutcome } from "../gpu/gpu-board.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorText } from "../host/host-error.ts";
 import { wholeNumber } from "../host/host-values.ts";
 import { readBack } from "../host/read-back.ts";
@@ -121,7 +120,7 @@ export class HsmpBackend implements PowerCapBackend {
       if (microwatts === 0 || !Number.isSafeInteger(microwatts) || isOutside) {
         const range =
           max === undefined ? `at least ${formatWatts(min)}` : `between ${formatWatts(min)} and ${formatWatts(max)}`;
-        return { result: "error", message: `${id}: ${limit} W is not ${range}` };
+        return { result: "error", message: `${id}: ${formatWatts(limit)} is not ${range}` };
       }
       return await this.#write(id, socket, microwatts, signal);
     } catch (error) {

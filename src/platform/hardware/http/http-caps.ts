@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
-import { isPositive, milliseconds, type Watts } from "../../../core/units/index.ts";
+import { formatWatts, isPositive, milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { BackendView, DeviceKind, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
 import type { ControlCommand, HttpControlClient, HttpEndpoint } from "./http-control.ts";
 
@@ -70,7 +70,8 @@ export class HttpCapBackend implements PowerCapBackend {
     if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
     const { control, devices } = this.#options;
     const { max = Number.MAX_VALUE } = devices().device;
-    if (!isPositive(limit) || limit > max) return { result: "error", message: `${limit} W is no limit to be set` };
+    if (!isPositive(limit) || limit > max)
+      return { result: "error", message: `${formatWatts(limit)} is no limit to be set` };
     const outcome = await control.send(commandOf(this.kind, limit), signal);
     if (outcome.result === "applied") this.#last = { watts: limit, seen: devices().seen };
     return outcome;

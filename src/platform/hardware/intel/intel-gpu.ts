@@ -1,6 +1,7 @@
 import { type EnergyCounterSample, powerBetween, type WriteOutcome } from "../../../core/control/index.ts";
 import {
   elapsed,
+  formatWatts,
   isPositive,
   joulesFromMicrojoules,
   milliseconds,
@@ -20,7 +21,6 @@ import {
   whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
 import { asMicrowatts, type GpuHwmonCard, GpuHwmonScanner, microwattsAt } from "../gpu/gpu-hwmon.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorText } from "../host/host-error.ts";
 import { numberAt } from "../host/host-values.ts";
 import { readBack } from "../host/read-back.ts";

@@ -1,6 +1,6 @@
 import type { ControlResult } from "../../../core/api/index.ts";
 import type { WriteOutcome } from "../../../core/control/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, type Watts } from "../../../core/units/index.ts";
+import { elapsed, formatWatts, type MonotonicInstant, milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import {
   clampToRange,
@@ -143,7 +143,7 @@ export class NvidiaSmiBackend implements GpuBackend {
   ): Promise<Pick<GpuReadBack, "limit" | "enforced"> | string> {
     try {
       const [row] = (await this.#ask(["-i", id], signal)).rows;
-      if (row?.limit === undefined) return `${written} W was written and does not read back`;
+      if (row?.limit === undefined) return `${formatWatts(written)} was written and does not read back`;
       this.#rows.set(id, row);
       return { limit: row.limit, enforced: row.enforced };
     } catch (error) {

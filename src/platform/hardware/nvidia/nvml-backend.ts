@@ -1,6 +1,7 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import {
   elapsed,
+  formatWatts,
   type MonotonicInstant,
   milliseconds,
   type Watts,
@@ -19,7 +20,6 @@ import {
   restoreOutcome,
   whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
 import { describeBoard, orUnsupported } from "./nvml-board.ts";

@@ -1,6 +1,5 @@
-import { isPositive, type Watts, wattsFromMilliwatts } from "../../../core/units/index.ts";
+import { formatWatts, isPositive, type Watts, wattsFromMilliwatts } from "../../../core/units/index.ts";
 import { type GpuCapBoard, rangeWarnings } from "../gpu/gpu-board.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { isMissingFeature } from "./nvml-codes.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";

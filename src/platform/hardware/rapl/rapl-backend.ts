@@ -1,7 +1,13 @@
 import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
-import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts, watts } from "../../../core/units/index.ts";
+import {
+  formatWatts,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type Watts,
+  watts,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorCode, errorText } from "../host/host-error.ts";
 import { writeErrorOutcome } from "../host/write-error.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
@@ -114,7 +120,7 @@ export class RaplBackend implements PowerCapBackend {
       // Beyond its 15 bits the register keeps only the lower ones: 4096 W would be 0 W.
       if (settings === undefined || limit > most || limit < Math.min(least, found.enforcedLimit)) {
         const range = `between ${formatWatts(least)} and ${formatWatts(most)}`;
-        return { result: "error", message: `${id}: ${limit} W is not ${range}` };
+        return { result: "error", message: `${id}: ${formatWatts(limit)} is not ${range}` };
       }
       if (found.isSwitchedOff) return { result: "blocked", message: `${id}: ${SWITCHED_OFF}` };
       return this.#stillRefused(found) ?? (await this.#write(found, settings, limit, signal));

@@ -1,5 +1,6 @@
 import { type CapDevice, raplRegisterLimit, raplStep } from "../../../core/control/index.ts";
 import {
+  formatWatts,
   isPositive,
   type Milliseconds,
   milliseconds,
@@ -8,7 +9,6 @@ import {
   wattsFromMicrowatts,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { formatWatts } from "../host/format-watts.ts";
 import { errorText } from "../host/host-error.ts";
 import { readBack } from "../host/read-back.ts";
 import type { HostFiles } from "../port.ts";

@@ -24,13 +24,13 @@ import {
 } from "./original-limits.ts";
 import { WriteBackoff } from "./write-backoff.ts";
 
-/** A board of a backend. */
+/** A board and the backend that drives it. */
 export interface BoardHandle {
   readonly backend: PowerCapBackend;
   readonly board: CapBoard;
 }
 
-/** A board that carries a cap of ours and cannot be seen. */
+/** A board that the journal lists and no backend shows any more. */
 export interface MissingBoard {
   readonly id: string;
   readonly cap: Watts;
@@ -38,31 +38,31 @@ export interface MissingBoard {
 
 export type CapCheck =
   | { readonly kind: "holds"; readonly message?: string }
-  /** Somebody set it higher; it is to be set again. */
+  /** Another program raised the limit; the cap must be written again. */
   | { readonly kind: "undone"; readonly found: Watts; readonly message: string }
-  /** Nobody can say. */
+  /** The limit cannot be read. */
   | { readonly kind: "unreadable"; readonly message: string }
-  /** It was undone so often that setting it again is a fight. */
+  /** Another program keeps raising the limit; the agent stops writing it for now. */
   | { readonly kind: "contested"; readonly message: string };
 
-/** What this process knows of a cap beyond the journal. */
+/** What this process knows about a cap it has set, beyond the journal. */
 interface SetCap {
-  readonly asked: Watts;
-  /** What the board said right after it was set. */
+  readonly requested: Watts;
+  /** The limit that the board reported right after the write. */
   readonly read: Watts | undefined;
   readonly watch: CapWatch;
-  /** False while a write is under way, and after one that failed: then anything may be ours. */
+  /** False during a write and after a failed one: then the limit in force is unknown. */
   readonly sure: boolean;
 }
 
-/** How long a board averages that does not say. */
+/** Averaging window of boards that do not report one. */
 const DEFAULT_AVERAGING = milliseconds(1000);
-/** Equal to none that is asked for, and below none of them. */
+/** Sentinel: unknown cap; forces a rewrite. */
 const UNKNOWN_CAP = watts(Number.POSITIVE_INFINITY);
 
 /**
- * Sets caps and answers for them: no write before the original is safe, none that is not read back, and none that is called
- * effective before load has tested it.
+ * Sets caps and checks them. It saves the original limit before the first write, reads every write back, and calls a cap
+ * effective only after load has tested it.
  */
 export class CapEnforcer {
   readonly #owner: BoardOwner;
@@ -71,7 +71,7 @@ export class CapEnforcer {
   readonly #setCaps = new Map<string, SetCap>();
   readonly #conflicts: ConflictingWriters;
   readonly #backoff: WriteBackoff;
-  /** Why an original could not be kept since this was last cleared. */
+  /** Why an original could not be saved; the caller clears it before each tick. */
   unsavedReason: string | undefined;
 
   constructor(owner: BoardOwner, journal: Journal, clock: Clock) {
@@ -87,61 +87,61 @@ export class CapEnforcer {
   }
 
   /**
-   * The cap of ours that the board carries. Of an earlier run, or of a write that may have failed, only the board itself knows; one
-   * that cannot be read back has some cap or other, which is to be set again.
+   * The agent's cap on the board. After a restart or a failed write it is read from the board; if that fails too, the result is
+   * `UNKNOWN_CAP`, and the cap is written again.
    */
   async inForce(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
     const entry = this.entry(handle);
     if (entry === undefined) return undefined;
-    const asked = this.#setCaps.get(this.#name(handle))?.asked;
-    if (asked !== undefined) return asked;
+    const requested = this.#setCaps.get(this.#name(handle))?.requested;
+    if (requested !== undefined) return requested;
     const { limit } = await handle.backend.limit(handle.board.id, signal);
     return limit ?? UNKNOWN_CAP;
   }
 
-  /** What the journal says is ours and these backends do not show any more: nobody can lift it now. */
+  /** Boards that the journal lists and these backends do not show any more; their caps cannot be lifted now. */
   missing(backends: readonly PowerCapBackend[], handles: readonly BoardHandle[]): readonly MissingBoard[] {
-    const shown = new Set(handles.map((handle) => this.#name(handle)));
-    // The packages behind a service are always there; its GPUs are not.
-    const kept = backends.flatMap((backend) =>
+    const visible = new Set(handles.map((handle) => this.#name(handle)));
+    // An HTTP service always has CPU packages, but not always GPUs.
+    const entries = backends.flatMap((backend) =>
       backend.name === "http"
         ? [backend.kind === "gpu" ? this.#journal.get(journalKeyOf(this.#owner, "http", "gpus")) : undefined]
         : this.#journal.of().filter((entry) => entry.backend === journalBackend(backend)),
     );
-    return kept
+    return entries
       .filter((entry) => entry !== undefined)
-      .filter((entry) => !shown.has(journalKeyText(entry)))
+      .filter((entry) => !visible.has(journalKeyText(entry)))
       .map(({ board, ours = 0 }) => ({ id: board, cap: watts(ours) }));
   }
 
-  /** The range of the board, with the limit it had before us. */
+  /** The range of the board and its original limit. */
   async device(handle: BoardHandle, signal: AbortSignal): Promise<CapDevice> {
     const { device, id } = handle.board;
-    // A service over HTTP has a maximum and no limit of its own.
+    // An HTTP service has a maximum but no original limit.
     if (handle.backend.name === "http") return device;
     const entry = this.entry(handle);
     const original = entry === undefined ? (await handle.backend.limit(id, signal)).limit : entry.limit;
     return original === undefined ? device : { ...device, original };
   }
 
-  /** `watched` is the power that has to stay below the cap: several boards' where one stands for them. */
+  /** `watched` is the power that must stay below the cap; over HTTP one board stands for several. */
   async set(handle: BoardHandle, cap: Watts, watched: Watts, signal: AbortSignal): Promise<WriteOutcome> {
     const { backend, board } = handle;
     const name = this.#name(handle);
     if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
     if (board.locked !== undefined) return { result: "blocked", message: `${board.id}: ${board.locked}` };
-    const lower = await this.#lower(handle, signal);
+    const lower = await this.#loweredByOthers(handle, signal);
     if (lower !== undefined && lower < cap) return { result: "applied", message: heldLower(board.id) };
-    const resting = this.#backoff.suppressedOutcome(name, cap);
-    if (resting !== undefined) return resting;
+    const suppressed = this.#backoff.suppressedOutcome(name, cap);
+    if (suppressed !== undefined) return suppressed;
     const fresh = this.entry(handle) === undefined;
-    const unsaved = fresh ? await this.#keep(handle, cap, signal) : undefined;
+    const unsaved = fresh ? await this.#save(handle, cap, signal) : undefined;
     if (unsaved !== undefined) {
       this.unsavedReason = unsaved.message;
       return unsaved;
     }
     const setCap = this.#setCaps.get(name);
-    // What was setCap before somebody restored it is not setCap any more.
+    // Without a journal entry the cap was restored meanwhile, so this knowledge is outdated.
     if (fresh) this.#setCaps.delete(name);
     else if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, sure: false });
     const outcome = await backend.cap(board.id, cap, signal);
@@ -152,47 +152,47 @@ export class CapEnforcer {
     }
     this.#backoff.recordSuccess(name);
     const { limit: read } = await backend.limit(board.id, signal);
-    this.#remember(handle, { asked: cap, read, watched });
+    this.#remember(handle, { requested: cap, read, watched });
     this.#journal.note(this.#key(handle), cap);
     return outcome;
   }
 
-  /** Whether the cap is still what it was. One of an earlier run is watched from now on. */
+  /** Checks that the cap is still in force. From now on a cap of an earlier run is watched too. */
   async check(handle: BoardHandle, cap: Watts, watched: Watts, signal: AbortSignal): Promise<CapCheck> {
     const { backend, board } = handle;
     if (board.lost !== undefined) return { kind: "unreadable", message: `${board.id}: ${board.lost}` };
     const { limit, unreadable } = await backend.limit(board.id, signal);
     const name = this.#name(handle);
     const setCap = this.#setCaps.get(name);
-    // A service may tell nothing of its caps; a board that stops doing so has something wrong with it.
+    // An HTTP service need not report caps. A board whose limit cannot be read any more is an error.
     if (limit === undefined)
       return backend.name === "http"
         ? { kind: "holds" }
         : { kind: "unreadable", message: `the cap cannot be read back: ${unreadable}` };
-    const expected = setCap?.read ?? setCap?.asked ?? cap;
+    const expected = setCap?.read ?? setCap?.requested ?? cap;
     if (isSameLimit(limit, expected)) {
-      if (setCap === undefined) this.#remember(handle, { asked: cap, read: limit, watched });
+      if (setCap === undefined) this.#remember(handle, { requested: cap, read: limit, watched });
       return { kind: "holds" };
     }
-    // Somebody needs it lower still, for heat or for a budget of their own: what was promised holds.
+    // Another program set a lower limit, for example because of heat. The cap is kept, so leave it alone.
     if (limit < expected) return { kind: "holds", message: heldLower(board.id) };
-    // After a restart a reboot may have reset it: nobody's doing.
+    // After a restart of the agent a reboot may have reset the limit; that is no conflict.
     if (setCap === undefined) return { kind: "undone", found: limit, message: "" };
     const again = this.#conflicts.recordConflict(name);
     if (again === undefined)
-      // Without its figure, which may differ at every tick: each new status message is a write to the API.
+      // Without the limit, which may differ at every tick: each new status message is a write to the API server.
       return {
         kind: "contested",
         message: `another program keeps raising the limit of ${board.id}; ${NOT_REASSERTED}`,
       };
-    const message = `another program had set ${board.id} to ${limit} W; ${again}`;
+    const message = `another program set ${board.id} to ${limit} W; ${again}`;
     return { kind: "undone", found: limit, message };
   }
 
   async lift(handle: BoardHandle, signal: AbortSignal): Promise<WriteOutcome> {
     const entry = this.entry(handle);
     if (entry === undefined) return { result: "applied" };
-    if ((await this.#lower(handle, signal)) !== undefined) {
+    if ((await this.#loweredByOthers(handle, signal)) !== undefined) {
       this.forget(handle);
       return { result: "applied" };
     }
@@ -201,7 +201,7 @@ export class CapEnforcer {
     return outcome;
   }
 
-  /** The board is as it was. */
+  /** Removes the board from the journal and from memory; its original limit is in force. */
   forget(handle: BoardHandle): void {
     this.#journal.drop(this.#key(handle));
     this.#setCaps.delete(this.#name(handle));
@@ -214,28 +214,28 @@ export class CapEnforcer {
     if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, watch: observeCap(setCap.watch, power, since) });
   }
 
-  /** Undefined where this process has set no cap. */
+  /** Undefined if this process has set no cap. */
   verdict(handle: BoardHandle): CapVerdict | undefined {
     const setCap = this.#setCaps.get(this.#name(handle));
     return setCap === undefined || this.entry(handle) === undefined ? undefined : capVerdict(setCap.watch);
   }
 
-  /** What the board reads as long as nobody else sets it, where this process can be sure of it. */
+  /** The limit that the board must report unless another program changes it; undefined if unknown. */
   expectedLimit(key: JournalKey): Watts | undefined {
     const setCap = this.#setCaps.get(journalKeyText(key));
-    return setCap?.sure === true ? (setCap.read ?? setCap.asked) : undefined;
+    return setCap?.sure === true ? (setCap.read ?? setCap.requested) : undefined;
   }
 
-  async #lower(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
+  async #loweredByOthers(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
     return limitLoweredByOthers(handle.backend, handle.board.id, this.expectedLimit(this.#key(handle)), signal);
   }
 
   #remember(
     handle: BoardHandle,
-    { asked, read, watched }: Pick<SetCap, "asked" | "read"> & { readonly watched: Watts },
+    { requested, read, watched }: Pick<SetCap, "requested" | "read"> & { readonly watched: Watts },
   ): void {
     const trustFrom = monotonicInstant(this.#clock.monotonic() + (handle.board.averagingWindow ?? DEFAULT_AVERAGING));
-    this.#setCaps.set(this.#name(handle), { asked, read, watch: watchCap(watched, trustFrom), sure: true });
+    this.#setCaps.set(this.#name(handle), { requested, read, watch: watchCap(watched, trustFrom), sure: true });
   }
 
   #key({ backend, board }: BoardHandle): JournalKey {
@@ -246,12 +246,12 @@ export class CapEnforcer {
     return journalKeyText(this.#key(handle));
   }
 
-  async #keep({ backend, board }: BoardHandle, ours: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+  async #save({ backend, board }: BoardHandle, ours: Watts, signal: AbortSignal): Promise<WriteOutcome | undefined> {
     const { original, unreadable } = await backend.original(board.id, signal);
     if (original === undefined)
       return {
         result: "blocked",
-        message: `${board.id}: what it is now cannot be read, so nothing is changed: ${unreadable}`,
+        message: `${board.id}: the current limit cannot be read, so it is not changed: ${unreadable}`,
       };
     const { limit } = await backend.limit(board.id, signal);
     return saveOriginal(this.#journal, {
@@ -263,7 +263,7 @@ export class CapEnforcer {
     });
   }
 
-  /** A first write that did not happen leaves nothing to restore. One that may have happened does. */
+  /** Removes the journal entry if the first write changed nothing. If it may have changed the limit, the entry stays. */
   async #forgetUntouched(handle: BoardHandle, outcome: WriteOutcome, signal: AbortSignal): Promise<void> {
     const was = this.entry(handle)?.limit;
     const { limit } = await handle.backend.limit(handle.board.id, signal);

@@ -12,8 +12,8 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** An agent that has left the field to a rival of its throttle. */
-const foughtOver = async (variables: Readonly<Record<string, string>> = {}): Promise<AgentUnderTest> => {
+/** An agent that has backed off from a conflicting writer of its throttle. */
+const withContestedThrottle = async (variables: Readonly<Record<string, string>> = {}): Promise<AgentUnderTest> => {
   harness.machine.rapl.absent = "no RAPL";
   await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
   const agent = harness.start(variables);
@@ -26,32 +26,32 @@ const foughtOver = async (variables: Readonly<Record<string, string>> = {}): Pro
   return agent;
 };
 
-describe("a cap is a promise", () => {
-  it("is not called tested before load pushes against it, and proven once it held", async () => {
+describe("cap verification", () => {
+  it("reports a cap as untested until power reaches it, and as proven once it held", async () => {
     const agent = harness.start();
     await harness.advance(65);
     expect((await harness.controlStatus())?.cpu?.message).toBe("200 W per package; not yet tested by load");
     expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 1']);
-    // A hair above and back: load was there, and the cap held.
+    // Slightly above the cap: there is load, and the cap holds.
     harness.machine.draw(408);
     await harness.advance(200);
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "applied", message: "200 W per package" });
     expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 0']);
   });
 
-  it("a limit that reads back and does not bite is an error, with an event, until the next one", async () => {
+  it("reports a limit that reads back but has no effect as an error with an event, until the next target", async () => {
     const agent = harness.start();
     await harness.advance(5);
     harness.machine.draws.set("package-1", 300);
     await harness.advance(100);
     const status = (await harness.controlStatus())?.cpu;
     expect(status).toMatchObject({ backend: "rapl", result: "error" });
-    expect(status?.message).toContain("not effective: package-1 stays above the cap although it reads back");
+    expect(status?.message).toContain("not effective: package-1 stays above the cap although the cap reads back");
     expect((await harness.events()).map(({ reason, type }) => `${type} ${reason}`)).toEqual([
       "Warning CapNotEffective",
     ]);
     expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 1']);
-    // Load that goes away mends nothing.
+    // Less load does not clear the error.
     harness.machine.draws.set("package-1", 10);
     await harness.advance(60);
     expect((await harness.controlStatus())?.cpu?.result).toBe("error");
@@ -60,7 +60,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
   });
 
-  it("a package of several dies is judged by all of them together", async () => {
+  it("judges a package with several dies by their sum", async () => {
     harness.machine.draws.clear();
     for (const zone of ["package-0-die-0", "package-0-die-1", "package-1-die-0", "package-1-die-1"])
       harness.machine.draws.set(zone, 90);
@@ -73,7 +73,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.message).toContain("not effective: package-1 stays above the cap");
   });
 
-  it("no false alarm while the board itself still averages, nor from noise around the cap", async () => {
+  it("raises no false alarm during the board's averaging window or from noise around the cap", async () => {
     harness.machine.rapl.change("package-0", { averagingWindow: milliseconds(28_000) });
     harness.machine.rapl.change("package-1", { averagingWindow: milliseconds(28_000) });
     harness.machine.draw(700);
@@ -87,7 +87,7 @@ describe("a cap is a promise", () => {
     expect(await harness.events()).toEqual([]);
   });
 
-  it("a rival that undoes it is named and overruled, and in the end left the field", async () => {
+  it("reports a conflicting writer, overrides it, then backs off", async () => {
     harness.machine.throttle.absent = "no cpufreq";
     harness.start();
     await harness.advance(2);
@@ -97,7 +97,7 @@ describe("a cap is a promise", () => {
       const status = (await harness.controlStatus())?.cpu;
       expect(status).toMatchObject({ result: "error" });
       expect(status?.message).toContain(
-        `another program had set package-0 to 350 W; set again, ${round} of 5 times an hour`,
+        `another program set package-0 to 350 W; set again, ${round} of 5 times per hour`,
       );
       expect(harness.machine.rapl.limits.get("package-0")).toBe(200);
       await harness.advance(20);
@@ -117,12 +117,12 @@ describe("a cap is a promise", () => {
     await harness.advance(20);
     expect((await harness.controlStatus())?.cpu?.message).toBe(status?.message);
     expect((await harness.events()).map(({ reason }) => reason)).toContain("CapContested");
-    // An hour later it may have gone.
+    // After an hour the agent tries again.
     await harness.advance(3600);
     expect(harness.machine.rapl.limits.get("package-0")).toBe(200);
   });
 
-  it("a rival of one package is left the field though another package cannot be capped", async () => {
+  it("backs off from a conflicting writer of one package even if another package cannot be capped", async () => {
     const { rapl, throttle } = harness.machine;
     throttle.absent = "no cpufreq";
     rapl.change("package-1", { locked: "locked by firmware" });
@@ -140,7 +140,7 @@ describe("a cap is a promise", () => {
     expect(status?.message).toContain("package-1: locked by firmware");
   });
 
-  it("a rival of the throttle is named and overruled, and in the end left the field", async () => {
+  it("reports a conflicting writer of the throttle, overrides it, then backs off", async () => {
     const { throttle } = harness.machine;
     harness.machine.rapl.absent = "no RAPL";
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
@@ -153,7 +153,7 @@ describe("a cap is a promise", () => {
       const status = (await harness.controlStatus())?.cpu;
       expect(status).toMatchObject({ backend: "dvfs", result: "error" });
       expect(status?.message).toContain(
-        `another program had set the throttle to 0 %; set again, ${round} of 5 times an hour`,
+        `another program set the throttle to 0 %; set again, ${round} of 5 times per hour`,
       );
       expect(throttle.throttlePct).toBe(40);
       await harness.advance(20);
@@ -170,12 +170,12 @@ describe("a cap is a promise", () => {
     await harness.advance(20);
     expect((await harness.controlStatus())?.cpu?.message).toBe(status?.message);
     expect((await harness.events()).map(({ reason }) => reason)).toContain("CapContested");
-    // An hour later it may have gone.
+    // After an hour the agent tries again.
     await harness.advance(3600);
     expect(throttle.throttlePct).toBe(40);
   });
 
-  it("once the field is left a throttle goes down with the load, and sets nothing again with it", async () => {
+  it("eases a contested throttle with the load without lowering any frequency again", async () => {
     const { throttle } = harness.machine;
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.draw(800);
@@ -197,7 +197,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.result).toBe("blocked");
   });
 
-  it("a rival is named where there is no reading to throttle by, too", async () => {
+  it("reports a conflicting writer even without a power reading", async () => {
     const { throttle } = harness.machine;
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.draw(800);
@@ -211,12 +211,12 @@ describe("a cap is a promise", () => {
     const status = (await harness.controlStatus())?.cpu;
     expect(status?.result).toBe("error");
     expect(status?.message).toContain("no power reading: the throttle is unchanged");
-    expect(status?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+    expect(status?.message).toContain("another program set the throttle to 0 %; set again, 1 of 5 times per hour");
   });
 
-  it("a new target is tried at once, whoever fought over the one before", async () => {
+  it("tries a new target at once even if the previous one was contested", async () => {
     const { throttle } = harness.machine;
-    await foughtOver();
+    await withContestedThrottle();
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 50 } });
     await harness.advance(20);
     expect(throttle.throttlePct).toBe(50);
@@ -228,7 +228,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.result).toBe("blocked");
   });
 
-  it("with rivals of the limit and of the throttle that stands in for it nothing is applied", async () => {
+  it("reports nothing as applied if both the limit and the fallback throttle have conflicting writers", async () => {
     const { rapl, throttle } = harness.machine;
     harness.machine.draw(800);
     harness.start();
@@ -245,24 +245,24 @@ describe("a cap is a promise", () => {
     const status = (await harness.controlStatus())?.cpu;
     expect(status?.result).toBe("error");
     expect(status?.message).toContain("another program keeps raising the limit of package-0");
-    expect(status?.message).toContain("another program had set the throttle to 0 %; set again, 1 of 5 times an hour");
+    expect(status?.message).toContain("another program set the throttle to 0 %; set again, 1 of 5 times per hour");
   });
 
-  it("X-40 a throttle that somebody fights over is still let go of", async () => {
+  it("X-40 releases a contested throttle when the cap is removed", async () => {
     const { throttle } = harness.machine;
-    await foughtOver();
+    await withContestedThrottle();
     await harness.target("a", {});
     await harness.advance(2);
     expect(throttle.throttlePct).toBe(0);
     expect((await harness.controlStatus())?.cpu?.result).toBe("none");
   });
 
-  it("X-41 X-59 … and is restored by the agent that stops, and by the next one where it was kept", async () => {
+  it("X-41 X-59 restores a contested throttle at the end, or in the next run after RESTORE_ON_EXIT=false", async () => {
     const { throttle } = harness.machine;
-    await (await foughtOver()).stop();
+    await (await withContestedThrottle()).stop();
     expect(throttle.throttlePct).toBe(0);
     expect(harness.disk.boards).toEqual([]);
-    await (await foughtOver({ RESTORE_ON_EXIT: "false" })).stop();
+    await (await withContestedThrottle({ RESTORE_ON_EXIT: "false" })).stop();
     expect(throttle.throttlePct).toBe(10);
     await harness.removeTarget("a");
     harness.start();
@@ -270,7 +270,7 @@ describe("a cap is a promise", () => {
     expect(throttle.throttlePct).toBe(0);
   });
 
-  it("what fails again and again rests, and a new target is tried at once", async () => {
+  it("backs off from writes that keep failing, and tries a new target at once", async () => {
     harness.machine.throttle.absent = "no cpufreq";
     harness.machine.rapl.refusal = { result: "error", message: "EIO" };
     harness.start();
@@ -283,7 +283,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
   });
 
-  it("X-87 a new percentage is tried at once, too", async () => {
+  it("X-87 tries a new percentage at once too", async () => {
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.throttle.refusal = { result: "error", message: "EIO" };
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
@@ -295,7 +295,7 @@ describe("a cap is a promise", () => {
     expect(harness.machine.throttle.throttlePct).toBe(30);
   });
 
-  it("somebody who sets it lower is not fought: what was promised holds", async () => {
+  it("leaves a lower limit of another program alone", async () => {
     harness.start();
     await harness.advance(2);
     const writes = harness.machine.rapl.writes.length;
@@ -310,7 +310,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.message).toBe(status);
   });
 
-  it("what somebody set lower meanwhile is not raised: neither by a new target, nor by its end, nor by the agent's", async () => {
+  it("does not raise another program's lower limit: not for a new target, not at its removal, not at shutdown", async () => {
     const { rapl } = harness.machine;
     const agent = harness.start();
     await harness.advance(2);
@@ -320,7 +320,7 @@ describe("a cap is a promise", () => {
     expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 300, "package-1": 90 });
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "applied" });
     expect((await harness.controlStatus())?.cpu?.message).toContain("another program holds package-1 lower");
-    // As it was before they came: then it is ours again, and moves.
+    // The other program removes its limit: the agent controls the board again.
     rapl.limits.set("package-1", 200);
     await harness.advance(20);
     expect(rapl.limits.get("package-1")).toBe(300);
@@ -337,7 +337,7 @@ describe("a cap is a promise", () => {
     expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 60, "package-1": 90 });
   });
 
-  it("X-91 a lower limit that a failed write of ours may have left is restored", async () => {
+  it("X-91 restores a lower limit that its own failed write may have left", async () => {
     const { rapl } = harness.machine;
     harness.machine.throttle.absent = "no cpufreq";
     const agent = harness.start();
@@ -353,7 +353,7 @@ describe("a cap is a promise", () => {
     expect(Object.fromEntries(rapl.limits)).toEqual({ "package-0": 350, "package-1": 350 });
   });
 
-  it("one that cannot be read back any more is an error, of packages and of GPUs", async () => {
+  it("reports a cap that cannot be read back as an error, for packages and GPUs", async () => {
     harness.machine.throttle.absent = "no cpufreq";
     harness.machine.gpu.absent = undefined;
     harness.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
@@ -369,7 +369,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.gpu?.message).toContain("the cap cannot be read back: the driver hangs");
   });
 
-  it("a package that is lost while it is capped is an error, whatever the other one says", async () => {
+  it("reports a package that is lost while capped as an error even if the other one is fine", async () => {
     harness.machine.throttle.absent = "no cpufreq";
     harness.start();
     await harness.advance(2);
@@ -379,7 +379,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.cpu?.message).toContain("package-1 is gone");
   });
 
-  it("GPUs are judged one by one, and rivals are found there too", async () => {
+  it("judges GPUs one by one and detects conflicting writers there too", async () => {
     harness.machine.gpu.absent = undefined;
     for (const id of ["GPU-0", "GPU-1"]) {
       harness.machine.gpu.add(id, { min: watts(100), max: watts(700) });
@@ -400,7 +400,7 @@ describe("a cap is a promise", () => {
     expect((await harness.controlStatus())?.gpu?.observedPowerWatts).toBe(800);
   });
 
-  it("X-91 a GPU that is locked while it is capped is still lifted, and one that carries no cap is left alone", async () => {
+  it("X-91 restores a GPU that is locked while capped, and leaves one without a cap alone", async () => {
     harness.machine.gpu.absent = undefined;
     harness.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
     await harness.target("a", { gpu: { powerCap: { capWattsPerGpu: 400 } } });
@@ -417,7 +417,7 @@ describe("a cap is a promise", () => {
     expect(harness.machine.gpu.writes).toEqual(["cap GPU-0 400", "restore GPU-0 700"]);
   });
 
-  it("full throttle that does not help is no success", async () => {
+  it("reports full throttle without effect as an error", async () => {
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.draw(700);
     harness.start({ DVFS_STEP_PCT: "50" });
@@ -426,12 +426,12 @@ describe("a cap is a promise", () => {
     await harness.advance(100);
     const status = (await harness.controlStatus())?.cpu;
     expect(status).toMatchObject({ backend: "dvfs", result: "error" });
-    expect(status?.message).toContain("not effective: fully throttled, and still above 400 W");
+    expect(status?.message).toContain("not effective: fully throttled and still above 400 W");
   });
 });
 
-describe("a journal that cannot be written", () => {
-  it("blocks: nothing is capped without a way back, and the message says what to do", async () => {
+describe("an unwritable journal", () => {
+  it("blocks every cap, and the message says what to do", async () => {
     harness.disk.refusal = new Error("EROFS: read-only file system");
     harness.start();
     await harness.advance(2);
@@ -444,7 +444,7 @@ describe("a journal that cannot be written", () => {
     expect(harness.machine.rapl.writes).toEqual(["cap package-0 200", "cap package-1 200"]);
   });
 
-  it("the original is on the disk before the first write", async () => {
+  it("is never ignored: the original is on the disk before the first hardware write", async () => {
     const order: string[] = [];
     harness.disk.beforeWrite = (what) => order.push(what);
     harness.machine.rapl.beforeWrite = (what) => order.push(what);
@@ -455,8 +455,8 @@ describe("a journal that cannot be written", () => {
   });
 });
 
-describe("simulate only", () => {
-  it("X-42 reports none with what it would do, and touches nothing", async () => {
+describe("SIMULATE_ONLY", () => {
+  it("X-42 reports none with what it would do, and changes nothing", async () => {
     harness.machine.gpu.absent = undefined;
     harness.machine.gpu.add("GPU-0", { max: watts(700) });
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 }, gpu: { powerCap: { capPctOfMax: 50 } } });
@@ -476,7 +476,7 @@ describe("simulate only", () => {
     expect(harness.machine.writes).toEqual([]);
   });
 
-  it("X-42 without RAPL it would throttle", async () => {
+  it("X-42 reports that it would throttle without RAPL", async () => {
     harness.machine.rapl.absent = "no RAPL";
     harness.start({ SIMULATE_ONLY: "true" });
     await harness.advance(21);

@@ -1,10 +1,10 @@
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 
-const MOST_REASSERTS = 5;
+const MAX_REASSERTS = 5;
 const WITHIN = milliseconds(3_600_000);
 
-/** Counts how often somebody undid what was set: now and then it is set again; what is undone again and again is a fight. */
+/** Counts how often another program changed a limit back. The agent writes it again a few times an hour, then backs off. */
 export class ConflictingWriters {
   readonly #clock: Clock;
   readonly #undone = new Map<string, readonly MonotonicInstant[]>();
@@ -13,13 +13,13 @@ export class ConflictingWriters {
     this.#clock = clock;
   }
 
-  /** Somebody has undone it once more: how to say that it is set again, or undefined where it is to be left alone for now. */
+  /** Records a conflict. Returns the message about writing it again, or undefined if the agent backs off for now. */
   recordConflict(name: string): string | undefined {
     const now = this.#clock.monotonic();
     const before = (this.#undone.get(name) ?? []).filter((at) => elapsed(at, now) < WITHIN);
-    if (before.length >= MOST_REASSERTS) return undefined;
+    if (before.length >= MAX_REASSERTS) return undefined;
     this.#undone.set(name, [...before, now]);
-    return `set again, ${before.length + 1} of ${MOST_REASSERTS} times an hour`;
+    return `set again, ${before.length + 1} of ${MAX_REASSERTS} times per hour`;
   }
 
   forget(name: string): void {

@@ -20,29 +20,29 @@ import type { ThrottleEnforcer } from "./throttle-enforcer.ts";
 
 export interface CpuTick {
   readonly mode: ControlMode;
-  /** What the route offers. */
+  /** Backends that the route offers. */
   readonly caps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend | undefined;
   readonly intent: CapIntent;
   readonly view: HardwareView;
   readonly power: PowerReading;
-  /** The throttle that a service reports. */
+  /** The throttle that an HTTP service reports. */
   readonly reportedThrottle: number | undefined;
-  /** Plan, and touch nothing. */
+  /** SIMULATE_ONLY: plan, but write nothing. */
   readonly simulate: boolean;
   readonly onThrottle: (kind: "throttle_up" | "throttle_down") => void;
   readonly signal: AbortSignal;
 }
 
-/** A plan is made again after each write that matters; more often than this it goes round in circles. */
+/** The executor plans again after each write. More plans than this mean that planning does not converge. */
 const MAX_PLANS = 8;
 
-/** One tick's plans and what became of them. */
+/** Executes the CPU plans of one tick. */
 export class CpuPlanExecutor {
   readonly handles: readonly BoardHandle[];
   readonly undone: string[] = [];
   contested: string | undefined;
-  /** What would have been done. */
+  /** What SIMULATE_ONLY would have done. */
   simulated: string | undefined;
   readonly #tick: CpuTick;
   readonly #enforcer: CapEnforcer;
@@ -57,7 +57,7 @@ export class CpuPlanExecutor {
     this.#missing = enforcer.missing(tick.caps, handles);
   }
 
-  /** Plans, acts, and plans again with what came of it, until nothing is left to do. */
+  /** Plans, acts, and plans again with the outcome, until no action is left. */
   async execute(cap: PackageCaps, raplAvailable: boolean, dvfsAvailable: boolean): Promise<CpuPlan> {
     const { mode, power, simulate, signal } = this.#tick;
     let raplCaps = await this.#inForce();
@@ -106,12 +106,12 @@ export class CpuPlanExecutor {
   }
 
   async #inForce(): Promise<ReadonlyMap<string, Watts>> {
-    const held = new Map<string, Watts>();
+    const inForce = new Map<string, Watts>();
     for (const handle of this.handles) {
       const cap = await this.#enforcer.inForce(handle, this.#tick.signal);
-      if (cap !== undefined) held.set(handle.board.id, cap);
+      if (cap !== undefined) inForce.set(handle.board.id, cap);
     }
-    return held.size > 0 ? held : new Map(this.#missing.map(({ id, cap }) => [id, cap]));
+    return inForce.size > 0 ? inForce : new Map(this.#missing.map(({ id, cap }) => [id, cap]));
   }
 
   async #act(action: CpuAction, inForce: ReadonlyMap<string, Watts>, signal: AbortSignal): Promise<Acted> {
@@ -130,7 +130,7 @@ export class CpuPlanExecutor {
   async #lift(signal: AbortSignal): Promise<Acted> {
     const lifted = await Promise.all(this.handles.map(async (handle) => this.#enforcer.lift(handle, signal)));
     const stuck = this.#missing.map(({ id, cap }): WriteOutcome => {
-      const message = `our cap of ${cap} W on ${id} cannot be lifted: it is not there any more`;
+      const message = `the agent's cap of ${cap} W on ${id} cannot be lifted: the board is gone`;
       return { result: "blocked", message };
     });
     const raplWrite = combinedOutcome([...lifted, ...stuck]);
@@ -143,7 +143,7 @@ export class CpuPlanExecutor {
       this.handles.map(async (handle) => {
         const cap = capOf(caps, handle);
         if (cap === undefined) return lost(handle);
-        // Another package is why this is no mere check. What another program undid here counts all the same.
+        // Another package needs the write. On this one only check the cap, and count conflicts all the same.
         const check = inForce.get(cap.id) === cap.watts ? await this.#recheck(handle, cap, signal) : undefined;
         if (check !== undefined) return check;
         const outcome = await this.#enforcer.set(handle, cap.watts, watchedPower(handle, cap), signal);
@@ -154,7 +154,7 @@ export class CpuPlanExecutor {
     return { raplWrite: combinedOutcome(outcomes), raplCaps };
   }
 
-  /** How a cap that should be in force reads; undefined where it is to be set again. */
+  /** Checks a cap that should be in force; undefined if it must be written again. */
   async #recheck(handle: BoardHandle, cap: PackageCap, signal: AbortSignal): Promise<WriteOutcome | undefined> {
     const check = await this.#enforcer.check(handle, cap.watts, watchedPower(handle, cap), signal);
     if (check.kind === "holds")
@@ -204,17 +204,14 @@ const capOf = (caps: readonly PackageCap[], { board }: BoardHandle): PackageCap 
 
 const lost = ({ board }: BoardHandle) => ({ result: "error", message: `${board.id}: ${board.lost}` }) as const;
 
-/** The power that has to stay below the cap: the one board of a service stands for all packages. */
+/** The power that must stay below the cap: the one board of an HTTP service stands for all packages. */
 const watchedPower = ({ backend }: BoardHandle, cap: PackageCap): Watts =>
   backend.name === "http" && cap.count > 0 ? watts(cap.watts * cap.count) : cap.watts;
 
-/** Of what is there; undefined where nothing is. */
-export function extreme(
-  values: readonly (Watts | undefined)[],
-  pick: (...values: number[]) => number,
-): Watts | undefined {
-  const there = values.filter((value): value is Watts => value !== undefined && !Number.isNaN(value));
-  return there.length === 0 ? undefined : watts(pick(...there));
+/** The lowest known value. */
+export function lowestOf(values: readonly (Watts | undefined)[]): Watts | undefined {
+  const known = values.filter((value): value is Watts => value !== undefined && !Number.isNaN(value));
+  return known.length === 0 ? undefined : watts(Math.min(...known));
 }
 
 const described = (action: CpuAction): string => actionTexts[action.kind](action as never);

@@ -1,19 +1,19 @@
 import type { ControlResult } from "../../../core/api/index.ts";
 import { type WriteOutcome, worstFirst } from "../../../core/control/index.ts";
 
-/** What came of a tick for one device, as status tells it. */
+/** The result of a tick for one device, as the status shows it. */
 export interface DeviceReport {
-  /** rapl, hsmp, dvfs, nvml, http, …; none where nothing acts. */
+  /** rapl, hsmp, dvfs, nvml, http, …; none if no backend acts. */
   readonly backend: string;
   readonly result: ControlResult;
   readonly message: string;
-  /** Something that people should be told of beyond the status: once, when it begins. */
+  /** A problem that is also published as an Event, once, when it begins. */
   readonly alarm?: { readonly reason: "CapNotEffective" | "CapContested"; readonly note: string } | undefined;
-  /** Whether load has yet to show that the cap holds; absent without a cap. */
+  /** True until the cap has held under load; absent without a cap. */
   readonly unproven?: boolean | undefined;
 }
 
-/** One outcome of several: the worst result, and every message once. */
+/** Combines outcomes: the worst result, with the messages of that result. */
 export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome {
   const [worst = { result: "applied" } as const] = worstFirst(outcomes);
   const messages = joinMessages(
@@ -22,6 +22,6 @@ export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome
   return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
 }
 
-/** What there is to say, each thing once. */
+/** Joins messages and leaves out empty and repeated ones. */
 export const joinMessages = (...parts: readonly (string | undefined)[]): string =>
   [...new Set(parts.filter((part) => part !== undefined && part !== ""))].join("; ");

@@ -1,5 +1,5 @@
-// The DVFS_* variables, from the environment through the loop of the whole agent to the files of a host. Each is set to a figure
-// other than its default, so that none can be ignored.
+// The DVFS_* variables, from the environment through the whole agent to the files of a host. Each is set to a value other than its
+// default, so that an ignored one fails a test.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   intelPstate,
@@ -28,7 +28,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** An agent that has had so many readings of this power of both packages. */
+/** Starts an agent and waits for this many readings of the total power. */
 async function after(
   readings: number,
   power: number,
@@ -36,7 +36,7 @@ async function after(
 ): Promise<AgentUnderTest> {
   host.draw = power / 2;
   const agent = harness.start({ TELEMETRY_CPU_CONTROL_MODE: "dvfs", ...variables });
-  // The first reading comes with the second tick, as soon as the node is known.
+  // The first reading comes with the second tick, as soon as the watches have synced.
   await harness.advance(5 + (readings - 1) * TICK);
   return agent;
 }
@@ -46,7 +46,7 @@ const metric = async (agent: AgentUnderTest, name: string): Promise<number> =>
 const throttle = async (agent: AgentUnderTest): Promise<number> => metric(agent, "joulie_dvfs_throttle_pct");
 const slowed = (): number => host.frequencies.filter((frequency) => frequency < FULL).length;
 
-describe("DVFS by its variables", () => {
+describe("DVFS variables", () => {
   it.each([
     [{}, 260],
     [{ DVFS_EMA_ALPHA: "0.5" }, 300],
@@ -77,14 +77,14 @@ describe("DVFS by its variables", () => {
     },
   );
 
-  it("AGT-29 AGT-31 throttles by DVFS_STEP_PCT at the DVFS_TRIP_COUNTth reading above, not before", async () => {
+  it("AGT-29 AGT-31 throttles by DVFS_STEP_PCT after DVFS_TRIP_COUNT readings above the band", async () => {
     const agent = await after(2, 600, { DVFS_STEP_PCT: "25", DVFS_TRIP_COUNT: "3" });
     expect([await throttle(agent), slowed()]).toEqual([0, 0]);
     await harness.advance(TICK);
     expect([await throttle(agent), slowed()]).toEqual([25, 1]);
   });
 
-  it("AGT-30 AGT-31 lets go by DVFS_STEP_PCT at the DVFS_TRIP_COUNTth reading below, not before", async () => {
+  it("AGT-30 AGT-31 eases the throttle by DVFS_STEP_PCT after DVFS_TRIP_COUNT readings below the band", async () => {
     const agent = await after(4, 600, {
       DVFS_STEP_PCT: "50",
       DVFS_TRIP_COUNT: "4",
@@ -111,19 +111,19 @@ describe("DVFS by its variables", () => {
   it.each([
     [{}, 1_500_000],
     [{ DVFS_MIN_FREQ_KHZ: "2100000" }, 2_100_000],
-  ])("AGT-34 full throttle with %j leaves %d kHz", async (variables, frequency) => {
+  ])("AGT-34 full throttle with %j sets %d kHz", async (variables, frequency) => {
     await after(1, 600, { DVFS_TRIP_COUNT: "1", DVFS_STEP_PCT: "100", ...variables });
     expect(host.frequencies).toEqual(Array(4).fill(frequency));
   });
 });
 
-describe("the mode that is shown", () => {
+describe("joulie_backend_mode", () => {
   const modes = async (agent: AgentUnderTest) =>
     Object.fromEntries(
       (await agent.series("joulie_backend_mode")).map((line) => [/mode="(\w+)"/.exec(line)?.[1], line.split(" ")[1]]),
     );
 
-  it("AGT-21 is rapl, dvfs or none, as the controls come and go, and one of them only", async () => {
+  it("AGT-21 shows exactly one of rapl, dvfs and none as backends come and go", async () => {
     const agent = harness.start();
     await harness.advance(25);
     expect(await modes(agent)).toEqual({ none: "0", rapl: "1", dvfs: "0" });

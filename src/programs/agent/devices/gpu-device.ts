@@ -19,10 +19,10 @@ import type { BoardOwner } from "./original-limits.ts";
 
 export interface GpuTick {
   readonly enabled: boolean;
-  /** What the route offers, and what of it is there. */
+  /** The backends of the route, and the one in use with its boards. */
   readonly backends: readonly PowerCapBackend[];
   readonly found: BackendSelection;
-  /** How many boards the one board of a service stands for. */
+  /** How many GPUs the one board of an HTTP service stands for. */
   readonly count: number;
   readonly intent: CapIntent;
   readonly power: PowerReading;
@@ -30,10 +30,10 @@ export interface GpuTick {
   readonly signal: AbortSignal;
 }
 
-/** Set, found undone, set again: more plans than that go round in circles. */
+/** Check, find a raised limit, set it again: more plans mean that planning does not converge. */
 const MAX_PLANS = 4;
 
-/** What this tick found out about one board. */
+/** The state of one board during a tick. */
 interface BoardState {
   readonly handle: BoardHandle;
   board: GpuBoard;
@@ -41,7 +41,7 @@ interface BoardState {
   contested: string | undefined;
 }
 
-/** The GPUs of one node. */
+/** Enforces the cap on the GPUs of one node. */
 export class GpuDevice {
   readonly #enforcer: CapEnforcer;
 
@@ -49,15 +49,14 @@ export class GpuDevice {
     this.#enforcer = new CapEnforcer(owner, journal, clock);
   }
 
-  /** Undefined where there is no GPU, and nobody asks anything of one. */
+  /** Undefined if the node has no GPU and no GPU cap is requested. */
   async tick(tick: GpuTick): Promise<DeviceReport | undefined> {
     const { found, intent, enabled } = tick;
     const handles = handlesOf(found);
-    const asked = intent.watts !== undefined || intent.pctOfMax !== undefined;
-    const missing = this.#enforcer.missing(tick.backends, handles).map(gone);
-    if (handles.length === 0 && missing.length === 0 && !asked) return undefined;
-    const noBackend =
-      handles.length === 0 ? joinMessages(...found.absent) || "there is nothing to cap GPUs with" : undefined;
+    const requested = intent.watts !== undefined || intent.pctOfMax !== undefined;
+    const missing = this.#enforcer.missing(tick.backends, handles).map(missingBoard);
+    if (handles.length === 0 && missing.length === 0 && !requested) return undefined;
+    const noBackend = handles.length === 0 ? joinMessages(...found.absent) || "no backend can cap GPUs" : undefined;
     for (const handle of handles) this.#enforcer.observe(handle, this.#powerOf(handle, tick), tick.power.since);
     const runs = await Promise.all(handles.map(async (handle) => this.#begin(handle, tick)));
     const control = (): GpuPlanInput => ({
@@ -76,16 +75,16 @@ export class GpuDevice {
     const { id, lost, locked } = handle.board;
     const capped = intent.watts !== undefined || (intent.pctOfMax ?? 100) < 100;
     const reachable = lost === undefined;
-    // The limit before us is asked for only where a cap may go above it: some boards take long to answer.
+    // The original limit is read only if a cap is requested: some boards answer slowly.
     const device = reachable && capped ? await this.#enforcer.device(handle, signal) : handle.board.device;
-    const inForce = reachable ? await this.#enforcer.inForce(handle, signal) : heldBy(this.#enforcer, handle);
-    // What carries a cap of ours is lifted, or checked, as any other; what carries none is not touched.
-    const shut = locked !== undefined && inForce === undefined;
-    const write: WriteOutcome | undefined = shut ? { result: "blocked", message: locked } : undefined;
+    const inForce = reachable ? await this.#enforcer.inForce(handle, signal) : journalledCap(this.#enforcer, handle);
+    // A locked board with the agent's cap is lifted or checked as usual; one without is not touched.
+    const skipped = locked !== undefined && inForce === undefined;
+    const write: WriteOutcome | undefined = skipped ? { result: "blocked", message: locked } : undefined;
     return { handle, board: { id, device, inForce, lost, write }, undone: undefined, contested: undefined };
   }
 
-  /** Each board by itself: a lost one, or one that hangs, keeps no other from its cap. */
+  /** Handles each board separately, so that a lost or hanging board does not delay the others. */
   async #carryOut(runs: readonly BoardState[], control: () => GpuPlanInput, tick: GpuTick): Promise<void> {
     const byId = new Map(runs.map((run) => [run.board.id, run]));
     for (let plans = 0; plans < MAX_PLANS; plans++) {
@@ -131,7 +130,7 @@ export class GpuDevice {
     const broken = capped.filter(({ handle }) => this.#enforcer.verdict(handle) === "not effective");
     if (broken.length > 0) {
       const ids = broken.map(({ board }) => board.id).join(", ");
-      const note = `not effective: GPU ${ids} stays above the cap although it reads back; firmware, or another limit, decides`;
+      const note = `not effective: GPU ${ids} stays above the cap although the cap reads back; firmware or another limit takes precedence`;
       const alarm = { reason: "CapNotEffective", note } as const;
       return { backend, result: "error", message: joinMessages(message, note), unproven: true, alarm };
     }
@@ -150,17 +149,17 @@ export class GpuDevice {
   }
 }
 
-/** What the journal says of a board that does not answer. */
-const heldBy = (enforcer: CapEnforcer, handle: BoardHandle): Watts | undefined => {
+/** The cap of a board that does not answer, from the journal. */
+const journalledCap = (enforcer: CapEnforcer, handle: BoardHandle): Watts | undefined => {
   const entry = enforcer.entry(handle);
   return entry && watts(entry.ours ?? 0);
 };
 
-const gone = ({ id, cap }: MissingBoard): GpuBoard => ({
+const missingBoard = ({ id, cap }: MissingBoard): GpuBoard => ({
   id,
   device: {},
   inForce: cap,
-  lost: `it is not there any more; it may carry our cap of ${cap} W still`,
+  lost: `the board is gone; the agent's cap of ${cap} W may still be in force`,
 });
 
 function simulated(backend: string, control: GpuPlanInput): DeviceReport {

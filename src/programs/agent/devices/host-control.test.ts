@@ -1,4 +1,4 @@
-// The whole agent on a tree of host files, through the backends of the product.
+// The whole agent with the real backends on the files of a host.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { crdOf, type NodeHardware, telemetryProfileKind } from "../../../core/api/index.ts";
 import {
@@ -35,8 +35,8 @@ const limitOf = (zone: string): string => `${zonePath(zone)}/constraint_0_power_
 const share = (pct: number) => ({ cpu: { packagePowerCapPctOfMax: pct } });
 const published = async () => ((await harness.find(resources.nodeHardwares, "a")) as unknown as NodeHardware).status;
 
-describe("control that does not work", () => {
-  it("X-70 AGT-12 a read-only /sys is blocked, names the mount and is published; once writable it works", async () => {
+describe("control that is unavailable", () => {
+  it("X-70 AGT-12 reports a read-only /sys as blocked with the mount, publishes it, and caps once it is writable", async () => {
     const ends = [refuseWrites(host.sys, LIMITS, "EROFS"), refuseWrites(host.sys, FREQUENCIES, "EROFS")];
     await harness.target("a", share(60));
     harness.start();
@@ -57,7 +57,7 @@ describe("control that does not work", () => {
     expect(host.limits).toEqual([210, 210]);
   });
 
-  it("X-70 a /sys that becomes read-only while a cap is in force is blocked at the next tick", async () => {
+  it("X-70 reports blocked at the next tick when /sys becomes read-only while a cap is in force", async () => {
     await harness.target("a", share(60));
     harness.start();
     await harness.advance(5);
@@ -69,7 +69,7 @@ describe("control that does not work", () => {
     expect(host.limits).toEqual([210, 210]);
   });
 
-  it("AGT-02 a firmware lock is found before any cap, by writing limits back; DVFS is what is left", async () => {
+  it("AGT-02 finds a firmware lock before the first cap by writing limits back, and falls back to DVFS", async () => {
     host = new FixtureHost(harness.clock, joinTrees(sapphireRapids, intelPstate), xeonCpuinfo, { locked: true });
     harness.fixture = host;
     harness.start();
@@ -79,7 +79,7 @@ describe("control that does not work", () => {
     expect(host.sys.writes.map(({ text }) => text)).toEqual(["350000000", "350000000"]);
   });
 
-  it("proves control when it discovers hardware, not at every tick, and leaves no trace", async () => {
+  it("proves control at discovery, not at every tick, and changes nothing", async () => {
     const before = host.sys.snapshot();
     harness.start();
     await harness.advance(45);
@@ -107,7 +107,7 @@ describe("control that does not work", () => {
     },
   );
 
-  it("writes nothing before it knows the TelemetryProfiles: one may route control elsewhere", async () => {
+  it("writes nothing before the TelemetryProfiles are read, because one may route control elsewhere", async () => {
     const crds = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" };
     const definitions = { ...crds, kind: "CustomResourceDefinition", namespaced: false };
     await harness.user.delete(definitions, { name: "telemetryprofiles.joulie.io" });
@@ -127,8 +127,8 @@ describe("control that does not work", () => {
   });
 });
 
-describe("hardware that comes later", () => {
-  /** A card as MI300X has it. */
+describe("drivers that load later", () => {
+  /** The files of an MI300X. */
   const card = {
     files: {
       "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/name": "amdgpu",
@@ -145,7 +145,7 @@ describe("hardware that comes later", () => {
   };
   const cap = "devices/pci0000:00/0000:01:00.0/hwmon/hwmon5/power1_cap";
 
-  it("AGT-02 AGT-03 a GPU driver and a RAPL driver that load after the agent are found by its ticks, used and published", async () => {
+  it("AGT-02 AGT-03 finds, uses and publishes GPU and RAPL drivers that load after the agent has started", async () => {
     const bare = new FixtureHost(harness.clock, intelPstate, xeonCpuinfo);
     harness.fixture = bare;
     await harness.target("a", { ...share(60), gpu: { powerCap: { capWattsPerGpu: 500 } } });
@@ -189,7 +189,7 @@ describe("packages that differ", () => {
     expect(host.limits).toEqual([350, 100]);
   });
 
-  it("X-36 says which package got what, and why", async () => {
+  it("X-36 reports the cap of each package with its reason", async () => {
     await harness.target("a", share(60));
     const agent = harness.start();
     await harness.advance(25);
@@ -197,13 +197,13 @@ describe("packages that differ", () => {
       "package-0 210 W, package-1 100 W; package-1: 60 % (210 W) requested, clamped to 100 W: the original limit",
     );
     expect(await agent.series("joulie_policy_cap_watts")).toEqual([expect.stringMatching(/ 155$/)]);
-    // What was set reads back as it should: nothing is set again.
+    // The caps read back as expected, so they are not written again.
     const writes = host.sys.writes.length;
     await harness.advance(60);
     expect(host.sys.writes).toHaveLength(writes);
   });
 
-  it("X-35 the DVFS loop aims at the sum of their caps", async () => {
+  it("X-35 regulates DVFS towards the sum of the caps of all packages", async () => {
     await harness.target("a", share(60));
     harness.start({ TELEMETRY_CPU_CONTROL_MODE: "dvfs" });
     await harness.advance(45);
@@ -212,7 +212,7 @@ describe("packages that differ", () => {
 });
 
 describe("a target that is far too low", () => {
-  it("X-88 0.5 % typed for 50 % stops at a quarter of the maximum, and the message has both", async () => {
+  it("X-88 clamps 0.5 % (a typo for 50 %) to 25 % of the maximum, and the message has both values", async () => {
     await harness.target("a", share(0.5));
     harness.start();
     await harness.advance(5);
@@ -227,7 +227,7 @@ describe("a target that is far too low", () => {
     });
   });
 
-  it("X-88 where nobody knows the maximum it stops at a quarter of the original limit", async () => {
+  it("X-88 clamps to 25 % of the original limit if the maximum is unknown", async () => {
     const unknown = xeonCpuinfo.replaceAll("Intel(R) Xeon(R) Platinum 8480+", "Mystery CPU");
     host = new FixtureHost(harness.clock, joinTrees(sapphireRapids, intelPstate), unknown);
     for (const zone of ["intel-rapl:0", "intel-rapl:2"])
@@ -242,7 +242,7 @@ describe("a target that is far too low", () => {
     );
   });
 
-  it("X-88 on an EPYC it stops at the catalogue's minimum", async () => {
+  it("X-88 clamps to the catalogue's minimum on an EPYC", async () => {
     host = new FixtureHost(harness.clock, joinTrees(epyc, amdPstate, hsmpTree()), epycCpuinfo);
     harness.fixture = host;
     await harness.target("a", share(0.5));
@@ -256,11 +256,11 @@ describe("a target that is far too low", () => {
   });
 });
 
-describe("power that is read", () => {
+describe("power readings", () => {
   const total = async (agent: ReturnType<AgentTestHarness["start"]>) =>
     (await agent.series("joulie_rapl_package_total_power_watts"))[0]?.split(" ")[1];
 
-  it("X-53 a board that ships a limit of 4090 W is not silent at 210 W on a part rated for 95 W", async () => {
+  it("X-53 reads 210 W on a CPU rated for 95 W whose firmware reports a limit of 4090 W", async () => {
     for (const zone of ["intel-rapl:0", "intel-rapl:2"]) {
       host.sys.set(limitOf(zone), "4090000000");
       host.sys.set(`${zonePath(zone)}/constraint_0_max_power_uw`, "95000000");
@@ -272,7 +272,7 @@ describe("power that is read", () => {
     expect(Number(await total(agent))).toBeCloseTo(420, 3);
   });
 
-  it("a socket that goes offline leaves the sum, the target and the boards at once", async () => {
+  it("removes a socket that goes offline from the sum, the target and the boards at once", async () => {
     await harness.target("a", share(60));
     const agent = harness.start({ TELEMETRY_CPU_CONTROL_MODE: "dvfs" });
     await harness.advance(45);
@@ -287,7 +287,7 @@ describe("power that is read", () => {
     expect(status?.message).toContain("DVFS aims at 210 W");
   });
 
-  it("X-35 on a machine that can only be throttled, too", async () => {
+  it("X-35 does the same on a machine that can only be throttled", async () => {
     host = new FixtureHost(harness.clock, joinTrees(epyc, amdPstate), epycCpuinfo);
     harness.fixture = host;
     await harness.target("a", { cpu: { packagePowerCapWatts: 330 } });
@@ -299,7 +299,7 @@ describe("power that is read", () => {
     expect((await harness.controlStatus())?.cpu?.message).toContain("DVFS aims at 330 W");
   });
 
-  it("X-91 a capped socket that goes offline is no error, and the agent that stops has nothing to restore there", async () => {
+  it("X-91 reports no error for a capped socket that goes offline, and restores nothing there at the end", async () => {
     await harness.target("a", share(60));
     const agent = harness.start();
     await harness.advance(5);

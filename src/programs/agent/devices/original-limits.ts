@@ -4,16 +4,16 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../../platform/journal/index.ts";
 
-/** Whose boards a enforcer answers for. */
+/** The node whose boards an enforcer controls. */
 export interface BoardOwner {
   readonly node: string;
-  /** Where the node's service is, as its route says at the moment. */
+  /** The current endpoint of the node's HTTP service. */
   readonly endpoint: () => string | undefined;
-  /** Of this host, whose limits do not outlive it. */
+  /** The boot id of this host; a reboot resets its limits. */
   readonly boot: string | undefined;
 }
 
-/** What one entry says beyond what its board said. */
+/** Boot id and time for a journal entry. */
 export const bootAndTime = (
   { boot }: BoardOwner,
   backend: string,
@@ -23,38 +23,38 @@ export const bootAndTime = (
   at: new Date(clock.now()).toISOString(),
 });
 
-/** As near as what was set reads back. */
+/** Whether two limits are equal within the rounding of a read-back. */
 export const isSameLimit = (limit: number, expected: number): boolean =>
   Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected);
 
-/** The key under which the journal knows a board: one of this host, or of a node that is reached over HTTP. */
+/** The journal key of a board: on this host, or behind a node's HTTP endpoint. */
 export const journalKeyOf = ({ node, endpoint }: BoardOwner, backend: string, board: string): JournalKey =>
   backend === "http" ? { node, backend, endpoint: endpoint(), board } : { backend, board };
 
-/** What drives a GPU may change while its cap is in force; the board and its original do not. */
+/** The backend name in the journal. All host GPU backends share one, because a GPU's driver may change while it is capped. */
 export const journalBackend = ({ name, kind }: Pick<PowerCapBackend, "name" | "kind">): string =>
   kind === "gpu" && name !== "http" ? "gpu" : name;
 
 /**
- * What somebody else has set a board to, where that is less than we had set: theirs to raise. Told only of RAPL, where all write
- * the one register that is read; an NVIDIA board tells the least of what several want, and ours is one of those.
+ * The limit in force, if another program set it lower than the agent did; the agent does not raise it. Only RAPL can tell: it has
+ * one register that all programs write. An NVIDIA board reports the lowest of several limits, and the agent's may be that one.
  */
 export async function limitLoweredByOthers(
   backend: PowerCapBackend,
   board: string,
-  ours: Watts | undefined,
+  expected: Watts | undefined,
   signal: AbortSignal,
 ): Promise<Watts | undefined> {
-  if (backend.name !== "rapl" || ours === undefined) return undefined;
+  if (backend.name !== "rapl" || expected === undefined) return undefined;
   const { limit } = await backend.limit(board, signal);
-  return limit !== undefined && limit < ours && !isSameLimit(limit, ours) ? limit : undefined;
+  return limit !== undefined && limit < expected && !isSameLimit(limit, expected) ? limit : undefined;
 }
 
-/** The same as one word, for what is known of it in memory. */
+/** The journal key as a map key. */
 export const journalKeyText = ({ backend, endpoint = "", board }: JournalKey): string =>
   `${backend} ${endpoint} ${board}`;
 
-/** Undefined once it is safe; otherwise what keeps the write from being done. */
+/** Saves an original limit. Returns undefined, or the outcome that blocks the write. */
 export async function saveOriginal(journal: Journal, entry: JournalEntry): Promise<WriteOutcome | undefined> {
   try {
     await journal.keep(entry);

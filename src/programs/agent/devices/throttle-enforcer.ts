@@ -16,15 +16,15 @@ import { type BoardOwner, bootAndTime, journalKeyOf, saveOriginal } from "./orig
 import { WriteBackoff } from "./write-backoff.ts";
 
 export interface ThrottleConflict {
-  /** Set again, or undone so often that setting it again is a fight. */
+  /** undone: another program lifted the throttle and it was written again; contested: the agent backs off. */
   readonly kind: "undone" | "contested";
   readonly message: string;
 }
 
-/** The one board of a throttle: all of the node's CPUs. */
+/** The board name of a throttle in the journal: all CPUs of the node. */
 export const THROTTLE_BOARD = "throttle";
 
-/** Throttles, and remembers by how much: in memory, and over restarts in the journal. */
+/** Throttles CPUs and remembers by how much: in memory, and across restarts in the journal. */
 export class ThrottleEnforcer {
   readonly #owner: BoardOwner;
   readonly #journal: Journal;
@@ -32,12 +32,12 @@ export class ThrottleEnforcer {
   readonly #settings: DvfsSettings;
   readonly #backoff: WriteBackoff;
   #dvfs: DvfsState = initialDvfsState;
-  /** Whose throttle `#dvfs` is about: another's, or that of an earlier run, is taken from the journal. */
-  #adopted: string | undefined;
-  /** What the journal says was to be set; whether it was, only a write can tell. */
-  #unsure = false;
+  /** The backend that `#dvfs` describes. For any other backend the state is loaded from the journal. */
+  #loadedFor: string | undefined;
+  /** The state comes from the journal, and the throttle may not have been written yet. */
+  #unconfirmed = false;
   readonly #conflicts: ConflictingWriters;
-  /** What somebody else had undone this tick, and what was done about it. */
+  /** The conflict of this tick: another program lifted the throttle. */
   conflict: ThrottleConflict | undefined;
 
   constructor(owner: BoardOwner, journal: Journal, clock: Clock, settings: DvfsSettings) {
@@ -53,7 +53,7 @@ export class ThrottleEnforcer {
     return this.#dvfs;
   }
 
-  /** Makes the state fit what is known otherwise: the journal of an earlier run, a restore, what a service reports. */
+  /** Updates the state from the journal of an earlier run, a restore, or the throttle that an HTTP service reports. */
   syncState(backend: ThrottleBackend | undefined, reported: number | undefined): void {
     this.conflict = undefined;
     if (backend === undefined) return;
@@ -63,19 +63,19 @@ export class ThrottleEnforcer {
       return;
     }
     const name = this.#name(backend);
-    const isNew = this.#adopted !== name;
+    const isNew = this.#loadedFor !== name;
     if (isNew) {
-      this.#adopted = name;
+      this.#loadedFor = name;
       backend.adoptOriginals?.(entry.original);
     }
     const remembered = isNew ? entry.ours : undefined;
-    this.#unsure = (isNew || this.#unsure) && !isNonNegative(reported);
+    this.#unconfirmed = (isNew || this.#unconfirmed) && !isNonNegative(reported);
     const throttlePct = isNonNegative(reported) ? Math.min(100, reported) : remembered;
     if (throttlePct !== undefined && throttlePct !== this.#dvfs.throttlePct)
       this.#dvfs = { ...this.#dvfs, throttlePct: percent(throttlePct) };
   }
 
-  /** One step of the loop, which looks after what is in force where it has nothing to change. */
+  /** One step of the DVFS controller. If it changes nothing, it checks the throttle in force. */
   async regulate(
     backend: ThrottleBackend,
     observed: Watts | undefined,
@@ -95,23 +95,23 @@ export class ThrottleEnforcer {
   }
 
   /**
-   * Writes again what somebody undid, or an earlier run never came to write: a host's backend writes only what differs. What a
-   * service reports of its throttle was heard already.
+   * Writes the throttle again if another program lifted it or an earlier run never wrote it. A host backend writes only
+   * differences. Over HTTP the reported throttle is known already.
    */
   async check(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
     const { throttlePct } = this.#dvfs;
-    const known = backend.name === "http" && !this.#unsure;
+    const known = backend.name === "http" && !this.#unconfirmed;
     return throttlePct === 0 || known ? { result: "applied" } : this.#write(backend, throttlePct, signal);
   }
 
-  /** What is newly asked for: it is tried at once, whoever fought over what was asked for before. */
+  /** Writes a new throttle at once, even if the previous one was contested. */
   async set(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
     const outcome = await this.#write(backend, throttlePct, signal, true);
     if (outcome.result === "applied") this.#dvfs = afterThrottle(throttlePct, this.#clock.monotonic());
     return outcome;
   }
 
-  /** As it was before us. */
+  /** Restores the original frequency limits. */
   async restore(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
     const entry = this.#journal.get(this.#key(backend));
     if (entry !== undefined) {
@@ -124,7 +124,7 @@ export class ThrottleEnforcer {
     return { result: "applied" };
   }
 
-  /** Something of ours is written down that throttles nobody any more. */
+  /** The journal has an entry, but the throttle is 0. */
   isIdle(backend: ThrottleBackend): boolean {
     return this.#dvfs.throttlePct === 0 && this.#journal.get(this.#key(backend)) !== undefined;
   }
@@ -133,15 +133,15 @@ export class ThrottleEnforcer {
     backend: ThrottleBackend,
     throttlePct: Percent,
     signal: AbortSignal,
-    newlyAsked = false,
+    isNewTarget = false,
   ): Promise<WriteOutcome> {
     const key = this.#key(backend);
     const name = this.#name(backend);
-    const resting = this.#backoff.suppressedOutcome(name, throttlePct);
-    if (resting !== undefined) return resting;
-    if (!newlyAsked) this.#detectConflict(backend);
+    const suppressed = this.#backoff.suppressedOutcome(name, throttlePct);
+    if (suppressed !== undefined) return suppressed;
+    if (!isNewTarget) this.#detectConflict(backend);
     const contested = this.conflict?.kind === "contested" ? this.conflict.message : undefined;
-    // Letting go is no fight, as long as nothing is set again with it.
+    // Easing a contested throttle is allowed, as long as no limit is lowered again.
     if (contested !== undefined && throttlePct >= this.#dvfs.throttlePct)
       return { result: "blocked", message: contested };
     const fresh = this.#journal.get(key) === undefined;
@@ -150,12 +150,12 @@ export class ThrottleEnforcer {
       if (original === undefined)
         return {
           result: "blocked",
-          message: `what the CPUs run at now cannot be read, so nothing is changed: ${unreadable}`,
+          message: `the current CPU frequency limits cannot be read, so they are not changed: ${unreadable}`,
         };
       const when = bootAndTime(this.#owner, backend.name, this.#clock);
       const unsaved = await saveOriginal(this.#journal, { ...key, original, ours: throttlePct, ...when });
       if (unsaved !== undefined) return unsaved;
-      this.#adopted = name;
+      this.#loadedFor = name;
     }
     const outcome =
       contested !== undefined && backend.relax !== undefined
@@ -163,11 +163,11 @@ export class ThrottleEnforcer {
         : await backend.throttle(throttlePct, signal);
     if (outcome.result === "applied") {
       this.#backoff.recordSuccess(name);
-      this.#unsure = false;
+      this.#unconfirmed = false;
       this.#journal.note(key, throttlePct);
     } else {
       this.#backoff.recordFailure(name, outcome, throttlePct);
-      // A refusal changed nothing; a failure may have changed some of it.
+      // A blocked write changed nothing; a failed one may have changed some policies.
       if (fresh && outcome.result === "blocked") this.#journal.drop(key);
     }
     return outcome;
@@ -177,11 +177,11 @@ export class ThrottleEnforcer {
     const raised = backend.raisedByOthers?.();
     if (raised === undefined) return;
     const again = this.#conflicts.recordConflict(this.#name(backend));
-    // What is contested goes without the other program's figures, which may differ at every tick: each new status message is a write.
+    // Without the other program's values, which may differ at every tick: each new status message is a write.
     this.conflict =
       again === undefined
         ? { kind: "contested", message: `another program keeps lifting the throttle; ${NOT_REASSERTED}` }
-        : { kind: "undone", message: `another program had set ${raised}; ${again}` };
+        : { kind: "undone", message: `another program set ${raised}; ${again}` };
   }
 
   #key({ name }: ThrottleBackend): JournalKey {

@@ -7,43 +7,44 @@ interface FailedWrite {
   readonly failures: number;
   readonly until: MonotonicInstant;
   readonly outcome: WriteOutcome;
-  /** What was to be written: something else is tried at once. */
-  readonly asked: number | undefined;
+  /** The requested value; a different value is tried at once. */
+  readonly requested: number | undefined;
 }
 
-/** What fails once may pass; what fails so often does not change within a tick. */
-const TRIED_AT_ONCE = 3;
+/** Number of failures before the backoff begins. */
+const FREE_ATTEMPTS = 3;
 const BACKOFF = { first: milliseconds(60_000), longest: milliseconds(600_000) };
 
-/** Writes that fail again and again are tried less and less often: a locked register answers the same for ever. */
+/** Delays writes that keep failing, with increasing waits: a locked register never accepts them. */
 export class WriteBackoff {
   readonly #clock: Clock;
-  readonly #of = new Map<string, FailedWrite>();
+  readonly #failures = new Map<string, FailedWrite>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  recordFailure(name: string, outcome: WriteOutcome, asked?: number): void {
-    const before = this.#of.get(name);
-    const failures = (before?.asked === asked ? (before?.failures ?? 0) : 0) + 1;
-    const rest = failures < TRIED_AT_ONCE ? 0 : backoffDelay(failures - TRIED_AT_ONCE + 1, BACKOFF);
-    this.#of.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + rest), outcome, asked });
+  recordFailure(name: string, outcome: WriteOutcome, requested?: number): void {
+    const before = this.#failures.get(name);
+    const failures = (before?.requested === requested ? (before?.failures ?? 0) : 0) + 1;
+    const wait = failures < FREE_ATTEMPTS ? 0 : backoffDelay(failures - FREE_ATTEMPTS + 1, BACKOFF);
+    this.#failures.set(name, { failures, until: monotonicInstant(this.#clock.monotonic() + wait), outcome, requested });
   }
 
   recordSuccess(name: string): void {
-    this.#of.delete(name);
+    this.#failures.delete(name);
   }
 
-  /** The last outcome, in place of another try; undefined when it may be tried. */
-  suppressedOutcome(name: string, asked?: number): WriteOutcome | undefined {
-    const trouble = this.#of.get(name);
-    if (trouble === undefined || trouble.asked !== asked || this.#clock.monotonic() >= trouble.until) return undefined;
-    const { result, message } = trouble.outcome;
+  /** The last outcome, while the write must wait; undefined if it may be tried. */
+  suppressedOutcome(name: string, requested?: number): WriteOutcome | undefined {
+    const failed = this.#failures.get(name);
+    if (failed === undefined || failed.requested !== requested || this.#clock.monotonic() >= failed.until)
+      return undefined;
+    const { result, message } = failed.outcome;
     const every = formatDuration(BACKOFF.longest);
     return {
       result,
-      message: [message, `it is tried again within ${every}`].filter((word) => word !== undefined).join("; "),
+      message: [message, `retried within ${every}`].filter((part) => part !== undefined).join("; "),
     };
   }
 }

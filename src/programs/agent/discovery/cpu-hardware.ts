@@ -8,10 +8,10 @@ import {
   truncated,
 } from "./discovered-hardware.ts";
 
-/** The driver behind each backend, as the kernel calls it. */
+/** The kernel driver behind each backend. */
 const DRIVERS: Readonly<Record<string, string>> = { rapl: "intel_rapl", hsmp: "amd_hsmp" };
 
-/** What was found of the CPUs, in the API's words. */
+/** The discovered CPUs in the form of the API. */
 export function cpuHardware({ facts, cpu: backends, noThrottle, noEnergy }: DiscoveredHardware): CpuHardware {
   const { cpu } = facts;
   const capping = backends.find(({ view }) => view.boards?.some(isUsable));
@@ -41,7 +41,7 @@ export function cpuHardware({ facts, cpu: backends, noThrottle, noEnergy }: Disc
 
 const isUsable = ({ lost, locked }: CapBoard): boolean => lost === undefined && locked === undefined;
 
-/** amd-pstate-epp and amd-pstate are one family. */
+/** amd-pstate-epp and amd-pstate are one driver family. */
 const driverOf = (driver: string | undefined): string | undefined =>
   driver?.startsWith("amd-pstate") ? "amd_pstate" : driver?.replaceAll("-", "_");
 
@@ -55,7 +55,7 @@ function landmarksOf({ cpu: { landmarks } }: HostFacts): NonNullable<CpuHardware
   };
 }
 
-/** What every package accepts; undefined where none says so. */
+/** The range that every package accepts; undefined if none reports one. */
 function capRange(boards: readonly CapBoard[]): CpuHardware["capRange"] | undefined {
   const usable = boards.filter(isUsable);
   const maxima = usable.map(({ device }) => device.max).filter(isPositive);
@@ -73,7 +73,7 @@ function qualityOf({ cpu: { model, sockets, isVirtual } }: HostFacts): NonNullab
   return model === undefined || sockets === undefined || isVirtual ? "heuristic" : "exact";
 }
 
-/** Why what could be controlled is not, or only in another way. */
+/** Why packages cannot be controlled, or only by DVFS. */
 function controlWarnings(
   backends: readonly DiscoveredBackend[],
   capping: DiscoveredBackend | undefined,

@@ -50,7 +50,7 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const clock = hastyClock();
   emulateRapl(sys);
   const facts = new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") });
-  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).most;
+  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).max;
   const sources = {
     facts,
     cpuCaps: [
@@ -66,7 +66,7 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   return { sys, sources, discover };
 }
 
-/** Boards as a backend shows them, without one. */
+/** A GPU backend with fixed boards. */
 function gpuBackend(
   boards: readonly GpuCapBoard[] | string,
   powers: readonly number[] = [],
@@ -97,8 +97,8 @@ const board = (id: string, more: Partial<GpuCapBoard> = {}): GpuCapBoard => ({
   ...more,
 });
 
-describe("what a node is made of", () => {
-  it("AGT-02 AGT-03 X-50 a Xeon with RAPL, without a label, a GPU tool or NFD", async () => {
+describe("hardware discovery", () => {
+  it("AGT-02 AGT-03 X-50 discovers a Xeon with RAPL without labels, GPU tools or NFD", async () => {
     const { sys, discover } = machine(joinTrees(sapphireRapids, intelPstate), xeonCpuinfo);
     const status = await discover();
     expect(status).toEqual({
@@ -129,7 +129,7 @@ describe("what a node is made of", () => {
     expect(sys.writes).toEqual([]);
   });
 
-  it("AGT-02 an EPYC is capped through HSMP where the kernel has it, and throttled where it has not", async () => {
+  it("AGT-02 caps an EPYC through HSMP if the kernel has it, else throttles it", async () => {
     const capped = await machine(joinTrees(epyc, amdPstate, hsmpTree()), epycCpuinfo).discover();
     expect(capped.cpu).toMatchObject({
       model: "amd-epyc-9654",
@@ -150,7 +150,7 @@ describe("what a node is made of", () => {
     expect(throttled.cpu?.warnings?.join()).toMatch(/energy only.*kernel 6\.16.*throttled instead/);
   });
 
-  it("a virtual machine has a model and no power: said in words, never as 0 W", async () => {
+  it("reports a virtual machine without power readings by a warning, not as 0 W", async () => {
     const { cpu, capabilities, quality } = await machine(
       joinTrees(emptyPowercap, virtualCpus),
       virtualCpuinfo,
@@ -162,7 +162,7 @@ describe("what a node is made of", () => {
     expect(cpu?.capRange).toBeUndefined();
   });
 
-  it("an ARM server is known by its core, and the catalogue says what stands in for it", async () => {
+  it("identifies an ARM server by its core and finds a similar model in the catalogue", async () => {
     const { cpu, inventoryResolution } = await machine(armCppc, armCpuinfo("0x41", "0xd4f")).discover();
     expect(cpu).toMatchObject({ rawModel: "Neoverse V2", vendor: "arm", model: "nvidia-grace", quality: "heuristic" });
     expect(cpu).toMatchObject({ driverFamily: "cppc_cpufreq", controlAvailable: true, telemetryAvailable: false });
@@ -170,14 +170,14 @@ describe("what a node is made of", () => {
     expect(cpu?.warnings?.join()).toMatch(/Neoverse V2/);
   });
 
-  it("a hybrid client, CPUs that are offline, and a second limit that wins are told", async () => {
+  it("warns about hybrid CPUs, offline CPUs and a second limit that takes precedence", async () => {
     const client = await machine(joinTrees(clientWithMmio, hybrid), hybridCpuinfo).discover();
     expect(client.cpu?.warnings?.join()).toMatch(/several kinds.*memory-mapped limit of 45 W is lower/);
     const shared = await machine(acpiCpufreq, xeonCpuinfo).discover();
     expect(shared.cpu?.warnings?.join()).toMatch(/1 CPUs are offline/);
   });
 
-  it("what only root may read, and what a container hides, is not available, with what to do", async () => {
+  it("reports what only root can read or a container hides as unavailable, with a remedy", async () => {
     const hidden = await machine(joinTrees(maskedPowercap, intelPstate), xeonCpuinfo).discover();
     expect(hidden.cpu).toMatchObject({ controlAvailable: true, telemetryAvailable: false });
     expect(hidden.cpu?.warnings?.join()).toMatch(/HOST_SYS_ROOT/);
@@ -188,7 +188,7 @@ describe("what a node is made of", () => {
     expect(status.cpu?.warnings?.join()).toMatch(/only root may read/);
   });
 
-  it("a limit that is switched off, and a lock, are told, and DVFS is what is left", async () => {
+  it("warns about disabled and locked limits and falls back to DVFS", async () => {
     const off = (await machine(joinTrees(lockedByBios, intelPstate), xeonCpuinfo).discover()).cpu;
     expect(off).toMatchObject({ driverFamily: "intel_pstate", controlAvailable: true });
     expect(off?.warnings?.join()).toMatch(/package-0: its long-term limit is switched off/);
@@ -201,7 +201,7 @@ describe("what a node is made of", () => {
     expect(cpu?.warnings?.join()).toMatch(/package-0: locked by firmware/);
   });
 
-  it("AGT-06 labels name what the machine does not, and are not published as if they had been found", async () => {
+  it("AGT-06 uses labels for what the machine does not report, but does not publish them as discovered", async () => {
     const node: Node = {
       metadata: {
         name: "node-1",
@@ -216,7 +216,7 @@ describe("what a node is made of", () => {
     expect(cpu?.warnings?.join()).toMatch(/only known from the node's labels/);
   });
 
-  it("AGT-06 X-65 labels that speak of GPUs nobody sees: present, not controllable, and what to install", async () => {
+  it("AGT-06 X-65 reports GPUs known only from labels as present, not controllable, with what to install", async () => {
     const node: Node = { metadata: { name: "node-1", labels: { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3" } } };
     const missing = gpuBackend("libnvidia-ml.so.1 is not there: install the NVIDIA container toolkit");
     const { gpu, capabilities, inventoryResolution } = await machine(intelPstate, xeonCpuinfo, [missing]).discover(
@@ -229,12 +229,12 @@ describe("what a node is made of", () => {
       quality: "unavailable",
     });
     expect(gpu?.count).toBeUndefined();
-    expect(gpu?.warnings?.join()).toMatch(/none answers here.*container toolkit/);
+    expect(gpu?.warnings?.join()).toMatch(/no GPU driver answers.*container toolkit/);
     expect(capabilities).toMatchObject({ gpuControl: false });
     expect(inventoryResolution?.hardwareCatalogKey?.gpu).toBeDefined();
   });
 
-  it("GPUs: what all of them accept, the cap in force, and how they can be sliced", async () => {
+  it("publishes the range that all GPUs accept, the cap in force and the slicing modes", async () => {
     const boards = [board("0"), board("1", { device: { min: watts(250), max: watts(650) } })];
     const backend = gpuBackend(boards, [310, 300], { "0": 700, "1": 500 });
     const { gpu, inventoryResolution, capabilities } = await machine(intelPstate, xeonCpuinfo, [backend]).discover();
@@ -254,7 +254,7 @@ describe("what a node is made of", () => {
     expect(capabilities).toMatchObject({ gpuControl: true, gpuTelemetry: true });
   });
 
-  it("a lost board counts and is told; a locked one can be read; a mixture is named", async () => {
+  it("counts a lost GPU with a warning, reads a locked one, and warns about mixed models", async () => {
     const boards = [
       board("0", { lost: "fell off the bus" }),
       board("1", { locked: "a virtual function", model: "NVIDIA A100-SXM4-80GB" }),
@@ -267,7 +267,7 @@ describe("what a node is made of", () => {
     );
   });
 
-  it("X-11 what is published reads back as what was found, and the API takes it", async () => {
+  it("X-11 publishes a status that the API accepts and that reads back unchanged", async () => {
     const { discover } = machine(joinTrees(sapphireRapids, intelPstate), xeonCpuinfo, [
       gpuBackend([board("0")], [310]),
     ]);
@@ -286,7 +286,7 @@ describe("what a node is made of", () => {
     expect(view.gpu).toMatchObject({ count: 1, maxWatts: 700 });
   });
 
-  it("X-04 whatever a machine says, what is published is what the API takes", async () => {
+  it("X-04 publishes only what the API accepts, for arbitrary machine values", async () => {
     const texts = fc.string({ maxLength: 2000 });
     await fc.assert(
       fc.asyncProperty(texts, texts, fc.double(), fc.double(), async (model, warning, min, max) => {
@@ -310,7 +310,7 @@ describe("what a node is made of", () => {
     );
   });
 
-  it("X-11 SCH-19 publishes a maximum no such CPU can take as the highest that is believed, with a warning", async () => {
+  it("X-11 SCH-19 publishes an implausible CPU maximum as the highest plausible one, with a warning", async () => {
     const zones = ["intel-rapl:0", "intel-rapl:2"];
     const ceiling = {
       files: Object.fromEntries(zones.map((zone) => [`${zonePath(zone)}/constraint_0_max_power_uw`, "4090000000"])),
@@ -318,29 +318,29 @@ describe("what a node is made of", () => {
     const { cpu } = await machine(joinTrees(sapphireRapids, intelPstate, ceiling), xeonCpuinfo).discover();
     expect(cpu?.capRange).toEqual({ type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 525 });
     expect(cpu?.warnings).toEqual([
-      "the firmware says up to 4090 W a socket, which intel-xeon-platinum-8480plus cannot take: published as 525 W",
+      "the firmware reports up to 4090 W per socket, which intel-xeon-platinum-8480plus cannot draw: published as 525 W",
     ]);
     expect(hardwareView(BARE, { cpu }).cpu.maxWatts).toBe(2 * 525);
   });
 
-  it("X-11 SCH-19 does the same for a GPU, and keeps its range in order", async () => {
+  it("X-11 SCH-19 does the same for a GPU and keeps its range consistent", async () => {
     const device = { min: watts(2000), max: watts(65_535) };
     const gpus = gpuBackend([board("0", { device, defaultLimit: watts(700) })]);
     const { gpu } = await machine(joinTrees(sapphireRapids, intelPstate), xeonCpuinfo, [gpus]).discover();
     expect(gpu?.capRangePerGpu).toEqual({ minWatts: 1050, maxWatts: 1050, defaultWatts: 700 });
     expect(gpu?.warnings).toEqual([
-      "the firmware says up to 65535 W a board, which nvidia-h100-sxm cannot take: published as 1050 W",
+      "the firmware reports up to 65535 W per board, which nvidia-h100-sxm cannot draw: published as 1050 W",
     ]);
   });
 
-  it("says what the catalogue lets a package be set to, for parts that do not", () => {
+  it("takes a package's limits from the catalogue if the hardware reports none", () => {
     expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({
       rated: 360,
-      least: 320,
-      most: 400,
+      min: 320,
+      max: 400,
     });
-    expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, most: 350 });
-    expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, most: 375 });
+    expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, max: 350 });
+    expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, max: 375 });
     expect(catalogueLimits(undefined, builtinCatalogue)).toEqual({});
   });
 });

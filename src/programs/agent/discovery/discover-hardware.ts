@@ -7,10 +7,10 @@ import { type DiscoveredBackend, type DiscoveredHardware, publishableWarnings } 
 import { gpuHardware } from "./gpu-hardware.ts";
 import { plausibleCpu, plausibleGpu } from "./plausible-range.ts";
 
-/** What a machine can be asked. */
+/** Where discovery reads a machine's hardware. */
 export interface DiscoverySources {
   readonly facts: { read(): HostFacts };
-  /** What limits CPU packages, best first. */
+  /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
@@ -18,12 +18,12 @@ export interface DiscoverySources {
 }
 
 export interface DiscoveryOptions {
-  /** Whether limits may be written back as they are, to prove that they can be set. Otherwise nothing is written at all. */
+  /** Whether discovery may write limits back unchanged to prove that they can be set. Otherwise it writes nothing. */
   readonly mayWrite: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Looks at a machine and says what it is made of and what works on it. */
+/** Discovers the hardware of a machine and which backends work on it. */
 export async function discoverHardware(
   sources: DiscoverySources,
   node: Node,
@@ -31,16 +31,16 @@ export async function discoverHardware(
   { mayWrite, signal }: DiscoveryOptions = { mayWrite: false },
 ): Promise<NodeHardwareStatus> {
   if (mayWrite) for (const backend of sources.cpuCaps) await backend.proveWritable?.(signal);
-  return hardwareStatus(await look(sources, signal), node, catalogue);
+  return hardwareStatus(await readSources(sources, signal), node, catalogue);
 }
 
-async function look(
+async function readSources(
   { facts, cpuCaps, throttle, energy, gpuCaps }: DiscoverySources,
   signal?: AbortSignal,
 ): Promise<DiscoveredHardware> {
   const [cpu, gpu, { absent: noThrottle }] = await Promise.all([
-    Promise.all(cpuCaps.map(async (backend) => lookAt(backend, signal))),
-    Promise.all(gpuCaps.map(async (backend) => lookAt(backend, signal))),
+    Promise.all(cpuCaps.map(async (backend) => readBackend(backend, signal))),
+    Promise.all(gpuCaps.map(async (backend) => readBackend(backend, signal))),
     throttle.discover(signal),
   ]);
   const { zones, missing } = energy.sample();
@@ -48,7 +48,7 @@ async function look(
   return { facts: facts.read(), cpu, noThrottle, noEnergy, gpu };
 }
 
-async function lookAt(backend: PowerCapBackend, signal: AbortSignal | undefined): Promise<DiscoveredBackend> {
+async function readBackend(backend: PowerCapBackend, signal: AbortSignal | undefined): Promise<DiscoveredBackend> {
   const view = await backend.discover(signal);
   const answering = (view.boards ?? []).filter(({ lost }) => lost === undefined);
   const limits = await Promise.all(
@@ -60,17 +60,20 @@ async function lookAt(backend: PowerCapBackend, signal: AbortSignal | undefined)
 }
 
 /**
- * The node's hardware as it is published. What was found on the machine comes first; its labels only help the catalogue to name
- * what the machine itself does not, for a label that is published as a finding would outlive its own correction.
+ * The hardware status to publish. It contains what was found on the machine. Labels only help to find the catalogue entry: a label
+ * that is published as discovered would outlive its correction.
  */
-function hardwareStatus(findings: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
-  const { facts } = findings;
-  const found = { cpu: cpuHardware(findings), gpu: gpuHardware(findings.gpu) };
+function hardwareStatus(discovered: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
+  const { facts } = discovered;
+  const found = { cpu: cpuHardware(discovered), gpu: gpuHardware(discovered.gpu) };
   const view = hardwareView(node, found, { catalogue });
-  const believed = plausibleCpu(found.cpu, view.cpu);
-  const cpu = { ...believed, ...explained(believed, view.cpu, "CPU") };
-  const gpu = hinted(view.gpu === undefined ? found.gpu : plausibleGpu(found.gpu, view.gpu), view.gpu !== undefined);
-  const described = view.gpu === undefined ? gpu : { ...gpu, ...explained(gpu, view.gpu, "GPU") };
+  const plausible = plausibleCpu(found.cpu, view.cpu);
+  const cpu = { ...plausible, ...catalogueFields(plausible, view.cpu, "CPU") };
+  const gpu = withLabelHint(
+    view.gpu === undefined ? found.gpu : plausibleGpu(found.gpu, view.gpu),
+    view.gpu !== undefined,
+  );
+  const described = view.gpu === undefined ? gpu : { ...gpu, ...catalogueFields(gpu, view.gpu, "GPU") };
   const { controlAvailable: cpuControl = false, telemetryAvailable: cpuTelemetry = false } = cpu;
   const { controlAvailable: gpuControl = false, telemetryAvailable: gpuTelemetry = false } = described;
   return {
@@ -89,21 +92,21 @@ function hardwareStatus(findings: DiscoveredHardware, node: Node, catalogue: Cat
   };
 }
 
-interface Explained {
+interface DiscoveredFields {
   readonly rawModel?: string | undefined;
   readonly quality?: HardwareQuality | undefined;
   readonly warnings?: readonly string[] | undefined;
 }
 
-interface Named {
+interface CatalogueMatch {
   readonly key: string;
   readonly match: "exact" | "proxy" | "generic";
   readonly reason: string;
   readonly model?: string;
 }
 
-/** What the catalogue adds: the model in its spelling, and how far its figures are those of this very part. */
-function explained({ rawModel, quality, warnings = [] }: Explained, view: Named, device: string) {
+/** What the catalogue adds: its name of the model, and how exactly it matches. */
+function catalogueFields({ rawModel, quality, warnings = [] }: DiscoveredFields, view: CatalogueMatch, device: string) {
   const fromLabels = rawModel === undefined && view.model !== undefined;
   const more = [
     fromLabels ? `the ${device} model is only known from the node's labels` : "",
@@ -117,10 +120,10 @@ function explained({ rawModel, quality, warnings = [] }: Explained, view: Named,
   };
 }
 
-/** Labels that speak of GPUs nobody on the machine can see: they may well be there, without their driver. */
-function hinted(gpu: ReturnType<typeof gpuHardware>, labelled: boolean): ReturnType<typeof gpuHardware> {
+/** The node's labels announce GPUs and no backend finds any: they may be there without a driver. */
+function withLabelHint(gpu: ReturnType<typeof gpuHardware>, labelled: boolean): ReturnType<typeof gpuHardware> {
   if (gpu.present || !labelled) return gpu;
-  const warning = "the node's labels or devices speak of GPUs, and none answers here";
+  const warning = "the node's labels or resources announce GPUs, but no GPU driver answers";
   return { ...gpu, present: true, warnings: [warning, ...(gpu.warnings ?? [])] };
 }
 
@@ -129,17 +132,18 @@ const QUALITIES: readonly HardwareQuality[] = ["unavailable", "heuristic", "exac
 const worst = (parts: readonly (HardwareQuality | undefined)[]): HardwareQuality =>
   QUALITIES.find((quality) => parts.includes(quality)) ?? "unavailable";
 
-/** What stands in for a part may be its smaller brother: how far beyond its rating the firmware is still believed. */
-const MOST_OVER_STAND_IN = 1.5;
+/** The catalogue entry of a similar, perhaps smaller model: how far above its TDP a firmware value is still plausible. */
+const MAX_OVER_SIMILAR_MODEL = 1.5;
 
-/** What the catalogue says a package is rated for and can be set to, for parts that do not say so themselves. */
+/** TDP and configurable range of a package by the catalogue, for hardware that does not report them. */
 export function catalogueLimits(
   model: string | undefined,
   catalogue: Catalogue,
-): { readonly rated?: Watts; readonly least?: Watts | undefined; readonly most?: Watts } {
+): { readonly rated?: Watts; readonly min?: Watts | undefined; readonly max?: Watts } {
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdp.value;
-  const most = match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MOST_OVER_STAND_IN;
-  return { rated, least: entry.configurable?.min.value, most: watts(most) };
+  const max =
+    match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
+  return { rated, min: entry.configurable?.min.value, max: watts(max) };
 }

@@ -3,12 +3,12 @@ import { isNonNegative, isPositive, type Watts, watts } from "../../../core/unit
 import type { CapBoard, GpuCapBoard } from "../../../platform/hardware/index.ts";
 import { type DiscoveredBackend, publishableWarnings, truncated } from "./discovered-hardware.ts";
 
-/** A board may say more than capping needs. */
-type SeenGpu = CapBoard & Partial<Pick<GpuCapBoard, "vendor" | "defaultLimit" | "slicing">>;
+/** GPU boards may report more than capping needs. */
+type DiscoveredGpu = CapBoard & Partial<Pick<GpuCapBoard, "vendor" | "defaultLimit" | "slicing">>;
 
-/** What was found of the GPUs, in the API's words. Figures are those that fit every board that answers. */
+/** The discovered GPUs in the form of the API. Ranges fit every board that answers. */
 export function gpuHardware(backends: readonly DiscoveredBackend[]): GpuHardware {
-  const boards: readonly SeenGpu[] = backends.flatMap(({ view }) => view.boards ?? []);
+  const boards: readonly DiscoveredGpu[] = backends.flatMap(({ view }) => view.boards ?? []);
   const absent = backends.flatMap(({ view }) => view.absent ?? []);
   if (boards.length === 0) {
     return {
@@ -47,7 +47,7 @@ export function gpuHardware(backends: readonly DiscoveredBackend[]): GpuHardware
   };
 }
 
-function capRange(boards: readonly SeenGpu[]): GpuHardware["capRangePerGpu"] | undefined {
+function capRange(boards: readonly DiscoveredGpu[]): GpuHardware["capRangePerGpu"] | undefined {
   const max = lowest(boards.map(({ device }) => device.max));
   const minima = boards.map(({ device }) => device.min).filter(isPositive);
   const min = minima.length === 0 ? undefined : watts(Math.max(...minima));
@@ -65,7 +65,7 @@ function lowest(values: readonly (Watts | undefined)[]): Watts | undefined {
   return known.length === 0 ? undefined : watts(Math.min(...known));
 }
 
-/** Of those that are named, the one named first of the most frequent. */
+/** The most frequent name; of several, the first one. */
 function mostFrequent<Name extends string>(names: readonly (Name | undefined)[]): Name | undefined {
   const counts = Map.groupBy(
     names.filter((name) => name !== undefined),
@@ -74,14 +74,14 @@ function mostFrequent<Name extends string>(names: readonly (Name | undefined)[])
   return [...counts].toSorted(([, a], [, b]) => b.length - a.length)[0]?.[0];
 }
 
-function mixture(boards: readonly SeenGpu[]): readonly string[] {
+function mixture(boards: readonly DiscoveredGpu[]): readonly string[] {
   const models = Map.groupBy(boards, ({ model }) => model ?? "unknown");
   if (models.size < 2) return [];
-  const told = [...models].map(([model, members]) => `${members.length} × ${model}`).join(", ");
-  return [`boards of several models: ${told}; limits are those that fit all of them`];
+  const counts = [...models].map(([model, members]) => `${members.length} × ${model}`).join(", ");
+  return [`boards of several models: ${counts}; the published range fits all of them`];
 }
 
-const aboutBoard = ({ id, lost, locked, warnings = [] }: SeenGpu): readonly string[] =>
+const aboutBoard = ({ id, lost, locked, warnings = [] }: DiscoveredGpu): readonly string[] =>
   [lost, locked, ...warnings]
     .filter((words) => words !== undefined)
     .map((words) => (words.startsWith(id) ? words : `GPU ${id}: ${words}`));

@@ -1,4 +1,4 @@
-import type { NodeHardwareStatus } from "../../../core/api/index.ts";
+import type { ErrorCode, NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -8,8 +8,8 @@ import type { NodeTick } from "../loop/node-control.ts";
 import type { Discover } from "../loop/node-runner.ts";
 import type { WatchedNode } from "../watch/node-facts.ts";
 
-/** Identity does not change; what works may, as drivers come and go. */
-const LOOK_AGAIN = milliseconds(600_000);
+/** The hardware does not change, but drivers may come and go. */
+const REDISCOVER_INTERVAL = milliseconds(600_000);
 
 export interface HostDiscoveryOptions {
   readonly catalogue: Catalogue;
@@ -19,21 +19,24 @@ export interface HostDiscoveryOptions {
   readonly signal: AbortSignal;
 }
 
-/** A driver that works answers sooner; one that must wake its boards, or hangs, may take half a minute. */
-const GPU_PATIENCE = milliseconds(1000);
+/** A working driver answers sooner; one that must wake its boards, or hangs, may take half a minute. */
+const GPU_TIMEOUT = milliseconds(1000);
 
-/** What was last found. */
+const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
+
+/** The last discovery. */
 interface FoundHardware {
   readonly status: NodeHardwareStatus;
   readonly at: MonotonicInstant;
+  /** Which backends worked in the last tick; a change triggers a new discovery. */
   readonly works: string;
-  /** Whether control was proven by writing limits back. */
+  /** Whether discovery proved control by writing limits back. */
   readonly mayWrite: boolean;
-  /** Whether the GPUs have not answered yet: enough to cap CPUs by, and not to be published. */
+  /** The GPU driver has not answered yet: the result is used to cap CPUs, but not published. */
   readonly withoutGpus?: boolean;
 }
 
-/** What this machine is made of: looked at when it starts, now and then, and when something works that did not before. */
+/** Discovers the host's hardware: at the start, every ten minutes, and when a backend starts or stops working. */
 export function hostDiscovery(
   name: string,
   machine: HostMachine,
@@ -42,25 +45,29 @@ export function hostDiscovery(
   let found: FoundHardware | undefined;
   let seen: { readonly of: unknown; readonly node: WatchedNode | undefined; readonly view: HardwareView } | undefined;
   const gpusAnswer = gpuAnswers(machine, clock, signal);
-  const look = async (node: WatchedNode | undefined, works: string, mayWrite: boolean): Promise<FoundHardware> => {
+  const rediscover = async (
+    node: WatchedNode | undefined,
+    works: string,
+    mayWrite: boolean,
+  ): Promise<FoundHardware> => {
     if (await gpusAnswer())
       return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works, mayWrite };
-    // The CPUs' cap does not wait for the GPUs.
+    // CPU caps do not wait for the GPU driver.
     if (found !== undefined && found.mayWrite === mayWrite) return found;
     const status = await machine.discover(node, signal, { gpus: false, mayWrite });
     return { status, at: clock.monotonic(), works, mayWrite, withoutGpus: true };
   };
-  return async ({ synced: known, node }, { route }, last) => {
-    // No limit is written, not even back to what it is, where nothing may be touched or a profile not read yet may forbid it.
-    const mayWrite = !simulateOnly && known && node !== undefined && route.cpuControl.type === "host";
+  return async ({ synced, node }, { route }, last) => {
+    // Do not write limits back if nothing may be changed, or if a profile that is not read yet may forbid it.
+    const mayWrite = !simulateOnly && synced && node !== undefined && route.cpuControl.type === "host";
     const works = `${worksOf(last)} ${mayWrite}`;
-    const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= LOOK_AGAIN;
+    const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= REDISCOVER_INTERVAL;
     if (old || (found?.works !== works && last !== undefined)) {
       try {
-        found = await look(node, works, mayWrite);
+        found = await rediscover(node, works, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
-        log.error({ err }, "the hardware could not be looked at; it is tried again");
+        log.error({ code: HARDWARE, err }, "hardware discovery failed; retrying later");
         found = { status: found?.status ?? {}, at: clock.monotonic(), works, mayWrite };
       }
     }
@@ -71,7 +78,7 @@ export function hostDiscovery(
   };
 }
 
-/** Tells whether the GPUs' driver has answered, after a moment at most. One look at a time, which is waited for only once. */
+/** Whether the GPU driver has answered, within a timeout. Only one call runs at a time, and only its first caller waits. */
 function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): () => Promise<boolean> {
   let state: "idle" | "looking" | "answered" = "idle";
   return async () => {
@@ -81,7 +88,7 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
       const look = gpu.discover(signal).finally(() => {
         state = "answered";
       });
-      if (!(await endsWithin(clock, GPU_PATIENCE, look))) return false;
+      if (!(await endsWithin(clock, GPU_TIMEOUT, look))) return false;
     }
     state = "idle";
     return true;

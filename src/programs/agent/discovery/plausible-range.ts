@@ -4,44 +4,44 @@ import { type Watts, watts } from "../../../core/units/index.ts";
 import { publishableWarnings } from "./discovered-hardware.ts";
 
 /**
- * What firmware says can be a mere ceiling. It is judged here, where it is discovered, and nowhere else: what is published is
- * what the operator and the extender reckon with.
+ * Firmware may report an unrealistic maximum. It is corrected only here, at discovery: the operator and the extender use what is
+ * published.
  */
-export function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: most }: CpuView): CpuHardware {
+export function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: limit }: CpuView): CpuHardware {
   const { capRange, warnings = [] } = cpu;
-  const said = capRange?.maxWattsPerSocket;
-  if (capRange === undefined || said === undefined || most === undefined || said <= most) return cpu;
+  const reported = capRange?.maxWattsPerSocket;
+  if (capRange === undefined || reported === undefined || limit === undefined || reported <= limit) return cpu;
   return {
     ...cpu,
-    capRange: { ...capRange, maxWattsPerSocket: most, ...atMost(most, "minWattsPerSocket", capRange) },
-    warnings: publishableWarnings([...warnings, implausible(said, "socket", key, most)]),
+    capRange: { ...capRange, maxWattsPerSocket: limit, ...atMost(limit, "minWattsPerSocket", capRange) },
+    warnings: publishableWarnings([...warnings, implausible(reported, "socket", key, limit)]),
   };
 }
 
-export function plausibleGpu(gpu: GpuHardware, { key, plausibleWatts: most }: GpuView): GpuHardware {
+export function plausibleGpu(gpu: GpuHardware, { key, plausibleWatts: limit }: GpuView): GpuHardware {
   const { capRangePerGpu: range, warnings = [] } = gpu;
-  const said = range?.maxWatts;
-  if (range === undefined || said === undefined || most === undefined || said <= most) return gpu;
+  const reported = range?.maxWatts;
+  if (range === undefined || reported === undefined || limit === undefined || reported <= limit) return gpu;
   return {
     ...gpu,
     capRangePerGpu: {
       ...range,
-      maxWatts: most,
-      ...atMost(most, "minWatts", range),
-      ...atMost(most, "defaultWatts", range),
+      maxWatts: limit,
+      ...atMost(limit, "minWatts", range),
+      ...atMost(limit, "defaultWatts", range),
     },
-    warnings: publishableWarnings([...warnings, implausible(said, "board", key, most)]),
+    warnings: publishableWarnings([...warnings, implausible(reported, "board", key, limit)]),
   };
 }
 
-const implausible = (said: Watts, part: string, key: string, most: Watts): string =>
-  `the firmware says up to ${said} W a ${part}, which ${key} cannot take: published as ${most} W`;
+const implausible = (reported: Watts, part: string, key: string, limit: Watts): string =>
+  `the firmware reports up to ${reported} W per ${part}, which ${key} cannot draw: published as ${limit} W`;
 
 function atMost<Field extends string>(
-  most: Watts,
+  limit: Watts,
   field: Field,
   range: Readonly<Partial<Record<Field, Watts | undefined>>>,
 ): Partial<Record<Field, Watts>> {
   const value = range[field];
-  return value === undefined ? {} : ({ [field]: watts(Math.min(value, most)) } as Record<Field, Watts>);
+  return value === undefined ? {} : ({ [field]: watts(Math.min(value, limit)) } as Record<Field, Watts>);
 }

@@ -1,60 +1,60 @@
 import type { Node, NodeHardwareStatus } from "../../../core/api/index.ts";
 import type { CapBoard, EnergyMeter, PowerCapBackend, ThrottleBackend } from "../../../platform/hardware/index.ts";
 
-/** A cpufreq policy's frequencies in kHz, by its first CPU. */
+/** Frequencies of a cpufreq policy in kHz, named by its first CPU. */
 export interface Frequency {
   readonly cpu: string;
   readonly current?: number | undefined;
   readonly maximum?: number | undefined;
 }
 
-/** The machine this agent runs on: what limits it and what reads it. */
+/** The backends of the machine that the agent runs on. */
 export interface Host {
-  /** Which boot of the machine this is, where that is known. */
+  /** The boot id, if known. */
   readonly boot: string | undefined;
-  /** What limits CPU packages, best first. */
+  /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
-  /** Every GPU, whatever drives it: its name may change with that, its boards do not. */
+  /** All GPUs. The backend's name depends on the driver and may change; its boards do not. */
   readonly gpu: PowerCapBackend;
 }
 
 export interface DiscoverOptions {
-  /** Whether limits may be written back as they are, to prove that they can be set; no by default. */
+  /** Whether discovery may write limits back unchanged to prove that they can be set; false by default. */
   readonly mayWrite?: boolean;
-  /** False leaves out the GPUs, whose driver may take half a minute to answer. */
+  /** False skips the GPUs, whose driver may take half a minute to answer. */
   readonly gpus?: boolean;
 }
 
-/** The same with what it is made of. */
+/** A host that can also discover its hardware. */
 export interface HostMachine extends Host {
   /**
-   * What the machine is made of and what works on it; the node's labels are hints. Where it may write, it proves control by
-   * writing limits back as they are.
+   * Discovers the hardware and what works on it; the node's labels are hints. With `mayWrite` it proves control by writing limits
+   * back unchanged.
    */
   discover(node: Node | undefined, signal: AbortSignal, options?: DiscoverOptions): Promise<NodeHardwareStatus>;
-  /** Off the event loop: one may take 20 ms. `current` is worth that only while a throttle is in use. */
+  /** Reads off the event loop: one file may take 20 ms. Ask for `current` only while a throttle is in use. */
   frequencies(withCurrent: boolean): Promise<readonly Frequency[]>;
   close(): Promise<void>;
 }
 
-/** What a look found, in the order of the backends. */
+/** The backend in use, and its boards. */
 export interface BackendSelection {
-  /** The backend that has the boards; absent where none has. */
+  /** The backend that has the boards; absent if none has any. */
   readonly backend?: PowerCapBackend | undefined;
   readonly boards: readonly CapBoard[];
-  /** Why the others have none. */
+  /** Why other backends have no boards. */
   readonly absent: readonly string[];
 }
 
-/** The first backend that has a board it can do something with; failing that, the first that has any. */
+/** Selects the first backend with a usable board, else the first with any board. */
 export async function selectBackend(
   backends: readonly PowerCapBackend[],
   signal: AbortSignal,
 ): Promise<BackendSelection> {
   const absent: string[] = [];
-  let second: BackendSelection | undefined;
+  let unusable: BackendSelection | undefined;
   for (const backend of backends) {
     const view = await backend.discover(signal);
     if (view.boards === undefined) {
@@ -63,9 +63,9 @@ export async function selectBackend(
     }
     const found = { backend, boards: view.boards, absent };
     if (view.boards.some(({ locked, lost }) => locked === undefined && lost === undefined)) return found;
-    second ??= found;
+    unusable ??= found;
   }
-  return second ?? { boards: [], absent };
+  return unusable ?? { boards: [], absent };
 }
 
 export const handlesOf = ({ backend, boards }: BackendSelection): { backend: PowerCapBackend; board: CapBoard }[] =>

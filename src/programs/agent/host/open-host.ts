@@ -24,10 +24,10 @@ import type { Frequency, HostMachine } from "./host.ts";
 export type HostConfig = Pick<AgentConfig, "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | "NVML_LIBRARY" | "STATE_DIR"> &
   Partial<Pick<AgentConfig, "DVFS_MIN_FREQ_KHZ">>;
 
-/** Where nothing is ever throttled. */
+/** Floor for subcommands that never throttle. */
 const NO_FLOOR = 1;
 
-/** The files of the host this runs on. */
+/** The host's sysfs and procfs. */
 export function hostRoots(config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } {
   const { HOST_SYS_ROOT: sys, HOST_PROC_ROOT: proc } = config;
   return {
@@ -36,26 +36,26 @@ export function hostRoots(config: HostConfig): { readonly sys: HostFiles; readon
   };
 }
 
-/** Read when a mount refuses a write, so that the message can name it. */
+/** Read when a write fails on a read-only mount, to name the mount in the message. */
 function mountTableIn(proc: string): string | undefined {
   for (const name of ["self/mountinfo", "self/mounts", "mounts"]) {
     try {
       return readFileSync(join(proc, name), "utf8");
     } catch {
-      // The next one may be there.
+      // Try the next path.
     }
   }
   return undefined;
 }
 
 export interface OpenHostOptions {
-  /** Whether STATE_DIR may be written: `joulie agent probe` leaves no trace. */
+  /** Whether STATE_DIR may be written; false for `joulie agent probe`. */
   readonly mayWrite?: boolean;
-  /** Where the HSMP driver's device is, and what calls it: others in tests. */
+  /** Path of the HSMP device and the ioctl function; tests replace them. */
   readonly hsmp?: Omit<HsmpDeviceOptions, "clock">;
 }
 
-/** The host by its files, its libraries and its tools. */
+/** Opens the host's backends: files, libraries and tools. */
 export function openHost(
   config: HostConfig,
   { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },
@@ -64,12 +64,12 @@ export function openHost(
   { mayWrite: mayWriteState = true, hsmp = {} }: OpenHostOptions = {},
 ): HostMachine {
   const facts = new HostFactsReader({ sys, proc });
-  // Identity stays: the limits of the part are looked up once.
+  // The CPU model does not change, so its catalogue limits are looked up once.
   let limits: ReturnType<typeof catalogueLimits> | undefined;
   const known = () => (limits ??= catalogueLimits(facts.read().cpu.model, catalogue));
   const ratedPower = () => known().rated;
-  const leastPower = () => known().least;
-  const mostPower = () => known().most;
+  const leastPower = () => known().min;
+  const mostPower = () => known().max;
   const cpuCaps: readonly PowerCapBackend[] = [
     new RaplBackend({ files: sys, clock, ratedPower, minPower: leastPower, maxPower: mostPower }),
     new HsmpBackend({

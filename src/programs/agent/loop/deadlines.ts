@@ -1,14 +1,14 @@
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 
-/** For what is under way when the agent is to end. */
+/** Time for a running tick to end after the stop signal. */
 const GRACE = milliseconds(5000);
-/** For what was broken off to notice it. */
-const UNWINDING = milliseconds(1000);
+/** Time for an aborted tick to return. */
+const ABORT_TIMEOUT = milliseconds(1000);
 
 /**
- * Comes a while after the signal to end. A driver's call that is broken off may run on, and as long as it does nothing can be
- * restored on that board: most calls are over within the grace.
+ * Aborts a grace period after `signal`. A driver call that is aborted may keep running, and until it returns nothing can be
+ * restored on that board. Most calls return within the grace period.
  */
 export function abortAfterGrace(signal: AbortSignal, clock: Clock): AbortSignal {
   const forceStop = new AbortController();
@@ -18,17 +18,17 @@ export function abortAfterGrace(signal: AbortSignal, clock: Clock): AbortSignal 
   return forceStop.signal;
 }
 
-/** The work's end; it fails where the work does not end though it was broken off. */
+/** Awaits the work; rejects if the work does not return after `forceStop`. */
 export async function rejectIfHung<Result>(
   work: Promise<Result>,
   forceStop: AbortSignal,
   clock: Clock,
 ): Promise<Result> {
   const over = Promise.withResolvers<never>();
-  const hung = () => over.reject(new Error("it was broken off and does not end"));
+  const hung = () => over.reject(new Error("aborted, but the call has not returned"));
   let stop = () => {};
   const wait = () => {
-    const timer = clock.after(UNWINDING, hung);
+    const timer = clock.after(ABORT_TIMEOUT, hung);
     stop = () => timer.cancel();
   };
   if (forceStop.aborted) wait();

@@ -22,8 +22,8 @@ const withGpus = (count: number): void => {
   }
 };
 
-describe("a node's CPUs", () => {
-  it("AGT-01 AGT-04 AGT-14 AGT-16 AGT-50 the newest target is enforced by the host's RAPL, soon after it is published", async () => {
+describe("CPU control", () => {
+  it("AGT-01 AGT-04 AGT-14 AGT-16 AGT-50 enforces the newest target through the host's RAPL soon after it is published", async () => {
     await harness.createNode("b");
     await harness.target("b", { cpu: { packagePowerCapWatts: 77 } });
     await harness.target("a", eco);
@@ -43,7 +43,7 @@ describe("a node's CPUs", () => {
     ]);
   });
 
-  it("X-40 a cap that leaves the spec is lifted, and the original is back", async () => {
+  it("X-40 restores the original limit when the cap is removed from the spec", async () => {
     harness.machine.rapl.limits.set("package-0", 300);
     await harness.target("a", eco);
     harness.start();
@@ -65,7 +65,7 @@ describe("a node's CPUs", () => {
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "none", message: "no cap requested" });
   });
 
-  it("X-36 never above the limit that was found, and the message says so", async () => {
+  it("X-36 never sets a cap above the original limit, and the message says so", async () => {
     harness.machine.rapl.limits.set("package-1", 200);
     await harness.target("a", { cpu: { packagePowerCapWatts: 5000 } });
     harness.start();
@@ -76,7 +76,7 @@ describe("a node's CPUs", () => {
     );
   });
 
-  it("AGT-17 AGT-20 AGT-21 AGT-22 AGT-38 AGT-39 AGT-40 without RAPL the energy counters drive the throttle, and RAPL's return ends it", async () => {
+  it("AGT-17 AGT-20 AGT-21 AGT-22 AGT-38 AGT-39 AGT-40 throttles by the energy counters without RAPL, and stops when RAPL returns", async () => {
     harness.machine.rapl.absent = "powercap is not mounted: mount the host's /sys";
     harness.machine.draw(600);
     await harness.target("a", { cpu: { packagePowerCapWatts: 210 } });
@@ -115,7 +115,7 @@ describe("a node's CPUs", () => {
     expect(await agent.series("joulie_dvfs_cpu_cur_freq_khz")).toEqual([]);
   });
 
-  it("AGT-18 X-52 a RAPL write that fails falls back to DVFS; without a reading nothing is called applied", async () => {
+  it("AGT-18 X-52 falls back to DVFS when a RAPL write fails, and reports nothing as applied without a reading", async () => {
     harness.machine.rapl.refusal = { result: "error", message: "EIO" };
     harness.machine.draws.clear();
     await harness.target("a", eco);
@@ -127,14 +127,14 @@ describe("a node's CPUs", () => {
     expect(status?.message).toContain(
       "no power reading: the throttle is unchanged; there is no powercap on this machine",
     );
-    // What could not be written is not in force, and nothing is to be restored.
+    // A cap that was not written needs no restore.
     await harness.advance(3);
     expect(harness.disk.boards).toEqual([]);
     await harness.advance(120);
     expect(harness.machine.rapl.writes.length).toBeLessThan(12);
   });
 
-  it("AGT-19 X-50 a share of an unknown maximum throttles by percent, without labels of any kind", async () => {
+  it("AGT-19 X-50 throttles by percent for a percentage of an unknown maximum, without any labels", async () => {
     harness.machine.rapl.absent = "this CPU has energy counters only";
     harness.machine.hardware = {};
     await harness.target("a", eco);
@@ -144,7 +144,7 @@ describe("a node's CPUs", () => {
     expect((await harness.controlStatus())?.cpu).toMatchObject({ backend: "dvfs", result: "applied" });
   });
 
-  it("X-70 mode rapl: without RAPL blocked, a failed write is an error", async () => {
+  it("X-70 reports blocked without RAPL in mode rapl, and a failed write as an error", async () => {
     harness.machine.rapl.absent = "no RAPL here";
     await harness.target("a", eco);
     const agent = harness.start({ TELEMETRY_CPU_CONTROL_MODE: "rapl" });
@@ -158,7 +158,7 @@ describe("a node's CPUs", () => {
     expect(harness.machine.throttle.writes).toEqual([]);
   });
 
-  it("one package that is locked is told, and none of its limits is touched", async () => {
+  it("reports a locked package and does not write its limits", async () => {
     harness.machine.rapl.change("package-0", { locked: "the BIOS has locked the limit" });
     harness.machine.rapl.change("package-1", { locked: "the BIOS has locked the limit" });
     harness.machine.throttle.absent = "cpufreq has no policies";
@@ -170,7 +170,7 @@ describe("a node's CPUs", () => {
     expect((await harness.controlStatus())?.cpu?.message).toContain("cpufreq has no policies");
   });
 
-  it("AGT-08 AGT-49 writes no profile, no label and no target, and never looks at pods", async () => {
+  it("AGT-08 AGT-49 writes no profile, label or target, and never reads pods", async () => {
     await harness.target("a", eco);
     const agent = harness.start();
     await harness.advance(70);
@@ -186,8 +186,8 @@ describe("a node's CPUs", () => {
   });
 });
 
-describe("a node's GPUs", () => {
-  it("AGT-41 AGT-42 AGT-43 each board gets its share of its own maximum; lifting restores it", async () => {
+describe("GPU control", () => {
+  it("AGT-41 AGT-42 AGT-43 caps each GPU at a percentage of its own maximum, and restores it", async () => {
     withGpus(2);
     harness.machine.gpu.add("GPU-small", { min: watts(40), max: watts(72) });
     await harness.target("a", { gpu: { powerCap: { capPctOfMax: 60 } } });
@@ -205,7 +205,7 @@ describe("a node's GPUs", () => {
     expect(harness.disk.boards).toEqual([]);
   });
 
-  it("AGT-44 the TelemetryProfile says what became of the GPUs: applied, blocked, error or none", async () => {
+  it("AGT-44 reports the GPU result in the TelemetryProfile: applied, blocked, error or none", async () => {
     withGpus(1);
     const host = { type: "host" };
     await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls: { gpu: host, cpu: host } });
@@ -242,7 +242,7 @@ describe("a node's GPUs", () => {
     ]);
   });
 
-  it("AGT-47 AGT-48 X-65 without a way to cap GPUs it is blocked with what is missing; the CPUs are capped all the same", async () => {
+  it("AGT-47 AGT-48 X-65 reports blocked with what is missing if GPUs cannot be capped, and caps the CPUs", async () => {
     await harness.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
     harness.start();
     await harness.advance(2);
@@ -251,7 +251,7 @@ describe("a node's GPUs", () => {
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "applied" });
   });
 
-  it("X-65 taints and a cordon keep other pods away, and the agent of the node goes on: caps, readings, hardware", async () => {
+  it("X-65 keeps capping, reading and publishing on a tainted and cordoned node", async () => {
     withGpus(1);
     const effects = ["NoSchedule", "NoExecute"];
     const keys = ["nvidia.com/gpu", "amd.com/gpu", "node.kubernetes.io/unschedulable", "example.com/reserved"];
@@ -261,7 +261,7 @@ describe("a node's GPUs", () => {
     const agent = harness.start();
     await harness.target("a", { ...eco, gpu: { powerCap: { capPctOfMax: 60 } } });
     await harness.advance(2);
-    // While it runs, and before it starts.
+    // Taints before the agent starts and while it runs.
     await keepPodsAway();
     expect(await harness.find(resources.nodes, "a")).toMatchObject({ spec: { taints } });
     for (const restart of [false, true]) {
@@ -277,7 +277,7 @@ describe("a node's GPUs", () => {
     expect(await harness.find(resources.nodeHardwares, "a")).toBeDefined();
   });
 
-  it("a lost board is an error of its own, and the others are capped", async () => {
+  it("reports a lost GPU as an error and caps the others", async () => {
     withGpus(2);
     harness.machine.gpu.change("GPU-0", { lost: "fell off the bus" });
     harness.machine.gpu.draws.set("GPU-0", undefined);
@@ -288,11 +288,11 @@ describe("a node's GPUs", () => {
     const status = (await harness.controlStatus())?.gpu;
     expect(status).toMatchObject({ result: "error" });
     expect(status?.message).toContain("GPU GPU-0 error: fell off the bus");
-    // Half of the boards' power is no measure of them.
+    // The power of half of the boards is no reading of all of them.
     expect(status?.observedPowerWatts).toBeUndefined();
   });
 
-  it("what drives a board may change while its cap is in force: its original stays", async () => {
+  it("keeps the original when the driver of a capped GPU changes", async () => {
     withGpus(1);
     await harness.target("a", { gpu: { powerCap: { capPctOfMax: 60 } } });
     harness.start();
@@ -304,7 +304,7 @@ describe("a node's GPUs", () => {
     expect(harness.machine.gpu.writes).toEqual(["cap GPU-0 420", "restore GPU-0 700"]);
   });
 
-  it("a node without GPUs has no report of GPUs", async () => {
+  it("publishes no GPU status on a node without GPUs", async () => {
     await harness.target("a", eco);
     harness.start();
     await harness.advance(2);
@@ -312,8 +312,8 @@ describe("a node's GPUs", () => {
   });
 });
 
-describe("what the agent publishes", () => {
-  it("AGT-02 AGT-03 NodeHardware is published on change, and belongs to the Node", async () => {
+describe("published status", () => {
+  it("AGT-02 AGT-03 publishes NodeHardware on change, owned by the Node", async () => {
     const agent = harness.start();
     await harness.advance(3);
     const found = (await harness.find(resources.nodeHardwares, "a")) as unknown as {
@@ -325,7 +325,7 @@ describe("what the agent publishes", () => {
     agent.takeWrites();
     await harness.advance(300);
     expect(agent.takeWrites().filter(({ path }) => path.includes("nodehardwares"))).toEqual([]);
-    // Something works that did not before: it is looked at again.
+    // A backend that starts to work triggers a new discovery.
     const before = harness.machine.discoveries;
     harness.machine.hardware = { cpu: { sockets: 2, controlAvailable: false } };
     harness.machine.rapl.absent = "gone";
@@ -335,7 +335,7 @@ describe("what the agent publishes", () => {
     expect(agent.takeWrites().filter(({ path }) => path.endsWith("nodehardwares/a/status"))).toHaveLength(1);
   });
 
-  it("X-56 reads by name, and while nothing changes writes nothing but a heartbeat a minute", async () => {
+  it("X-56 reads objects by name, and while idle writes only one heartbeat a minute", async () => {
     await harness.target("a", eco);
     const agent = harness.start();
     await harness.advance(100);
@@ -351,7 +351,7 @@ describe("what the agent publishes", () => {
     expect(selected.filter((path) => !/fieldSelector=|\/nodehardwares\/a$/.test(path))).toEqual([]);
   });
 
-  it("X-10 power that moves by 1 % or 5 W is told at once, less is not", async () => {
+  it("X-10 publishes a power change of 1 % or 5 W at once, but not a smaller one", async () => {
     await harness.target("a", eco);
     const agent = harness.start();
     await harness.advance(62);
@@ -365,7 +365,7 @@ describe("what the agent publishes", () => {
     expect((await harness.controlStatus())?.cpu?.observedPowerWatts).toBeGreaterThan(203);
   });
 
-  it("X-63 its own fields only: what the operator says of the twin stays", async () => {
+  it("X-63 writes only its own fields and keeps the operator's", async () => {
     await harness.target("a", eco);
     const status = { schedulableClass: "eco", predictedPowerHeadroomScore: 40 };
     await harness.operator.apply(
@@ -386,7 +386,7 @@ describe("what the agent publishes", () => {
     expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
   });
 
-  it("AGT-07 serves Prometheus text, health and a page about the node", async () => {
+  it("AGT-07 serves Prometheus metrics, health and /debug/node", async () => {
     await harness.target("a", eco);
     const agent = harness.start();
     await harness.advance(45);

@@ -22,7 +22,7 @@ import type { Intent } from "./target.ts";
 
 export interface NodeControlOptions {
   readonly node: string;
-  /** Absent in pool mode: the host an agent runs on is not the node it controls. */
+  /** Absent in pool mode, where the agent's host is not the node it controls. */
   readonly host: Host | undefined;
   readonly journal: Journal;
   readonly http: HttpClient;
@@ -30,18 +30,18 @@ export interface NodeControlOptions {
   readonly clock: Clock;
   readonly settings: AgentSettings;
   readonly onThrottle?: (kind: "throttle_up" | "throttle_down") => void;
-  /** A GPU driver that was slow to start has answered: a tick is due. */
+  /** Called when a GPU driver that was slow to start has answered: a tick is due. */
   readonly onFirstGpuAnswer?: () => void;
 }
 
-/** What a tick found and did. */
+/** What a tick read and did. */
 export interface NodeTick {
   readonly intent: Intent;
   readonly route: Route;
   readonly power: NodePower;
-  /** Absent while nothing is known of the target. */
+  /** Absent while the target is unknown. */
   readonly cpu?: CpuReport | undefined;
-  /** Absent without GPUs, too. */
+  /** Absent without GPUs, and while the target is unknown. */
   readonly gpu?: DeviceReport | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface TickInput {
   readonly view: HardwareView;
 }
 
-/** Reads, caps and answers for one node, tick by tick; the same in both modes. Ticks of a node never overlap. */
+/** Reads and caps the devices of one node, in both modes. Ticks of a node never overlap. */
 export class NodeControl {
   readonly node: string;
   readonly #options: NodeControlOptions;
@@ -89,9 +89,9 @@ export class NodeControl {
   async tick({ intent, route, view }: TickInput, signal: AbortSignal): Promise<NodeTick> {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
-    // A GPU driver that hangs must not keep the CPUs waiting: their part goes on beside it.
-    const asked = usesHost && host !== undefined && !this.#gpuTask.isRunning;
-    const hostGpus = selectBackend(asked ? [host.gpu] : [], signal);
+    // CPU and GPU parts run in parallel, so a GPU driver that hangs does not delay the CPUs.
+    const readsHostGpus = usesHost && host !== undefined && !this.#gpuTask.isRunning;
+    const hostGpus = selectBackend(readsHostGpus ? [host.gpu] : [], signal);
     hostGpus.catch(() => undefined);
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
     if (intent.kind === "hold") {
@@ -104,16 +104,16 @@ export class NodeControl {
     const target = intent.kind === "enforce" ? intent.target : undefined;
     const why = intent.kind === "release" ? intent.why : undefined;
     const cpuPart = async () => {
-      const stuck = await this.#restoreStrays("cpu", route, signal);
+      const stuck = await this.#restoreOldRoutes("cpu", route, signal);
       const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal);
-      return burdened(cpu, stuck, why, blockedSource(route.cpuSource));
+      return withStuckEntries(cpu, stuck, why, blockedSource(route.cpuSource));
     };
     const gpuPart = async (): Promise<GpuTickResult> => {
-      const stuck = await this.#restoreStrays("gpu", route, signal);
+      const stuck = await this.#restoreOldRoutes("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
       const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
-      return { power, gpu: gpu && burdened(gpu, stuck, why, blockedSource(route.gpuSource)) };
+      return { power, gpu: gpu && withStuckEntries(gpu, stuck, why, blockedSource(route.gpuSource)) };
     };
     const [cpu, { power, gpu }] = await bothOf(
       cpuPart(),
@@ -122,17 +122,17 @@ export class NodeControl {
     return { intent, route, power, cpu, gpu };
   }
 
-  /** Whether something of ours is in force, as far as the journal knows. */
+  /** Whether the journal lists limits of the agent on this node. */
   get hasLimitsInForce(): boolean {
     return this.#entries().length > 0;
   }
 
-  /** What is in force of ours, with how it was before. */
+  /** The agent's limits in force with their originals. */
   get limitsInForce(): readonly JournalEntry[] {
     return this.#entries();
   }
 
-  /** Puts everything back. Gives what could not be. */
+  /** Restores all original limits. Returns what failed. */
   async release(signal: AbortSignal): Promise<readonly string[]> {
     if (this.#options.settings.simulateOnly) return [];
     const entries = this.#entries();
@@ -196,7 +196,7 @@ export class NodeControl {
     signal: AbortSignal,
   ): Promise<DeviceReport | undefined> {
     if (gpuControl.type === "unusable")
-      return view.gpu === undefined && !isAsked(intent) ? undefined : unusable(gpuControl.why, intent);
+      return view.gpu === undefined && !isCapRequested(intent) ? undefined : unusable(gpuControl.why, intent);
     return this.#gpu.tick({
       enabled: gpuControl.type !== "none",
       backends: this.#gpuBackends(gpuControl),
@@ -209,24 +209,24 @@ export class NodeControl {
     });
   }
 
-  /** What was put in place by a way that the route no longer takes goes back by that way. */
-  async #restoreStrays(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
+  /** Restores limits that were set through a route that is no longer used, through that same route. */
+  async #restoreOldRoutes(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
     const { host, settings } = this.#options;
     if (settings.simulateOnly) return [];
-    const own = () => this.#entries().filter((entry) => kindOf(entry) === kind);
-    await this.#forgetOtherBoots(own(), signal);
+    const entries = () => this.#entries().filter((entry) => kindOf(entry) === kind);
+    await this.#forgetOtherBoots(entries(), signal);
     const current = new Set<string>();
     if (route.gpuControl.type === "host" && host !== undefined) current.add(journalBackend(host.gpu));
     if (route.cpuControl.type === "host" && host !== undefined)
       for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
-    const strays = own().filter((entry) =>
+    const outdated = entries().filter((entry) =>
       entry.backend === "http" ? !this.#routes.isCurrent(entry) : !current.has(entry.backend),
     );
-    const failures = await Promise.all(strays.map(async (entry) => this.#restoreSometimes(entry, signal)));
+    const failures = await Promise.all(outdated.map(async (entry) => this.#restoreWithBackoff(entry, signal)));
     return failures.filter((failure) => failure !== undefined);
   }
 
-  /** An original that a boot has overtaken would undo what the firmware says now. */
+  /** After a reboot the firmware has reset the limits, so older originals must not be restored. */
   async #forgetOtherBoots(entries: readonly JournalEntry[], signal: AbortSignal): Promise<void> {
     const { journal, host } = this.#options;
     for (const entry of entries.filter((one) => this.#restorer.isOfAnotherBoot(one))) {
@@ -235,10 +235,10 @@ export class NodeControl {
     }
   }
 
-  async #restoreSometimes(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
+  async #restoreWithBackoff(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
     const name = [entry.backend, entry.endpoint, entry.board].join(" ");
-    const resting = this.#backoff.suppressedOutcome(name);
-    if (resting !== undefined) return { entry, result: failing(resting), message: resting.message ?? "" };
+    const suppressed = this.#backoff.suppressedOutcome(name);
+    if (suppressed !== undefined) return { entry, result: failing(suppressed), message: suppressed.message ?? "" };
     const failure = await this.#restore(entry, signal);
     if (failure === undefined) this.#backoff.recordSuccess(name);
     else this.#backoff.recordFailure(name, failure);
@@ -254,7 +254,7 @@ export class NodeControl {
   }
 }
 
-/** Neither is left behind where the other fails: ticks never overlap. */
+/** Waits for both even if one fails, because ticks must not overlap. */
 async function bothOf<One, Other>(one: Promise<One>, other: Promise<Other>): Promise<[One, Other]> {
   await Promise.allSettled([one, other]);
   return [await one, await other];
@@ -272,21 +272,21 @@ const kindOf = ({ board, backend }: JournalEntry): DeviceKind =>
   board === "gpus" || backend === "gpu" ? "gpu" : "cpu";
 
 const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
-  joinMessages(`what was set on ${board} by ${backend} could not be restored`, why);
+  joinMessages(`the limit set on ${board} by ${backend} could not be restored`, why);
 
-const isAsked = ({ watts, pctOfMax }: CapIntent): boolean => watts !== undefined || pctOfMax !== undefined;
+const isCapRequested = ({ watts, pctOfMax }: CapIntent): boolean => watts !== undefined || pctOfMax !== undefined;
 
 const unusable = (why: string, intent: CapIntent): DeviceReport => ({
   backend: "none",
-  result: isAsked(intent) ? "blocked" : "none",
+  result: isCapRequested(intent) ? "blocked" : "none",
   message: why,
 });
 
 const blockedSource = (source: SourceRoute): string | undefined =>
   source.type === "unusable" && source.notAllowed === true ? source.why : undefined;
 
-/** Nothing is well while something of ours stays in force that should not. */
-function burdened<Report extends DeviceReport>(
+/** Adds limits that could not be restored: then the result is at least blocked. */
+function withStuckEntries<Report extends DeviceReport>(
   report: Report,
   stuck: readonly StuckEntry[],
   ...more: readonly (string | undefined)[]

@@ -14,7 +14,7 @@ import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
 import type { NodeControl, NodeTick } from "./node-control.ts";
 import { intentOf } from "./target.ts";
 
-/** What the node is made of, as far as this agent can find out: to reckon with, and to publish. */
+/** Returns the node's hardware for calculations, and the status to publish. */
 export type Discover = (
   facts: NodeFacts,
   routing: Routing,
@@ -36,7 +36,7 @@ export interface NodeRunnerOptions {
   readonly changes: ChangeLog;
 }
 
-/** One node, from what the cluster says to what it is told: the same in both modes. */
+/** Runs the ticks of one node: reads its target and routes, controls its devices, reports. The same in both modes. */
 export class NodeRunner {
   readonly name: string;
   readonly #options: NodeRunnerOptions;
@@ -74,8 +74,8 @@ export class NodeRunner {
     const started = ioClock.monotonic();
     const facts = view.facts(name);
     const silence = view.silence ?? elapsed(this.#startedAt, clock.monotonic());
-    const held = control.hasLimitsInForce;
-    const intent = intentOf(facts, { silence, holds: held, lastEco: this.#lastEco }, settings.lease);
+    const hadLimits = control.hasLimitsInForce;
+    const intent = intentOf(facts, { silence, holds: hadLimits, lastEco: this.#lastEco }, settings.lease);
     if (intent.kind === "enforce" && intent.from === "NodeTwin" && intent.target.profile === "eco")
       this.#lastEco = intent.target;
     const routing = routingOf(name, facts.routes, settings.routing);
@@ -87,34 +87,34 @@ export class NodeRunner {
     metrics.recordTick(name, tick, control.dvfs);
     metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));
     events.publishTick(name, facts.node, tick);
-    if (intent.kind === "release" && held && !control.hasLimitsInForce)
+    if (intent.kind === "release" && hadLimits && !control.hasLimitsInForce)
       events.publishRestored(name, facts.node, intent.why);
     if (tick.cpu !== undefined) changes.observe("CPU control", name, `${tick.cpu.backend} ${tick.cpu.result}`);
     if (tick.gpu !== undefined) changes.observe("GPU control", name, `${tick.gpu.backend} ${tick.gpu.result}`);
-    this.#tell(tick, facts, routing, found.publish);
+    this.#report(tick, facts, routing, found.publish);
     return tick;
   }
 
-  /** The last word before the agent ends; `stuck` says what of ours is still in force though it was to be restored. */
+  /** Reports the final status before the agent exits; `stuck` names the limits that could not be restored. */
   async reportStopped(restore: boolean, stuck: readonly string[] = []): Promise<void> {
     const { view, clock, reporter, hardware, settings } = this.#options;
-    // A status on its way would keep the last word from being written.
+    // A status write in progress would prevent the final one.
     await reporter.stop();
     const facts = view.facts(this.name);
     const last = this.#last && statusOf(this.#last, clock.now());
     if (last !== undefined && facts.node !== undefined && this.#routing !== undefined) {
       const { cpu, gpu } = last;
-      const end = lastWord(restore, stuck, settings.simulateOnly);
-      const status = { at: clock.now(), cpu: { ...cpu, ...end }, gpu: gpu && { ...gpu, ...end } };
+      const final = finalStatus(restore, stuck, settings.simulateOnly);
+      const status = { at: clock.now(), cpu: { ...cpu, ...final }, gpu: gpu && { ...gpu, ...final } };
       reporter.report(status, facts.twin?.metadata.uid, this.#routing);
     }
     await Promise.all([reporter.stop(), hardware.stop()]);
   }
 
-  #tell(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
+  #report(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
     const { reporter, hardware, clock } = this.#options;
     if (facts.node === undefined) {
-      // Whoever is not managed has no twin, and is to have none made by a late word of ours.
+      // An unmanaged node has no NodeTwin, and a late status must not create one.
       if (facts.synced) hardware.forget();
       return;
     }
@@ -124,13 +124,13 @@ export class NodeRunner {
   }
 }
 
-/** What the twin says of a node whose agent has stopped. */
-function lastWord(restore: boolean, stuck: readonly string[], simulated: boolean): Partial<DeviceStatus> {
-  const unread = { power: undefined, cap: undefined, throttlePct: undefined };
+/** The status of a node whose agent has stopped. */
+function finalStatus(restore: boolean, stuck: readonly string[], simulated: boolean): Partial<DeviceStatus> {
+  const noReadings = { power: undefined, cap: undefined, throttlePct: undefined };
   if (simulated)
-    return { result: "none", message: "the agent has stopped; SIMULATE_ONLY: it had set nothing", ...unread };
-  if (!restore) return { message: "the agent has stopped; what it had set stays (RESTORE_ON_EXIT=false)" };
+    return { result: "none", message: "the agent has stopped; SIMULATE_ONLY: it set no limit", ...noReadings };
+  if (!restore) return { message: "the agent has stopped; its caps stay in force (RESTORE_ON_EXIT=false)" };
   return stuck.length === 0
-    ? { result: "none", message: "the agent has stopped; what it had set is restored", ...unread }
+    ? { result: "none", message: "the agent has stopped; the original limits are restored", ...noReadings }
     : { result: "error", message: `the agent has stopped; ${stuck.join("; ")}`.slice(0, MAX_MESSAGE_LENGTH) };
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { AgentTestHarness, type AgentUnderTest } from "../testing/agent-test-harness.ts";
 
-/** What Kubernetes gives a pod to end. */
+/** The termination grace period of a pod. */
 const TERMINATION = 30_000;
 
 let harness: AgentTestHarness;
@@ -32,14 +32,14 @@ const started = async (): Promise<AgentUnderTest> => {
   return agent;
 };
 
-/** How long the agent takes to end. */
+/** Stops the agent and measures how long it takes. */
 const stopping = async (agent: AgentUnderTest): Promise<number> => {
   const from = harness.clock.monotonic();
   await agent.stop();
   return harness.clock.monotonic() - from;
 };
 
-/** A driver's call that nobody can end: given up, it still runs, and until it returns its board takes no other. */
+/** A driver call that cannot be aborted: it keeps running, and until it returns its board accepts no other call. */
 const slowPower = (length: number) => {
   const { gpu } = harness.machine;
   const state = { running: false, givenUp: false, refused: 0 };
@@ -66,11 +66,11 @@ const slowPower = (length: number) => {
   return state;
 };
 
-describe("told to end in the middle of a driver's call", () => {
+describe("SIGTERM during a driver call", () => {
   it.each([
-    { name: "one that ends within the grace", length: 3000, isRefused: false },
-    { name: "one that goes on after it was given up", length: 9000, isRefused: true },
-  ])("X-41 X-91 everything is restored: $name", async ({ length, isRefused }) => {
+    { name: "a call that ends within the grace period", length: 3000, isRefused: false },
+    { name: "a call that continues after it was aborted", length: 9000, isRefused: true },
+  ])("X-41 X-91 restores everything: $name", async ({ length, isRefused }) => {
     const agent = await started();
     const state = slowPower(length);
     await harness.advance(19);
@@ -83,7 +83,7 @@ describe("told to end in the middle of a driver's call", () => {
   });
 });
 
-describe("ends in time, and restores the rest, whatever hangs", () => {
+describe("exits in time and restores the other boards when something hangs", () => {
   const hangs: Readonly<Record<string, () => void>> = {
     "a tick": () => {
       harness.machine.gpu.power = never;
@@ -108,10 +108,10 @@ describe("ends in time, and restores the rest, whatever hangs", () => {
   });
 });
 
-describe("the last word", () => {
-  const STOPPED = "the agent has stopped; what it had set is restored";
+describe("the final status", () => {
+  const STOPPED = "the agent has stopped; the original limits are restored";
 
-  it("X-41 is told though a status was being written when the end came", async () => {
+  it("X-41 is written even if another status write is in progress", async () => {
     const agent = await started();
     const slow = { kind: "latency", length: milliseconds(2000) } as const;
     harness.api.faults.add({ fault: slow, when: ({ method, path }) => method === "PATCH" && path.includes("/status") });
@@ -124,11 +124,11 @@ describe("the last word", () => {
     expect((await harness.controlStatus())?.gpu).toMatchObject({ result: "none", message: STOPPED });
   });
 
-  it("what was not restored is an error, with what is still in force", async () => {
+  it("reports limits that were not restored as an error", async () => {
     const agent = await started();
     harness.machine.gpu.refusal = { result: "blocked", message: "EPERM" };
     await agent.stop();
-    const problem = "what was set on gpu-0 by gpu could not be restored; EPERM";
+    const problem = "the limit set on gpu-0 by gpu could not be restored; EPERM";
     expect(await harness.controlStatus()).toMatchObject({
       cpu: { result: "error", message: `the agent has stopped; ${problem}` },
       gpu: { result: "error", message: `the agent has stopped; ${problem}` },
@@ -136,12 +136,12 @@ describe("the last word", () => {
     expect(agent.logs.filter(({ level }) => level === "error").map((line) => line["problem"])).toEqual([problem]);
   });
 
-  it("X-42 SIMULATE_ONLY says that nothing was set", async () => {
+  it("X-42 says with SIMULATE_ONLY that no limit was set", async () => {
     await harness.target("a", target);
     const agent = harness.start({ SIMULATE_ONLY: "true" });
     await harness.advance(2);
     await agent.stop();
-    const message = "the agent has stopped; SIMULATE_ONLY: it had set nothing";
+    const message = "the agent has stopped; SIMULATE_ONLY: it set no limit";
     expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "none", message });
   });
 });

@@ -1,16 +1,19 @@
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { NodeRunner } from "./node-runner.ts";
 
-/** Of the 30 s that Kubernetes gives a pod to end; what was under way has had its part before. */
-const RESTORING = milliseconds(12_000);
-const TELLING = milliseconds(5000);
-/** A driver that still works on something else refuses a restore, and takes it a moment later. */
+/** Shares of the 30 s that Kubernetes gives a pod to terminate; running ticks have used their share before. */
+const RESTORE_TIMEOUT = milliseconds(12_000);
+const REPORT_TIMEOUT = milliseconds(5000);
+/** A busy driver rejects a restore and accepts it a moment later. */
 const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
-/** Nodes named in a log line beside the first. */
-const NAMED = 9;
+/** Further nodes that the log line names. */
+const NAMED_NODES = 9;
+
+const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";
 
 interface Nodes {
   each(work: (runner: NodeRunner) => Promise<void>): Promise<void>;
@@ -23,43 +26,44 @@ export interface ShutdownOptions {
   readonly log: Logger;
 }
 
-/** Restores what is in force where that is wished, and then says so, within the time there is. */
+/** Restores the original limits if requested, then reports the final status, both with a deadline. */
 export async function restoreAndReport(nodes: Nodes, options: ShutdownOptions): Promise<void> {
   const { restore, clock, log } = options;
   const stuck = restore ? await restoreAll(nodes, options) : NOTHING_STUCK;
   reportStuck(stuck, log);
-  // Of all that is left to do, to say so is the least: nobody waits for an API that is away.
+  // Reporting is least important, so an unreachable API server does not delay the exit.
   let over = false;
-  const told = nodes.each(async (runner) => {
+  const reported = nodes.each(async (runner) => {
     if (!over) await runner.reportStopped(restore, stuck.get(runner.name));
   });
-  over = !(await endsWithin(clock, TELLING, told));
+  over = !(await endsWithin(clock, REPORT_TIMEOUT, reported));
 }
 
 type Stuck = ReadonlyMap<string, readonly string[]>;
 const NOTHING_STUCK: Stuck = new Map();
 
-/** One line however many nodes there are: a pool whose service is away has hundreds. */
+/** Logs one line for all nodes: a pool with an unreachable service has hundreds. */
 function reportStuck(stuck: Stuck, log: Logger): void {
   const all = [...stuck].map(([node, problems]) => ({ node, problem: problems.join("; ") }));
   const [first, ...others] = all;
   if (first === undefined) return;
-  const more = others.length === 0 ? {} : { nodes: all.length, others: others.slice(0, NAMED).map(({ node }) => node) };
-  log.error({ ...first, ...more }, "limits were not restored; `joulie agent restore` does it by hand");
+  const more =
+    others.length === 0 ? {} : { nodes: all.length, others: others.slice(0, NAMED_NODES).map(({ node }) => node) };
+  log.error({ code: NOT_RESTORED, ...first, ...more }, "limits were not restored; run `joulie agent restore`");
 }
 
-/** Tries again what fails, until the time is over. Gives the nodes on which something of ours is still in force, and why. */
+/** Retries until the deadline. Returns the nodes on which limits of the agent are still in force, and why. */
 async function restoreAll(nodes: Nodes, { clock, random }: ShutdownOptions): Promise<Stuck> {
   const stuck = new Map<string, readonly string[]>();
   await nodes.each(async ({ name, control }) => {
-    if (control.hasLimitsInForce) stuck.set(name, ["it was not restored in time"]);
+    if (control.hasLimitsInForce) stuck.set(name, ["not restored before the shutdown deadline"]);
   });
   const over = new AbortController();
-  const rounds = async (): Promise<void> => {
+  const retryAll = async (): Promise<void> => {
     for (let failures = 1; ; failures++) {
       await nodes.each(async (runner) => {
         if (over.signal.aborted || !stuck.has(runner.name)) return;
-        const problems = await released(runner, over.signal);
+        const problems = await restoreProblems(runner, over.signal);
         if (problems.length === 0) stuck.delete(runner.name);
         else if (!over.signal.aborted) stuck.set(runner.name, problems);
       });
@@ -67,11 +71,12 @@ async function restoreAll(nodes: Nodes, { clock, random }: ShutdownOptions): Pro
       await clock.sleep(backoffDelay(failures, BACKOFF, random), over.signal).catch(() => undefined);
     }
   };
-  if (!(await endsWithin(clock, RESTORING, rounds()))) over.abort(new Error("the time to end in good order is over"));
+  if (!(await endsWithin(clock, RESTORE_TIMEOUT, retryAll())))
+    over.abort(new Error("the shutdown deadline has passed"));
   return new Map(stuck);
 }
 
-async function released({ control }: NodeRunner, signal: AbortSignal): Promise<readonly string[]> {
+async function restoreProblems({ control }: NodeRunner, signal: AbortSignal): Promise<readonly string[]> {
   try {
     return await control.release(signal);
   } catch (error) {

@@ -19,19 +19,19 @@ export interface SingleNodeLoopOptions {
   readonly changes: ChangeLog;
   readonly metrics: AgentMetrics;
   readonly interval: Milliseconds;
-  /** Breaks off a tick, some time after the loop is to end. */
+  /** Aborts a running tick, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
   /** After each tick. */
   readonly onTick?: () => void;
 }
 
-/** Changes that come within this time are one tick. */
+/** Changes within this time lead to one tick. */
 const COALESCE = milliseconds(250);
-/** A tick that is late by so many intervals will not come. */
-const LATE_INTERVALS = 5;
-const LATE_AT_LEAST = 300_000;
+/** After this many intervals without a tick the loop counts as stalled. */
+const STALLED_INTERVALS = 5;
+const MIN_STALLED = 300_000;
 
-/** Ticks for one node: every interval, and soon after its target changes. */
+/** Runs the ticks of one node: every interval, and soon after its target changes. */
 export class SingleNodeLoop {
   readonly #options: SingleNodeLoopOptions;
   #wake = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ export class SingleNodeLoop {
     this.#options = options;
   }
 
-  /** Asks for a tick soon. */
+  /** Requests a tick soon. */
   request(): void {
     this.#wake.resolve();
   }
@@ -51,7 +51,7 @@ export class SingleNodeLoop {
     return stalledFor(this.#lastTick, clock, interval);
   }
 
-  /** Until the signal ends it; what is under way then has a while to end. */
+  /** Runs until the signal; then waits for a running tick. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ioClock, runner, metrics, changes, log, interval, forceStop, onTick } = this.#options;
     while (!signal.aborted) {
@@ -62,8 +62,8 @@ export class SingleNodeLoop {
         onTick?.();
       } catch (err) {
         if (signal.aborted) return;
-        // One that cannot be finished must not be the last: what is wrong may pass.
-        log.error({ err }, "a tick failed; the next one tries again");
+        // The loop goes on: the problem may be temporary.
+        log.error({ err }, "tick failed; retrying at the next tick");
         metrics.recordFailedTick(runner.name);
       }
       changes.flush();
@@ -72,14 +72,14 @@ export class SingleNodeLoop {
     }
   }
 
-  async #untilNext(rest: Milliseconds, signal: AbortSignal): Promise<void> {
+  async #untilNext(wait: Milliseconds, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const woken = await endsWithin(clock, rest, this.#wake.promise, signal);
+    const woken = await endsWithin(clock, wait, this.#wake.promise, signal);
     if (woken) await clock.sleep(COALESCE, signal).catch(() => undefined);
   }
 }
 
-/** Why ticks seem to stand still; undefined when they do not. */
+/** Why the loop counts as stalled; undefined if it does not. */
 export function stalledFor(
   last: MonotonicInstant | undefined,
   clock: Clock,
@@ -87,7 +87,7 @@ export function stalledFor(
 ): string | undefined {
   if (last === undefined) return undefined;
   const since = elapsed(last, clock.monotonic());
-  return since > Math.max(LATE_INTERVALS * interval, LATE_AT_LEAST)
+  return since > Math.max(STALLED_INTERVALS * interval, MIN_STALLED)
     ? `the last tick was ${Math.round(inSeconds(since))} s ago`
     : undefined;
 }

@@ -8,27 +8,27 @@ import {
 import { isTwinOf } from "../../../core/policy/index.ts";
 import { formatDuration, type Milliseconds, percent } from "../../../core/units/index.ts";
 
-/** What is known of a node in the cluster. */
+/** What the API server says about a node's target. */
 export interface TargetFacts {
-  /** False until the cluster was read once: then nothing of the rest says anything. */
+  /** False until all watches have synced; until then the other fields mean nothing. */
   readonly synced: boolean;
-  /** The Node, where it is in Joulie's scope. */
+  /** The Node; absent if Joulie does not manage it. */
   readonly node?: { readonly metadata: { readonly name: string; readonly uid: string } } | undefined;
   readonly twin?: NodeTwin | undefined;
   readonly profile?: NodePowerProfile | undefined;
 }
 
 export interface LeaseSettings {
-  /** 0 = for ever. */
+  /** 0 means for ever. */
   readonly lease: Milliseconds;
   readonly action: "restore" | "eco";
 }
 
-/** What to do about a node now. */
+/** What a tick does with a node's limits. */
 export type Intent =
-  /** Nothing is known yet: what is in force stays. */
+  /** The target is not known yet: limits in force stay. */
   | { readonly kind: "hold"; readonly why: string }
-  /** What is in force goes; `managed` says whether the node still is one to report about. */
+  /** Restore the original limits; `managed` says whether the node still gets a status. */
   | { readonly kind: "release"; readonly why: string; readonly managed: boolean }
   | ({ readonly kind: "enforce" } & Published);
 
@@ -37,20 +37,20 @@ interface Published {
   readonly from: string;
 }
 
-/** What the operator's variables say where nobody sets them; the agent does not know better without having seen an eco target. */
-const USUAL_ECO = percent(60);
+/** The operator's default eco cap, for an agent that has never seen an eco target. */
+const DEFAULT_ECO = percent(60);
 
-/** What the agent itself knows of a node. */
+/** What the agent itself knows about a node. */
 interface AgentKnowledge {
-  /** How long the API has been out of reach. */
+  /** Time since the last contact with the API server. */
   readonly silence: Milliseconds;
-  /** Whether something of ours is in force. */
+  /** Whether limits of the agent are in force. */
   readonly holds: boolean;
   /** The last eco target that the node had. */
   readonly lastEco: PowerTarget | undefined;
 }
 
-/** What to do about a node, by what the cluster says and, while it says nothing, by the lease. */
+/** Decides what to do with a node: by its published target, and without contact to the API server by TARGET_LEASE. */
 export function intentOf(
   facts: TargetFacts,
   { silence, holds, lastEco }: AgentKnowledge,
@@ -58,14 +58,14 @@ export function intentOf(
 ): Intent {
   if (facts.synced && facts.node === undefined)
     return { kind: "release", why: "the node is not managed", managed: false };
-  // Whoever was never seen to be managed and has nothing of ours in force is nobody's to touch, lease or not.
-  if (!facts.synced && !holds) return { kind: "hold", why: "the cluster was not read yet" };
+  // A node that was never seen as managed and has no limit of the agent is not touched, not even when the lease expires.
+  if (!facts.synced && !holds) return { kind: "hold", why: "the watches have not synced yet" };
   if (lease > 0 && silence >= lease) {
     const why = `no contact with the API for ${formatDuration(lease)} (TARGET_LEASE)`;
     if (action === "restore") return { kind: "release", why, managed: true };
-    return { kind: "enforce", target: lastEco ?? usualEco(facts.node?.metadata.name ?? ""), from: why };
+    return { kind: "enforce", target: lastEco ?? defaultEco(facts.node?.metadata.name ?? ""), from: why };
   }
-  if (!facts.synced) return { kind: "hold", why: "the cluster was not read yet" };
+  if (!facts.synced) return { kind: "hold", why: "the watches have not synced yet" };
   const published = publishedTarget(facts);
   return published === undefined
     ? { kind: "release", why: "no target is published", managed: true }
@@ -73,8 +73,8 @@ export function intentOf(
 }
 
 /**
- * The target of a node: its NodeTwin's spec, which is what the guard let through, and a person's NodePowerProfile only while there
- * is no NodeTwin.
+ * The target of a node: the spec of its NodeTwin, which the operator's guard has approved. A user's NodePowerProfile counts only
+ * while there is no NodeTwin.
  */
 export function publishedTarget({ node, twin, profile }: TargetFacts): Published | undefined {
   if (node === undefined) return undefined;
@@ -84,9 +84,9 @@ export function publishedTarget({ node, twin, profile }: TargetFacts): Published
   return undefined;
 }
 
-const usualEco = (nodeName: string): PowerTarget => ({
+const defaultEco = (nodeName: string): PowerTarget => ({
   nodeName,
   profile: "eco",
-  cpu: { packagePowerCapPctOfMax: USUAL_ECO },
-  gpu: { powerCap: { capPctOfMax: USUAL_ECO } },
+  cpu: { packagePowerCapPctOfMax: DEFAULT_ECO },
+  gpu: { powerCap: { capPctOfMax: DEFAULT_ECO } },
 });

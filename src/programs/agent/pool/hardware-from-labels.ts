@@ -2,14 +2,14 @@ import type { NodeHardware, NodeHardwareStatus } from "../../../core/api/index.t
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Route } from "../routing/routing.ts";
 
-/** How an object is known again that was made from labels alone: what it says must not be taken for a discovery later. */
+/** Marks an object that was made from labels alone, so that it is not taken for discovered hardware later. */
 const FROM_LABELS = "pool mode: from labels and the catalogue; nothing was probed";
 
-/** What somebody who could probe the node has found; undefined where only a pool's agent has written. */
+/** Hardware that an agent on the node discovered; undefined if only a pool's agent has written the object. */
 export const probedHardware = (hardware: NodeHardware | undefined): NodeHardwareStatus | undefined =>
   hardware?.status?.quality?.warnings?.includes(FROM_LABELS) === true ? undefined : hardware?.status;
 
-/** What can be said of a node that is reached over HTTP alone. */
+/** The hardware of a node that can only be reached over HTTP, from its labels and the catalogue. */
 export function hardwareFromLabels({ cpu, gpu }: HardwareView, route: Route): NodeHardwareStatus {
   const known = (way: Route["cpuControl" | "cpuSource"]): boolean => way.type === "http" || way.type === "prometheus";
   const capabilities = {

@@ -37,7 +37,7 @@ const add = async (all: readonly string[]) => {
 const isCapped = (name: string) => service.nodes.get(name)?.capWatts === 240;
 
 describe("pool mode", () => {
-  it("AGT-01 AGT-09 AGT-10 X-39 one agent caps all managed nodes of its shard over HTTP, and never touches its own host", async () => {
+  it("AGT-01 AGT-09 AGT-10 X-39 caps all managed nodes of its shard over HTTP, and never changes its own host", async () => {
     const all = names(40);
     await add(all);
     await harness.createNode("stranger", { [labels.managed]: null });
@@ -55,7 +55,7 @@ describe("pool mode", () => {
     expect(await agent.series("joulie_backend_mode", 'mode="rapl"')).toHaveLength(mine.length);
   });
 
-  it("AGT-10 X-41 a node that loses its label is restored, and leaves with its series", async () => {
+  it("AGT-10 X-41 restores a node that loses its label, and removes its metrics", async () => {
     await add(names(3));
     const agent = pool();
     await harness.until(() => names(3).every(isCapped));
@@ -67,7 +67,7 @@ describe("pool mode", () => {
     await harness.until(() => harness.disk.boards.length === 2);
   });
 
-  it("AGT-10 POOL_NODE_SELECTOR says which nodes are the pool's", async () => {
+  it("AGT-10 controls only the nodes of POOL_NODE_SELECTOR", async () => {
     await add(names(4));
     for (const name of ["node-1", "node-3"]) await harness.label(name, { pool: "blue" });
     pool({ POOL_NODE_SELECTOR: `pool=blue,${labels.managed}=true` });
@@ -76,7 +76,7 @@ describe("pool mode", () => {
     expect([...new Set(service.commands.map(({ node }) => node))].toSorted()).toEqual(["node-1", "node-3"]);
   });
 
-  it("AGT-48 a node whose service fails says so itself, every node beside it is capped, and it is tried again", async () => {
+  it("AGT-48 reports a failing service in its own node's status, caps all other nodes, and retries", async () => {
     await add(names(3));
     for (const action of ["rapl.set_power_cap_watts", "dvfs.set_throttle_pct"])
       service.answers.set(`node-1 ${action}`, { body: { result: "error", message: "driver gone" } });
@@ -96,7 +96,7 @@ describe("pool mode", () => {
       await harness.until(async () => (await harness.controlStatus(name))?.cpu?.result === "applied");
   });
 
-  it("X-56 AGT-48 endpoints that never answer cost only themselves", async () => {
+  it("X-56 AGT-48 is not delayed by endpoints that never answer", async () => {
     const all = names(60);
     await add(all);
     for (const name of all.slice(0, 12)) service.silent.add(name);
@@ -107,7 +107,7 @@ describe("pool mode", () => {
     await harness.advanceInSteps(30);
     const asked = (name: string) => service.requests.filter((path) => path === `/telemetry/${name}`).length;
     expect(Math.min(...alive.map(asked))).toBeGreaterThanOrEqual(4);
-    // The dead are asked less and less often.
+    // Dead endpoints are called less and less often.
     expect(Math.max(...all.slice(0, 12).map(asked))).toBeLessThanOrEqual(3);
     expect((await harness.controlStatus("node-0"))?.cpu?.result).toBe("error");
     expect((await harness.controlStatus("node-0"))?.cpu?.message).toContain("no answer within 2s");
@@ -116,10 +116,10 @@ describe("pool mode", () => {
     await harness.until(() => all.every(isCapped));
   });
 
-  it("spreads ticks over the interval, from the first round on and again after a change for all nodes", async () => {
+  it("spreads ticks over the interval, from the start and after a change for all nodes", async () => {
     await add(names(50));
     pool();
-    /** In how many quarters of a second of an interval somebody was asked. */
+    /** The number of quarter seconds of an interval with at least one request. */
     const spread = async () => {
       const times = new Set<number>();
       for (let turn = 0; turn < 80; turn++) {
@@ -137,11 +137,11 @@ describe("pool mode", () => {
     await harness.advanceInSteps(20);
     service.requests.length = 0;
     expect(await spread()).toBeGreaterThan(15);
-    // Once each.
+    // Each node once.
     expect(service.requests.filter((path) => path.startsWith("/telemetry/")).length).toBeLessThanOrEqual(55);
   });
 
-  it("X-39 a node that is routed to the host is blocked", async () => {
+  it("X-39 reports a node that is routed to the host as blocked", async () => {
     await add(["node-0"]);
     await harness.route("own", {
       target: { scope: "node", nodeName: "node-0" },
@@ -153,7 +153,7 @@ describe("pool mode", () => {
     expect(service.commands).toEqual([]);
   });
 
-  it("X-51 AGT-03 a share over HTTP counts from NodeHardware; without one the agent publishes what labels say", async () => {
+  it("X-51 AGT-03 takes percentages from NodeHardware; without one it publishes hardware from labels", async () => {
     await harness.createNode("known");
     await harness.user.apply(resources.nodeHardwares, { name: "known" }, { spec: { nodeName: "known" } });
     const status = {
@@ -178,7 +178,7 @@ describe("pool mode", () => {
     expect(service.commandTexts.toSorted()).toEqual([
       "known gpu.set_power_cap_watts 300",
       "known rapl.set_power_cap_watts 240",
-      // 60 % of 360 W is below what this part can be set to.
+      // 60 % of 360 W is below the minimum of this model.
       "labelled rapl.set_power_cap_watts 320",
     ]);
     await harness.until(async () => (await harness.find(resources.nodeHardwares, "labelled")) !== undefined);
@@ -188,12 +188,12 @@ describe("pool mode", () => {
       cpu: { sockets: 2, capRange: { maxWattsPerSocket: 360 } },
       quality: { overall: "heuristic", warnings: ["pool mode: from labels and the catalogue; nothing was probed"] },
     });
-    // What somebody found out by probing is not overwritten by a guess.
+    // Discovered hardware is not overwritten by hardware from labels.
     const kept = (await harness.find(resources.nodeHardwares, "known")) as unknown as { status: object };
     expect(kept.status).toMatchObject({ cpu: { capRange: { maxWattsPerSocket: 400 } } });
   });
 
-  it("X-59 a pool's agent that comes back restores nodes without a target, whose shard ever they are in, and lets go of another's", async () => {
+  it("X-59 restores journalled nodes of every shard without a target after a restart, and leaves those of other agents alone", async () => {
     await add(names(6));
     const first = pool({ RESTORE_ON_EXIT: "false" });
     await harness.until(() => names(6).every(isCapped));
@@ -210,12 +210,12 @@ describe("pool mode", () => {
     await harness.advanceInSteps(45);
     expect(isCapped(taken)).toBe(true);
     expect(harness.disk.boards).toEqual([]);
-    // Those of the other shard are no longer this agent's business.
+    // Nodes of the other shard belong to another agent now.
     const { nodes } = JSON.parse((await agent.page("/debug/node")).text) as { nodes: string[] };
     expect(nodes.toSorted()).toEqual(names(6).filter((name) => !others.includes(name)));
   });
 
-  it("X-58 with the API away at the start, nodes whose originals are kept stay as they are until the lease is over", async () => {
+  it("X-58 keeps journalled nodes unchanged until the lease expires if the API server is unreachable at the start", async () => {
     await add(["node-0"]);
     const first = pool({ RESTORE_ON_EXIT: "false" });
     await harness.until(() => isCapped("node-0"));
@@ -229,7 +229,7 @@ describe("pool mode", () => {
     await agent.stop();
   });
 
-  it("X-91 stops by restoring every node", async () => {
+  it("X-91 restores every node when it stops", async () => {
     await add(names(30));
     const agent = pool();
     await harness.until(() => names(30).every(isCapped));
@@ -239,7 +239,7 @@ describe("pool mode", () => {
     expect(harness.disk.boards).toEqual([]);
   });
 
-  it("X-91 X-61 stops with one line about all the nodes that could not be restored", async () => {
+  it("X-91 X-61 logs one line about all nodes that could not be restored", async () => {
     await add(names(30));
     const agent = pool();
     await harness.until(() => names(30).every(isCapped));

@@ -30,43 +30,43 @@ export interface PoolLoopOptions {
   readonly metrics: AgentMetrics;
   readonly events: CapEventPublisher;
   readonly interval: Milliseconds;
-  /** Breaks off ticks, some time after the loop is to end. */
+  /** Aborts running ticks, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
 }
 
-/** Nodes whose ticks are under way at once. */
+/** Number of ticks that run at once. */
 const PARALLEL = 64;
-/** A tick that is not over by then no longer counts among them: its node is slow, and the others must not wait for it. */
-const PATIENCE = milliseconds(500);
-/** Ticks under way in all. */
-const MOST_OPEN = 2048;
+/** After this time a tick no longer counts as one of them, so that slow nodes do not delay the others. */
+const SLOW_AFTER = milliseconds(500);
+/** Limit for all running ticks, slow ones included. */
+const MAX_OPEN = 2048;
 const COALESCE = milliseconds(250);
 
 interface Slot {
   readonly runner: NodeRunner;
   timer: Timer | undefined;
-  /** In line, or under way. */
+  /** Queued or running. */
   busy: boolean;
-  /** Asked for while it was busy. */
+  /** Requested while it was busy. */
   again: boolean;
-  /** Ticks in a row without an answer. */
+  /** Consecutive ticks without an answer. */
   silent: number;
 }
 
 /**
- * Ticks for thousands of nodes: each at its own time of the interval, a bounded number at once, and none of them waiting for one
- * that does not answer.
+ * Runs the ticks of thousands of nodes: each node at its own time within the interval, a bounded number at once, and without
+ * waiting for nodes that do not answer.
  */
 export class PoolLoop {
   readonly #options: PoolLoopOptions;
   readonly #slots = new Map<string, Slot>();
-  #line: string[] = [];
+  #queue: string[] = [];
   #counted = 0;
   #open = 0;
   readonly #ticks = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #lastPass: MonotonicInstant | undefined;
-  #surveyed: Timer | undefined;
+  #refreshTimer: Timer | undefined;
 
   constructor(options: PoolLoopOptions) {
     this.#options = options;
@@ -85,25 +85,25 @@ export class PoolLoop {
     return this.#slots.get(name)?.runner;
   }
 
-  /** The node's target, or everybody's route, may have changed. */
+  /** The target of the node, or with undefined the route of all nodes, may have changed. */
   request(name: string | undefined): void {
-    if (name === undefined) for (const slot of this.#slots.values()) this.#soon(slot);
+    if (name === undefined) for (const slot of this.#slots.values()) this.#tickSoon(slot);
     else {
       const slot = this.#slots.get(name);
-      if (slot !== undefined) this.#soon(slot);
+      if (slot !== undefined) this.#tickSoon(slot);
     }
-    this.#surveyed ??= this.#options.clock.after(COALESCE, () => {
-      this.#surveyed = undefined;
-      this.#survey();
+    this.#refreshTimer ??= this.#options.clock.after(COALESCE, () => {
+      this.#refreshTimer = undefined;
+      this.#refreshNodes();
     });
   }
 
-  /** Until the signal ends it; what is under way then has a while to end. */
+  /** Runs until the signal; then waits for running ticks. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ioClock, interval, changes, forceStop } = this.#options;
     try {
       for (;;) {
-        this.#survey();
+        this.#refreshNodes();
         changes.flush();
         this.#lastPass = clock.monotonic();
         await clock.sleep(interval, signal);
@@ -112,14 +112,14 @@ export class PoolLoop {
       if (!signal.aborted) throw error;
     } finally {
       this.#stop.abort(signal.reason);
-      this.#surveyed?.cancel();
+      this.#refreshTimer?.cancel();
       for (const { timer } of this.#slots.values()) timer?.cancel();
-      this.#line = [];
+      this.#queue = [];
       await rejectIfHung(Promise.all(this.#ticks), forceStop, ioClock).catch(() => undefined);
     }
   }
 
-  /** A few at a time. */
+  /** Calls `work` for all nodes, a bounded number at a time. */
   async each(work: (runner: NodeRunner) => Promise<void>): Promise<void> {
     const left = [...this.runners()];
     const worker = async (): Promise<void> => {
@@ -128,20 +128,20 @@ export class PoolLoop {
     await Promise.all(Array.from({ length: PARALLEL }, worker));
   }
 
-  /** Whose nodes these are by now. A node that left keeps its place until nothing of ours is in force on it. */
-  #survey(): void {
+  /** Adds and removes nodes. A node that left stays until none of the agent's limits is in force on it. */
+  #refreshNodes(): void {
     const { view, journal, runnerOf, clock, interval } = this.#options;
     if (this.#stop.signal.aborted) return;
-    // Before the cluster was read, those whose originals are kept are all that is known of: their lease may run out.
-    const known = view.notSynced.length === 0;
-    const names = new Set(known ? view.names() : []);
+    // Before the watches have synced only the nodes in the journal are known. Their TARGET_LEASE may expire.
+    const synced = view.notSynced.length === 0;
+    const names = new Set(synced ? view.names() : []);
     for (const { node } of journal.entries()) {
       if (node === undefined || names.has(node)) continue;
-      if (known && this.#isTaken(node)) this.#disown(node);
-      else if (known || view.ownsNode(node)) names.add(node);
+      if (synced && this.#hasOtherAgent(node)) this.#dropEntries(node);
+      else if (synced || view.ownsNode(node)) names.add(node);
     }
     for (const [name, slot] of this.#slots) {
-      if (known && !names.has(name) && !slot.busy && !slot.runner.control.hasLimitsInForce) this.#remove(name, slot);
+      if (synced && !names.has(name) && !slot.busy && !slot.runner.control.hasLimitsInForce) this.#remove(name, slot);
     }
     for (const name of names) {
       if (this.#slots.has(name)) continue;
@@ -151,14 +151,14 @@ export class PoolLoop {
     }
   }
 
-  /** Whether another agent's target is, or will soon be, in force there. Where nobody has one, nobody else would restore ours. */
-  #isTaken(node: string): boolean {
+  /** Whether another shard's agent enforces a target there. Without a target no other agent would restore the limits. */
+  #hasOtherAgent(node: string): boolean {
     const { view } = this.#options;
     return !view.ownsNode(node) && publishedTarget(view.facts(node)) !== undefined;
   }
 
-  /** It is another agent's by now, which sets its own cap: restoring ours would undo it. */
-  #disown(node: string): void {
+  /** The node belongs to another agent now, which sets its own cap: a restore would undo that cap. */
+  #dropEntries(node: string): void {
     for (const entry of this.#options.journal.of(node)) this.#options.journal.drop(entry);
   }
 
@@ -179,7 +179,7 @@ export class PoolLoop {
     });
   }
 
-  #soon(slot: Slot): void {
+  #tickSoon(slot: Slot): void {
     if (slot.busy) slot.again = true;
     else this.#arm(slot, COALESCE);
   }
@@ -187,13 +187,13 @@ export class PoolLoop {
   #enqueue(slot: Slot): void {
     if (slot.busy || this.#stop.signal.aborted) return;
     slot.busy = true;
-    this.#line.push(slot.runner.name);
+    this.#queue.push(slot.runner.name);
     this.#pump();
   }
 
   #pump(): void {
-    while (this.#counted < PARALLEL && this.#open < MOST_OPEN) {
-      const name = this.#line.shift();
+    while (this.#counted < PARALLEL && this.#open < MAX_OPEN) {
+      const name = this.#queue.shift();
       if (name === undefined) return;
       const slot = this.#slots.get(name);
       if (slot === undefined) continue;
@@ -207,25 +207,25 @@ export class PoolLoop {
     const started = clock.monotonic();
     this.#open++;
     this.#counted++;
-    let counts = true;
-    const discount = () => {
-      if (!counts) return;
-      counts = false;
+    let isCounted = true;
+    const uncount = () => {
+      if (!isCounted) return;
+      isCounted = false;
       this.#counted--;
       this.#pump();
     };
-    const patience = clock.after(PATIENCE, discount);
+    const slow = clock.after(SLOW_AFTER, uncount);
     const overdue = clock.after(interval, () => metrics.recordSkippedTick("pending"));
     await this.#run(slot);
-    patience.cancel();
+    slow.cancel();
     overdue.cancel();
     this.#open--;
     slot.busy = false;
     if (!this.#stop.signal.aborted) {
-      this.#arm(slot, slot.again ? COALESCE : this.#restOf(slot, started));
+      this.#arm(slot, slot.again ? COALESCE : this.#waitAfter(slot, started));
       slot.again = false;
     }
-    discount();
+    uncount();
     this.#pump();
   }
 
@@ -237,20 +237,20 @@ export class PoolLoop {
       slot.silent = isUnresponsive(tick) ? slot.silent + 1 : 0;
     } catch (err) {
       if (this.#stop.signal.aborted) return;
-      log.error({ err, node: runner.name }, "a node's tick failed; the next one tries again");
+      log.error({ err, node: runner.name }, "node tick failed; retrying at the next tick");
       metrics.recordFailedTick(runner.name);
     }
   }
 
-  /** From the end of a tick that began at `started` to the next. */
-  #restOf({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
+  /** The wait after a tick that began at `started`. */
+  #waitAfter({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
     const { clock, interval, random, metrics } = this.#options;
     const now = clock.monotonic();
     if (silent > 0) {
       metrics.recordSkippedTick("silent");
       return milliseconds(Math.max(0, retryDelay(silent, interval, random) - elapsed(started, now)));
     }
-    // A timer may come a moment early: the turn it came for is not the next.
+    // A timer may fire a moment early; then its own tick is not the next one.
     const from = monotonicInstant(Math.max(now, started + COALESCE));
     return milliseconds(elapsed(now, from) + untilNextTick(runner.name, interval, from));
   }

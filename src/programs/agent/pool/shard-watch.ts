@@ -36,11 +36,11 @@ export interface ShardOptions extends WatchOptions {
   readonly selector: LabelSelector;
   readonly shards: number;
   readonly shard: number;
-  /** Other shards' nodes on which something of ours may be in force. */
+  /** Nodes in the journal, perhaps of other shards, on which limits of this agent may be in force. */
   readonly held: ReadonlySet<string>;
 }
 
-/** The nodes of one shard of the pool, by watches on whole kinds that keep only what concerns this shard. */
+/** Watches the nodes of one shard: it watches whole kinds and keeps only the objects of this shard. */
 export class ShardWatch implements NodeFactsSource {
   readonly #options: ShardOptions;
   readonly #nodes: Reflector<WatchedNode>;
@@ -51,31 +51,34 @@ export class ShardWatch implements NodeFactsSource {
 
   constructor(options: ShardOptions) {
     this.#options = options;
-    const own =
+    const ifRelevant =
       <Value>(project: (object: KubeObject) => Value) =>
       (object: KubeObject) =>
-        this.#concerns(object.metadata.name) ? project(object) : undefined;
+        this.#isRelevant(object.metadata.name) ? project(object) : undefined;
     this.#nodes = this.#reflect({
       resource: resources.nodes,
-      project: own(projectNode),
+      project: ifRelevant(projectNode),
       selection: { labelSelector: formatLabelSelector(options.selector) },
     });
     this.#twins = this.#reflect({
       resource: resources.nodeTwins,
-      project: own((object) => projectTwin(readAs(nodeTwinKind)(object))),
+      project: ifRelevant((object) => projectTwin(readAs(nodeTwinKind)(object))),
     });
     this.#profiles = this.#reflect({
       resource: resources.nodePowerProfiles,
-      project: own(readAs(nodePowerProfileKind)),
+      project: ifRelevant(readAs(nodePowerProfileKind)),
     });
-    this.#hardware = this.#reflect({ resource: resources.nodeHardwares, project: own(readAs(nodeHardwareKind)) });
+    this.#hardware = this.#reflect({
+      resource: resources.nodeHardwares,
+      project: ifRelevant(readAs(nodeHardwareKind)),
+    });
     this.#routes = this.#reflect<TelemetryProfile, "node">(
       {
         resource: resources.telemetryProfiles,
         project: (object) => {
           const profile = readAs(telemetryProfileKind)(object);
           const { scope, nodeName } = profile.spec.target;
-          return scope === "cluster" || (nodeName !== undefined && this.#concerns(nodeName)) ? profile : undefined;
+          return scope === "cluster" || (nodeName !== undefined && this.#isRelevant(nodeName)) ? profile : undefined;
         },
         indexes: { node: ({ spec: { target } }) => (target.scope === "cluster" ? CLUSTER : target.nodeName) },
       },
@@ -101,7 +104,7 @@ export class ShardWatch implements NodeFactsSource {
     };
   }
 
-  /** Whether a node of this name would be this agent's. */
+  /** Whether a node of this name belongs to this shard. */
   ownsNode(name: string): boolean {
     return shardOf(name, this.#options.shards) === this.#options.shard;
   }
@@ -132,12 +135,12 @@ export class ShardWatch implements NodeFactsSource {
     };
   }
 
-  #concerns(name: string): boolean {
+  #isRelevant(name: string): boolean {
     return this.ownsNode(name) || this.#options.held.has(name);
   }
 
   #reflect<Value extends WatchedObject, Index extends string = never>(
-    own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
+    options: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
     nodeOf: (change: Change<Value>) => string | undefined = ({ key }) => key,
   ): Reflector<Value, Index> {
     const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
@@ -147,7 +150,7 @@ export class ShardWatch implements NodeFactsSource {
       random,
       log,
       idleLimit,
-      ...own,
+      ...options,
       onChange: (changes) => {
         for (const change of changes) if (specChanged(change)) onSpecChange(nodeOf(change));
       },
@@ -155,5 +158,5 @@ export class ShardWatch implements NodeFactsSource {
   }
 }
 
-/** No node is called so. */
+/** Index key of cluster profiles; no valid node name. */
 const CLUSTER = "*";

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { milliseconds, monotonicInstant } from "../../../core/units/index.ts";
 import { untilNextTick } from "./tick-schedule.ts";
 
-describe("a node's turn", () => {
-  it("comes within the interval, at the same time of every round", () => {
+describe("a node's tick time", () => {
+  it("is at the same offset of every interval", () => {
     fc.assert(
       fc.property(
         fc.string(),

@@ -8,31 +8,31 @@ import {
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 
-/** A node that does not answer is left alone, for longer each time. */
-const MOST_INTERVALS = 16;
-const LONGEST_REST = 300_000;
+/** Backoff for a node that does not answer. */
+const MAX_INTERVALS = 16;
+const MAX_WAIT = 300_000;
 const JITTER = 0.2;
 
 /**
- * How long it is from `from` to the node's own time of the interval, which is the same in every round: a change for all nodes
- * makes all of them tick at once, and they must not stay together for ever after.
+ * Time from `from` to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out again after
+ * a change for all nodes made all of them tick at once.
  */
 export function untilNextTick(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
-  const turn = shareOf(name) * interval;
-  return milliseconds(Math.max(0, turn + Math.ceil((from - turn) / interval) * interval - from));
+  const offset = shareOf(name) * interval;
+  return milliseconds(Math.max(0, offset + Math.ceil((from - offset) / interval) * interval - from));
 }
 
-/** How long a node is left alone that gave no answer so many times in a row. */
+/** Wait after `silent` consecutive ticks without an answer. */
 export function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
-  const longest = milliseconds(Math.min(MOST_INTERVALS * interval, Math.max(interval, LONGEST_REST)));
+  const longest = milliseconds(Math.min(MAX_INTERVALS * interval, Math.max(interval, MAX_WAIT)));
   return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);
 }
 
-/** Where in the interval a node's ticks fall. Names that differ by their last digit have hashes that lie close together. */
+/** The node's offset as a share of the interval. The multiplication spreads the similar hashes of names like node-1, node-2. */
 const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;
 
-/** Nobody answered who was asked. */
+/** Whether none of the node's HTTP services answered. */
 export const isUnresponsive = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
-  const asked = [cpuService, gpuService].filter((service) => service !== undefined);
-  return asked.length > 0 && asked.every(({ failed }) => failed !== undefined);
+  const services = [cpuService, gpuService].filter((service) => service !== undefined);
+  return services.length > 0 && services.every(({ failed }) => failed !== undefined);
 };

@@ -2,7 +2,7 @@ import { Ansis } from "ansis";
 import type { Percent, Watts } from "../../../core/units/index.ts";
 import { printable } from "../../../platform/log/index.ts";
 
-/** What a machine offers, as `joulie agent probe` tells it. */
+/** The result of `joulie agent probe`. */
 export interface Probe {
   readonly cpu: {
     readonly model?: string | undefined;
@@ -18,7 +18,7 @@ export interface Probe {
     readonly name: string;
     readonly absent?: string | undefined;
     readonly policies: number;
-    /** What full throttle leaves. */
+    /** The frequency at full throttle. */
     readonly lowestKHz: number;
   };
   readonly energy: {
@@ -42,22 +42,22 @@ export interface BoardProbe {
   readonly max?: Watts | undefined;
   readonly limit?: Watts | undefined;
   readonly watts?: Watts | undefined;
-  /** What would be set for the share asked for. */
+  /** The cap that the requested percentage would set. */
   readonly wouldSet: string;
   readonly problem?: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** A probe for people: what was found, what it can do, and what would be done. */
+/** The probe as text. */
 export function probeText(
   probe: Probe,
-  asked: { readonly CPU_PCT: Percent; readonly GPU_PCT: Percent },
+  requested: { readonly CPU_PCT: Percent; readonly GPU_PCT: Percent },
   ansis: Ansis = new Ansis(),
 ): string {
   const { cpu, memoryBytes, backends, throttle, energy, ...rest } = readable(probe);
-  const said = [...backends.map(({ absent }) => absent), throttle.absent, energy.missing];
+  const reported = [...backends.map(({ absent }) => absent), throttle.absent, energy.missing];
   const warnings = rest.warnings.filter(
-    (warning) => !said.some((text) => text !== undefined && warning.endsWith(text)),
+    (warning) => !reported.some((text) => text !== undefined && warning.endsWith(text)),
   );
   const heading = (text: string): string => ansis.bold(text);
   const facts = [
@@ -71,21 +71,23 @@ export function probeText(
       "energy counters",
       energy.zones.length === 0
         ? (energy.missing ?? "none")
-        : energy.zones.map(({ zone, watts }) => `${zone} ${shown(watts)}`).join(", "),
+        : energy.zones.map(({ zone, watts }) => `${zone} ${formatWatts(watts)}`).join(", "),
     ],
   ];
   const lines = [
     heading("This machine"),
     ...facts.map(([name = "", value = ""]) => `  ${name.padEnd(22)}${value}`),
     "",
-    heading(`Power caps, and what ${asked.CPU_PCT} % of a CPU's and ${asked.GPU_PCT} % of a GPU's maximum would set`),
+    heading(
+      `Power caps, and what ${requested.CPU_PCT} % of a CPU's and ${requested.GPU_PCT} % of a GPU's maximum would set`,
+    ),
     ...backends.flatMap((backend) => backendLines(backend, ansis)),
-    ...(warnings.length === 0 ? [] : ["", heading("Worth knowing"), ...warnings.map((warning) => `  ${warning}`)]),
+    ...(warnings.length === 0 ? [] : ["", heading("Warnings"), ...warnings.map((warning) => `  ${warning}`)]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** Names of models and words of drivers are others': a terminal shows them and does not obey them. */
+/** Escapes control characters in model names and driver messages, so that a terminal does not interpret them. */
 const readable = (probe: Probe): Probe =>
   JSON.parse(JSON.stringify(probe), (_, value: unknown) =>
     typeof value === "string" ? printable(value) : value,
@@ -95,13 +97,14 @@ function backendLines({ name, absent, boards }: BackendProbe, ansis: Ansis): str
   if (absent !== undefined) return [`  ${name.padEnd(12)}${ansis.yellow("absent")}: ${absent}`];
   return boards.flatMap(({ id, model, min, max, limit, watts, wouldSet, problem, warnings }) => [
     `  ${name.padEnd(12)}${[id, model].filter((part) => part !== undefined).join(" ")}`,
-    `  ${"".padEnd(12)}${rangeOf(min, max)}, limit now ${shown(limit)}${watts === undefined ? "" : `, draws ${shown(watts)}`}`,
+    `  ${"".padEnd(12)}${rangeOf(min, max)}, limit now ${formatWatts(limit)}${watts === undefined ? "" : `, draws ${formatWatts(watts)}`}`,
     `  ${"".padEnd(12)}${problem === undefined ? `would set ${ansis.green(wouldSet)}` : `${ansis.yellow("cannot be capped")}: ${problem}`}`,
     ...warnings.map((warning) => `  ${"".padEnd(12)}${warning}`),
   ]);
 }
 
-const shown = (watts: number | undefined): string => (watts === undefined ? "?" : `${Math.round(watts * 10) / 10} W`);
+const formatWatts = (watts: number | undefined): string =>
+  watts === undefined ? "?" : `${Math.round(watts * 10) / 10} W`;
 
 const rangeOf = (min: number | undefined, max: number | undefined): string =>
-  min === undefined ? `up to ${shown(max)}` : `${shown(min)} to ${shown(max)}`;
+  min === undefined ? `up to ${formatWatts(max)}` : `${formatWatts(min)} to ${formatWatts(max)}`;

@@ -11,10 +11,10 @@ import type { HostMachine } from "../host/host.ts";
 import { hostRoots, openHost } from "../host/open-host.ts";
 import { type BackendProbe, type BoardProbe, type Probe, probeText } from "./probe-text.ts";
 
-/** Long enough for a counter to move, short enough to wait for. */
+/** How long the probe measures energy counters. */
 const MEASURED_OVER = milliseconds(1000);
 
-/** `joulie agent probe`: what this machine offers; needs no cluster, and writes nothing. Gives the exit code. */
+/** `joulie agent probe`: prints what this machine supports. Needs no cluster, writes nothing. Returns the exit code. */
 export async function probe(
   config: ProbeConfig,
   out = (text: string): void => void process.stdout.write(text),
@@ -102,7 +102,7 @@ async function probeBackend(
 ): Promise<BackendProbe> {
   const { kind } = backend;
   const view = await backend.discover();
-  // Asked for after the look: what drives GPUs is known only then.
+  // The name is read after `discover`, which selects the GPU backend.
   if (view.boards === undefined)
     return { name: kind === "gpu" ? "gpu" : backend.name, kind, absent: view.absent, boards: [] };
   const powers = new Map((await backend.power?.())?.map(({ id, power }) => [id, power]));
@@ -121,5 +121,5 @@ async function probeBackend(
 function intended(intent: CapIntent, device: CapDevice): string {
   const cap = resolveCap(intent, device);
   if (cap.kind === "watts") return cap.clamped === undefined ? `${cap.watts} W` : `${cap.watts} W (${cap.clamped})`;
-  return cap.kind === "percent" ? "no watts: its maximum is unknown" : "no limit";
+  return cap.kind === "percent" ? "no cap in watts: its maximum is unknown" : "no limit";
 }

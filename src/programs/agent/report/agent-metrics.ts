@@ -4,7 +4,7 @@ import type { Frequency } from "../host/host.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import { definitions } from "./metrics.ts";
 
-/** The agent's metrics, filled from what ticks find. */
+/** The agent's Prometheus metrics. */
 export class AgentMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #mode;
@@ -51,9 +51,9 @@ export class AgentMetrics {
     const row = this.#metrics.nodes.join(name);
     this.#energy.clear(row);
     this.#zonePower.clear(row);
-    for (const { zone, sample, power: drawn } of power.zones) {
+    for (const { zone, sample, power: zonePower } of power.zones) {
       this.#energy.column({ zone }).set(row, sample.energy * 1e6);
-      this.#zonePower.column({ zone }).set(row, drawn);
+      this.#zonePower.column({ zone }).set(row, zonePower);
     }
     this.#packagePower.set(row, power.zones.length > 0 ? power.cpu.total : undefined);
     this.#capWatts.clear(row);

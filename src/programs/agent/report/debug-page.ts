@@ -1,6 +1,6 @@
 import type { NodeRunner } from "../loop/node-runner.ts";
 
-/** `/debug/node`: a node's last tick, with why things are as they are. */
+/** `/debug/node`: the last tick of a node with all reasons. */
 export function nodeDebugPage(runner: NodeRunner): unknown {
   const { name, last, routing, hardware, control } = runner;
   if (last === undefined) return { name, ticked: false };

@@ -4,10 +4,10 @@ import type { HostMachine } from "../host/host.ts";
 import type { NodeRunner } from "../loop/node-runner.ts";
 import type { AgentMetrics } from "./agent-metrics.ts";
 
-/** While nothing is throttled maxima stay as they are: hundreds of files are not read for that each tick. */
-const LOOK_AGAIN = milliseconds(60_000);
+/** Without a throttle the maxima do not change, so the hundreds of files are read rarely. */
+const REFRESH_INTERVAL = milliseconds(60_000);
 
-/** Shows the CPUs' frequencies after a tick: those of the moment only while a throttle is in use. */
+/** Updates the frequency metrics after a tick; current frequencies only while a throttle is in use. */
 export function frequencyMetrics(
   machine: HostMachine,
   runner: NodeRunner,
@@ -16,7 +16,7 @@ export function frequencyMetrics(
 ): () => void {
   let last: { readonly at: MonotonicInstant; readonly throttled: boolean } | undefined;
   let reading = false;
-  const show = async (throttled: boolean): Promise<void> => {
+  const update = async (throttled: boolean): Promise<void> => {
     try {
       metrics.recordFrequencies(runner.name, await machine.frequencies(throttled));
     } catch {
@@ -27,10 +27,10 @@ export function frequencyMetrics(
   return () => {
     const throttled = runner.control.dvfs.throttlePct > 0;
     const now = clock.monotonic();
-    const old = last === undefined || last.throttled !== throttled || elapsed(last.at, now) >= LOOK_AGAIN;
+    const old = last === undefined || last.throttled !== throttled || elapsed(last.at, now) >= REFRESH_INTERVAL;
     if (reading || !(throttled || old)) return;
     reading = true;
     last = { at: now, throttled };
-    void show(throttled);
+    void update(throttled);
   };
 }

@@ -24,23 +24,23 @@ export interface HardwareReporterOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly changes: ChangeLog;
-  /** Whether what is published is watched, so that nobody has to ask for it. */
+  /** Whether NodeHardware is watched, so that no GET is needed. */
   readonly watched: boolean;
 }
 
-/** Hardware does not change; that somebody still looks is worth a write now and then. */
+/** Hardware rarely changes; a slow heartbeat shows that the agent still looks at it. */
 const HEARTBEAT = milliseconds(1_800_000);
 const SPREAD = 0.3;
-/** A write that failed is tried again no sooner. */
-const AGAIN = milliseconds(30_000);
+/** Minimum wait after a failed write. */
+const RETRY_AFTER = milliseconds(30_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
 
-/** Publishes what a node is made of: on change, and by a slow heartbeat. */
+/** Publishes a node's hardware on change and as a slow heartbeat. */
 export class HardwareReporter {
   readonly #options: HardwareReporterOptions;
-  /** Undefined: not known whether anything is published. */
+  /** Undefined until it is known what is published. */
   #published: { readonly uid: string; readonly text: string; readonly until: MonotonicInstant } | undefined;
-  #asked = false;
+  #wasRead = false;
   #writing: Promise<void> | undefined;
   #failedAt: MonotonicInstant | undefined;
 
@@ -48,12 +48,12 @@ export class HardwareReporter {
     this.#options = options;
   }
 
-  /** Never holds up a tick: what is under way is told again by the next one. */
+  /** Returns at once. While a write is in progress the next tick reports again. */
   report(node: WatchedNode, status: NodeHardwareStatus, known?: NodeHardware): void {
     const { clock, changes, node: name } = this.#options;
     const now = clock.monotonic();
     if (this.#writing !== undefined) return;
-    if (this.#failedAt !== undefined && elapsed(this.#failedAt, now) < AGAIN) return;
+    if (this.#failedAt !== undefined && elapsed(this.#failedAt, now) < RETRY_AFTER) return;
     const { uid } = node.metadata;
     const text = textOf(status);
     const published = this.#published;
@@ -72,10 +72,10 @@ export class HardwareReporter {
       });
   }
 
-  /** The node left management, and the operator takes the object away: should it come back, it is told anew. */
+  /** The node is no longer managed and the operator deletes the object: if the node comes back, publish it again. */
   forget(): void {
     this.#published = undefined;
-    this.#asked = true;
+    this.#wasRead = true;
   }
 
   async stop(): Promise<void> {
@@ -85,10 +85,10 @@ export class HardwareReporter {
   async #write(uid: string, status: NodeHardwareStatus, text: string, known: NodeHardware | undefined): Promise<void> {
     const { client, clock, node: name, random } = this.#options;
     const until = () => monotonicInstant(clock.monotonic() + jittered(HEARTBEAT, SPREAD, random));
-    if (this.#published === undefined && !this.#asked) {
-      // After a restart nothing is written that is there already.
+    if (this.#published === undefined && !this.#wasRead) {
+      // After a restart the agent does not write what is published already.
       const there = this.#options.watched ? known : await this.#read();
-      this.#asked = true;
+      this.#wasRead = true;
       const owned = there?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
       if (owned && textOf(there?.status) === text) {
         this.#published = { uid, text, until: until() };
@@ -121,7 +121,7 @@ export class HardwareReporter {
   }
 }
 
-/** What it says, whenever it was said and in whatever order. */
+/** Compares two statuses independent of their time and the order of keys. */
 const textOf = (status: NodeHardwareStatus | undefined): string =>
   JSON.stringify({ ...status, updatedAt: undefined }, (_, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

@@ -15,8 +15,8 @@ const status = (at: number, power?: number, more: Partial<NodeStatus["cpu"]> = {
   },
 });
 
-describe("when to tell it", () => {
-  it("X-10 at least once a heartbeat, whatever the interval", () => {
+describe("when to publish the status", () => {
+  it("X-10 at least once per heartbeat, for every interval", () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: agentHeartbeat }), (interval) => {
         let published = status(0);
@@ -28,7 +28,7 @@ describe("when to tell it", () => {
           published = next;
         }
         expect(longest).toBeLessThanOrEqual(agentHeartbeat);
-        // Nor twice as often as it must.
+        // Not twice as often as necessary.
         expect(longest).toBeGreaterThan(agentHeartbeat / 2 - interval);
       }),
     );

@@ -5,7 +5,7 @@ import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { PowerReading } from "../telemetry/node-power.ts";
 
-/** What is told of one device. */
+/** The published status of one device. */
 export interface DeviceStatus {
   readonly backend: string;
   readonly result: ControlResult;
@@ -18,15 +18,15 @@ export interface DeviceStatus {
 export interface NodeStatus {
   readonly cpu: DeviceStatus;
   readonly gpu?: DeviceStatus | undefined;
-  /** When its readings were made. */
+  /** When the readings were taken. */
   readonly at: Instant;
 }
 
-/** The schema's limits. */
+/** Limits of the CRD schema. */
 export const MAX_MESSAGE_LENGTH = 4096;
-const LONGEST_BACKEND = 63;
+const MAX_BACKEND_LENGTH = 63;
 
-/** What a tick has to tell; undefined while nothing is known of the target. */
+/** The status after a tick; undefined while the target is unknown. */
 export function statusOf({ cpu, gpu, power }: NodeTick, at: Instant): NodeStatus | undefined {
   if (cpu === undefined) return undefined;
   const { cap, throttlePct } = cpu;
@@ -39,23 +39,23 @@ export function statusOf({ cpu, gpu, power }: NodeTick, at: Instant): NodeStatus
   };
 }
 
-/** GPUs whose power is known though nothing acts on them: a node with half its power is unmeasured. */
+/** GPUs with a power reading but no control. Their power is needed: a node without it counts as unmeasured. */
 const READ_ONLY: DeviceReport = { backend: "none", result: "none", message: "no GPU cap requested" };
 
 const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: PowerReading): DeviceStatus => ({
-  backend: backend.slice(0, LONGEST_BACKEND),
+  backend: backend.slice(0, MAX_BACKEND_LENGTH),
   result,
   message: message.slice(0, MAX_MESSAGE_LENGTH),
   ...(isNonNegative(total) && { power: tenths(total) }),
 });
 
-/** Finer than any meter is. */
+/** No meter is more precise. */
 const tenths = (power: Watts): Watts => (Math.round(power * 10) / 10) as Watts;
 
-const WATTS_THAT_MATTER = 5;
-const SHARE_THAT_MATTERS = 0.01;
+const MIN_CHANGE_WATTS = 5;
+const MIN_CHANGE_SHARE = 0.01;
 
-/** Whether the new status says something else than what was published: a result, a word, or power that moved by 1 % or 5 W. */
+/** Whether the status differs from the published one: in result, message or cap, or in power by at least 1 % or 5 W. */
 export function isWorthPublishing(published: NodeStatus, next: NodeStatus): boolean {
   return differs(published.cpu, next.cpu) || differs(published.gpu, next.gpu);
 }
@@ -75,9 +75,9 @@ function differs(a: DeviceStatus | undefined, b: DeviceStatus | undefined): bool
 function moved(from: Watts | undefined, to: Watts | undefined): boolean {
   if (from === undefined || to === undefined) return from !== to;
   const by = Math.abs(to - from);
-  return by > 0 && (by >= WATTS_THAT_MATTER || by >= SHARE_THAT_MATTERS * from);
+  return by > 0 && (by >= MIN_CHANGE_WATTS || by >= MIN_CHANGE_SHARE * from);
 }
 
-/** Whether to tell it now though nothing moved, since by the next tick the last time would be too long ago for the operator. */
+/** Whether an unchanged status must be written now, because at the next tick it would be stale for the operator. */
 export const isHeartbeatDue = (published: NodeStatus, next: NodeStatus, interval: Milliseconds): boolean =>
   next.at - published.at + interval > agentHeartbeat;

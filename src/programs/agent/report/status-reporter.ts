@@ -23,24 +23,24 @@ export interface StatusReporterOptions {
   readonly changes: ChangeLog;
 }
 
-/** One short try: by the next tick there is something newer to tell. */
+/** One short attempt without retries: the next tick has a newer status. */
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true, force: true, subresource: "status" } as const;
-/** Nobody waits for a profile's figures: it repeats itself far less often than the twin. */
+/** No controller waits for a profile's status, so its heartbeat is this many times slower than the twin's. */
 const PROFILE_HEARTBEATS = 10;
-/** Agents tell of a cluster's superseded profile one after the other, so that the first of them is enough. */
+/** Agents mark a superseded cluster profile at different times within this span, so that only the first one writes. */
 const SPREAD = 60_000;
 
-/** What was last told where, by the object's uid. */
-interface Told {
+/** The status last written to an object. */
+interface WrittenStatus {
   readonly uid: string;
   readonly status: NodeStatus;
 }
 
-/** Tells the cluster what came of a node's ticks: on change and by heartbeat, own fields only. It never holds up a tick. */
+/** Writes a node's status on change and as a heartbeat, with the agent's fields only. Ticks do not wait for it. */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
-  #twin: Told | undefined;
-  #profile: Told | undefined;
+  #twin: WrittenStatus | undefined;
+  #profile: WrittenStatus | undefined;
   readonly #seen = new Map<string, MonotonicInstant>();
   readonly #writing = new Map<string, Promise<void>>();
 
@@ -48,24 +48,27 @@ export class StatusReporter {
     this.#options = options;
   }
 
-  /** `twinUid` undefined: there is no NodeTwin to tell it in. */
+  /** `twinUid` is undefined if the node has no NodeTwin. */
   report(status: NodeStatus, twinUid: string | undefined, routing: Routing): void {
     const { interval } = this.#options;
-    if (twinUid !== undefined && isNews(this.#twin, twinUid, status, interval)) this.#tellTwin(status, twinUid);
-    const { own } = routing;
+    if (twinUid !== undefined && needsWrite(this.#twin, twinUid, status, interval)) this.#writeTwin(status, twinUid);
+    const { nodeProfile } = routing;
     const slow = milliseconds(interval * PROFILE_HEARTBEATS);
-    const ownUid = own?.metadata.uid ?? "";
-    if (own !== undefined && (isNews(this.#profile, ownUid, status, slow, true) || isSuperseded(own)))
-      this.#tellProfile(status, own, ownUid);
-    this.#tellSuperseded(routing);
+    const profileUid = nodeProfile?.metadata.uid ?? "";
+    if (
+      nodeProfile !== undefined &&
+      (needsWrite(this.#profile, profileUid, status, slow, true) || isSuperseded(nodeProfile))
+    )
+      this.#writeProfile(status, nodeProfile, profileUid);
+    this.#markSuperseded(routing);
   }
 
-  /** Ends with what is under way. */
+  /** Waits for writes in progress. */
   async stop(): Promise<void> {
     await Promise.all(this.#writing.values());
   }
 
-  #tellTwin(status: NodeStatus, uid: string): void {
+  #writeTwin(status: NodeStatus, uid: string): void {
     const { node } = this.#options;
     const controlStatus = {
       cpu: twinReport(status.cpu, status),
@@ -78,7 +81,7 @@ export class StatusReporter {
     this.#write("NodeTwin", resources.nodeTwins, node, twin, () => (this.#twin = { uid, status }));
   }
 
-  #tellProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {
+  #writeProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {
     const control = {
       cpu: profileReport(status.cpu, status),
       ...(status.gpu && { gpu: profileReport(status.gpu, status) }),
@@ -96,8 +99,8 @@ export class StatusReporter {
     );
   }
 
-  /** A profile that does not count says so itself. */
-  #tellSuperseded({ superseded }: Routing): void {
+  /** Sets the condition Superseded on ignored profiles. */
+  #markSuperseded({ superseded }: Routing): void {
     const { clock, node } = this.#options;
     const now = clock.monotonic();
     const names = new Set(superseded.map(({ profile }) => profile.metadata.name));
@@ -108,15 +111,15 @@ export class StatusReporter {
       this.#seen.set(name, since);
       const wait = profile.spec.target.scope === "cluster" ? fnv1a32(node) % SPREAD : 0;
       if (isSuperseded(profile) || elapsed(since, now) < wait) continue;
-      const { metadata: _, ...told } = validateForWrite(telemetryProfileKind, {
+      const { metadata: _, ...manifest } = validateForWrite(telemetryProfileKind, {
         metadata: { name },
         status: { conditions: [supersededBy(by, profile)] },
       });
-      this.#write("TelemetryProfile", resources.telemetryProfiles, name, told, () => undefined);
+      this.#write("TelemetryProfile", resources.telemetryProfiles, name, manifest, () => undefined);
     }
   }
 
-  /** One write of an object at a time; what came meanwhile is told by the next tick. */
+  /** One write per object at a time; the next tick writes a status that came meanwhile. */
   #write(kind: string, resource: Resource, name: string, manifest: object, done: () => void): void {
     const key = `${kind} ${name}`;
     if (this.#writing.has(key)) return;
@@ -131,7 +134,7 @@ export class StatusReporter {
       done();
       changes.observe(`status of ${kind}`, node, "written");
     } catch (error) {
-      // It went since it was seen: the next one of its name has another uid.
+      // The object was deleted meanwhile; a new one with the same name has another uid.
       if (isApiError(error, "notFound")) return;
       const why = isApiError(error) ? error.kind : String(error);
       changes.observe(`status of ${kind}`, node, `not written: ${why}`);
@@ -139,9 +142,15 @@ export class StatusReporter {
   }
 }
 
-function isNews(told: Told | undefined, uid: string, next: NodeStatus, interval: Milliseconds, slow = false): boolean {
-  if (told?.uid !== uid) return true;
-  const { status } = told;
+function needsWrite(
+  written: WrittenStatus | undefined,
+  uid: string,
+  next: NodeStatus,
+  interval: Milliseconds,
+  slow = false,
+): boolean {
+  if (written?.uid !== uid) return true;
+  const { status } = written;
   if (slow) return isWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= interval;
   return isWorthPublishing(status, next) || isHeartbeatDue(status, next, interval);
 }
@@ -178,11 +187,11 @@ const SUPERSEDED = "Superseded";
 const isSuperseded = ({ status }: TelemetryProfile): boolean =>
   status?.conditions?.some(({ type, status: holds }) => type === SUPERSEDED && holds === "True") === true;
 
-/** The same from every agent: were the time each agent's own, they would overwrite one another for ever. */
+/** Every agent writes the same value: with different times the agents would overwrite one another for ever. */
 const supersededBy = (by: string, { metadata }: TelemetryProfile): Condition => ({
   type: SUPERSEDED,
   status: "True",
   lastTransitionTime: metadata.creationTimestamp ?? new Date(0).toISOString(),
   reason: "OlderProfile",
-  message: `TelemetryProfile ${by} is older and for the same; this one does not count`,
+  message: `ignored: TelemetryProfile ${by} is older and has the same target`,
 });

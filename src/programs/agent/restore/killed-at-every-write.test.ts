@@ -49,14 +49,14 @@ const share = (pct: number): Intent => ({
 });
 const release: Intent = { kind: "release", why: "no target is published", managed: true };
 
-/** The world of one machine: what is in it outlives every agent. */
+/** One machine and its disk; they outlive every agent. */
 class World {
   readonly clock = new VirtualClock();
   readonly machine = new FakeMachine(this.clock);
   readonly disk = new Map<string, string>();
-  /** Everything that was written anywhere, in order. */
+  /** All writes in order. */
   readonly done: string[] = [];
-  /** Writes until everything ends; the last one is done, or is cut short. */
+  /** Number of writes before the kill; the last one is complete or torn. */
   left = Number.POSITIVE_INFINITY;
 
   constructor() {
@@ -89,7 +89,7 @@ class World {
     await this.clock.advanceAsync(milliseconds(20_000));
   }
 
-  /** Caps, moves the cap, loses RAPL and throttles, has it back, and lets go of all of it. */
+  /** Caps, changes the cap, loses RAPL and throttles, gets RAPL back, and restores everything. */
   async life(): Promise<void> {
     const control = await this.agent();
     await this.tick(control, enforce(200, 400));
@@ -104,7 +104,7 @@ class World {
     await this.tick(control, release);
   }
 
-  /** Of a machine without RAPL, whose maximum nobody knows. */
+  /** The same on a machine without RAPL and with an unknown maximum. */
   async percentLife(): Promise<void> {
     this.machine.rapl.absent = "no RAPL";
     const control = await this.agent();
@@ -127,7 +127,7 @@ class World {
       directory: "/state",
       read: async (name) => this.disk.get(name),
       write: async (name, text) => {
-        // Killed within a write, half of it is there.
+        // Killed within a write: half of it is on the disk.
         if (this.left <= 0) this.disk.set(name, text.slice(0, text.length / 2));
         this.#write(`write ${name}`);
         this.disk.set(name, text);
@@ -146,7 +146,7 @@ class World {
 
 const ORIGINALS = [350, 333, 700, 0];
 
-/** Runs a life that ends at the given write, and comes back with everything writable again. */
+/** Runs an agent that is killed at the given write; afterwards writes work again. */
 async function killedAfter(writes: number, life: "life" | "percentLife" = "life"): Promise<World> {
   const world = new World();
   world.left = writes;
@@ -156,8 +156,8 @@ async function killedAfter(writes: number, life: "life" | "percentLife" = "life"
   return world;
 }
 
-describe("killed at every single write", () => {
-  it("X-59 whatever was under way, the next agent without a target brings every original back", async () => {
+describe("an agent that is killed at every single write", () => {
+  it("X-59 leaves a state from which the next agent without a target restores every original", async () => {
     const whole = new World();
     await whole.life();
     expect(whole.limits).toEqual(ORIGINALS);
@@ -174,7 +174,7 @@ describe("killed at every single write", () => {
     }
   });
 
-  it("X-59 with the target still there it is enforced, and the originals are kept for the end", async () => {
+  it("X-59 leaves a state from which the next agent enforces the target and keeps the originals", async () => {
     const whole = new World();
     await whole.life();
     for (let writes = 0; writes <= whole.done.length; writes++) {
@@ -189,7 +189,7 @@ describe("killed at every single write", () => {
     }
   });
 
-  it("X-59 X-87 a percentage of an unknown maximum is throttled for, and let go of, wherever it was cut short", async () => {
+  it("X-59 X-87 leaves a throttle for a percentage of an unknown maximum that the next agent enforces or restores", async () => {
     const whole = new World();
     await whole.percentLife();
     expect(whole.limits).toEqual(ORIGINALS);

@@ -1,16 +1,16 @@
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { HostMachine } from "../host/host.ts";
 
-/** The limits of this machine as they read now, one line each. */
+/** The limits in force on this machine, one line each. */
 export async function limitsInForce(host: HostMachine): Promise<readonly string[]> {
   const caps = await Promise.all([...host.cpuCaps, host.gpu].map(limitsOf));
   const byMaximum = Map.groupBy(await host.frequencies(false), ({ maximum }) => maximum);
-  const policies = Array.from(
+  const frequencies = Array.from(
     byMaximum,
-    ([maximum, own]) =>
-      `${own.length} at most ${maximum === undefined ? "? MHz" : `${Math.round(maximum / 1000)} MHz`}`,
+    ([maximum, policies]) =>
+      `${policies.length} at most ${maximum === undefined ? "? MHz" : `${Math.round(maximum / 1000)} MHz`}`,
   );
-  return [...caps.flat(), ...(policies.length === 0 ? [] : [`cpufreq policies: ${policies.join(", ")}`])];
+  return [...caps.flat(), ...(frequencies.length === 0 ? [] : [`cpufreq policies: ${frequencies.join(", ")}`])];
 }
 
 async function limitsOf(backend: PowerCapBackend): Promise<readonly string[]> {
@@ -18,8 +18,8 @@ async function limitsOf(backend: PowerCapBackend): Promise<readonly string[]> {
   return Promise.all(
     boards.map(async ({ id, device, lost }) => {
       const { limit, unreadable } = lost === undefined ? await backend.limit(id) : { unreadable: lost };
-      const shown = limit === undefined ? `unknown: ${unreadable}` : `${limit} W`;
-      return `${backend.name} ${id}: ${shown}${device.max === undefined ? "" : ` of at most ${device.max} W`}`;
+      const formatted = limit === undefined ? `unknown: ${unreadable}` : `${limit} W`;
+      return `${backend.name} ${id}: ${formatted}${device.max === undefined ? "" : ` of at most ${device.max} W`}`;
     }),
   );
 }

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe("when the agent stops", () => {
-  it("X-41 X-91 what it set is restored, and it says so", async () => {
+  it("X-41 X-91 restores its limits and reports it", async () => {
     await harness.target("a", capped);
     const agent = harness.start();
     await harness.advance(2);
@@ -33,13 +33,13 @@ describe("when the agent stops", () => {
     expect(harness.disk.boards).toEqual([]);
     expect((await harness.controlStatus())?.cpu).toMatchObject({
       result: "none",
-      message: "the agent has stopped; what it had set is restored",
+      message: "the agent has stopped; the original limits are restored",
     });
     expect((await harness.controlStatus())?.cpu?.observedPowerWatts).toBeUndefined();
     expect(harness.machine.closed).toBe(true);
   });
 
-  it("X-91 RESTORE_ON_EXIT=false keeps caps, and the next agent still knows the originals", async () => {
+  it("X-91 keeps caps with RESTORE_ON_EXIT=false, and the next agent still knows the originals", async () => {
     await harness.target("a", capped);
     const agent = harness.start({ RESTORE_ON_EXIT: "false" });
     await harness.advance(2);
@@ -53,7 +53,7 @@ describe("when the agent stops", () => {
     await next.stop();
   });
 
-  it("a throttle is restored, too", async () => {
+  it("restores a throttle too", async () => {
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.draw(700);
     await harness.target("a", capped);
@@ -64,14 +64,14 @@ describe("when the agent stops", () => {
     expect(harness.machine.throttle.throttlePct).toBe(0);
   });
 
-  it("what cannot be restored is told, and stays known", async () => {
+  it("reports limits that cannot be restored, and keeps them in the journal", async () => {
     await harness.target("a", capped);
     const agent = harness.start();
     await harness.advance(2);
     harness.machine.rapl.refusal = { result: "error", message: "EIO" };
     await agent.stop();
     expect(agent.logs.filter(({ level }) => level === "error").map(({ problem }) => problem)).toEqual([
-      "what was set on package-0 by rapl could not be restored; EIO; what was set on package-1 by rapl could not be restored; EIO",
+      "the limit set on package-0 by rapl could not be restored; EIO; the limit set on package-1 by rapl could not be restored; EIO",
     ]);
     expect(harness.disk.boards).toEqual(["package-0", "package-1"]);
     harness.machine.rapl.refusal = undefined;
@@ -82,8 +82,8 @@ describe("when the agent stops", () => {
   });
 });
 
-describe("what sets limits goes away while ours is in force", () => {
-  it("X-91 is told, until what is ours can be lifted", async () => {
+describe("when a backend disappears while a cap is in force", () => {
+  it("X-91 reports it until the cap can be lifted", async () => {
     harness.machine.gpu.absent = undefined;
     harness.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
     await harness.target("a", { ...capped, gpu: { powerCap: { capWattsPerGpu: 400 } } });
@@ -105,7 +105,7 @@ describe("what sets limits goes away while ours is in force", () => {
     expect(harness.machine.gpu.limits.get("GPU-0")).toBe(700);
   });
 
-  it("X-91 one board that is not shown any more is told, whatever the others say", async () => {
+  it("X-91 reports a single board that disappears even if the others are fine", async () => {
     harness.machine.gpu.absent = undefined;
     for (const id of ["GPU-0", "GPU-1"]) harness.machine.gpu.add(id, { min: watts(100), max: watts(700) });
     await harness.target("a", { ...capped, gpu: { powerCap: { capWattsPerGpu: 400 } } });
@@ -118,14 +118,14 @@ describe("what sets limits goes away while ours is in force", () => {
     await harness.advance(45);
     const status = await harness.controlStatus();
     expect(status).toMatchObject({ cpu: { result: "blocked" }, gpu: { result: "error" } });
-    expect(status?.cpu?.message).toContain("our cap of 200 W on package-1 cannot be lifted");
-    expect(status?.gpu?.message).toContain("GPU GPU-1 error: it is not there any more");
+    expect(status?.cpu?.message).toContain("the agent's cap of 200 W on package-1 cannot be lifted");
+    expect(status?.gpu?.message).toContain("GPU GPU-1 error: the board is gone");
     expect([rapl.limits.get("package-0"), gpu.limits.get("GPU-0")]).toEqual([340, 700]);
   });
 });
 
 describe("when a node leaves management", () => {
-  it("X-41 its originals are back, whatever RESTORE_ON_EXIT says, and nothing more is written about it", async () => {
+  it("X-41 restores the originals regardless of RESTORE_ON_EXIT and writes no more status", async () => {
     await harness.target("a", capped);
     const agent = harness.start({ RESTORE_ON_EXIT: "false" });
     await harness.advance(2);
@@ -144,7 +144,7 @@ describe("when a node leaves management", () => {
     expect(agent.takeWrites().some(({ path }) => path.includes("nodehardwares/a"))).toBe(true);
   });
 
-  it("a twin that goes takes the cap with it", async () => {
+  it("removes the cap when the NodeTwin is deleted", async () => {
     await harness.target("a", capped);
     harness.start();
     await harness.advance(2);
@@ -155,12 +155,12 @@ describe("when a node leaves management", () => {
 });
 
 describe("after a crash", () => {
-  /** A machine that was capped by an agent that no longer is. */
+  /** A machine with the caps of a killed agent. */
   const crash = async (): Promise<void> => {
     await harness.target("a", capped);
     const agent = harness.start();
     await harness.advance(2);
-    // The disk as the dead agent left it; what the living one does at its end is undone.
+    // Puts the disk back to the state at the kill, because stopping the agent restores the limits.
     const left = new Map(harness.disk.files);
     await agent.stop();
     harness.disk.files.clear();
@@ -169,7 +169,7 @@ describe("after a crash", () => {
     harness.machine.rapl.writes.length = 0;
   };
 
-  it("X-59 a target still published that is in force needs no write, and is answered for: the originals are kept", async () => {
+  it("X-59 verifies a published target that is still in force without writing it, and keeps the originals", async () => {
     await crash();
     const agent = harness.start();
     await harness.advance(2);
@@ -184,7 +184,7 @@ describe("after a crash", () => {
     expect(limits()).toEqual(ORIGINALS);
   });
 
-  it("X-59 a target still published that is not in force any more is re-asserted, and called applied only then", async () => {
+  it("X-59 writes a published target that is no longer in force again, and reports applied only then", async () => {
     await crash();
     harness.machine.rapl.limits.set("package-1", 350);
     harness.machine.rapl.refusal = { result: "error", message: "EIO" };
@@ -201,7 +201,7 @@ describe("after a crash", () => {
     expect(limits()).toEqual(ORIGINALS);
   });
 
-  it("X-59 a cap of an earlier run that does not bite is found out", async () => {
+  it("X-59 detects a cap of an earlier run that has no effect", async () => {
     harness.machine.gpu.absent = undefined;
     harness.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
     harness.machine.gpu.draws.set("GPU-0", 150);
@@ -220,7 +220,7 @@ describe("after a crash", () => {
     expect((await harness.controlStatus())?.gpu?.message).toContain("not effective: GPU GPU-0");
   });
 
-  it("X-59 somebody who undid the cap while no agent ran is no rival: it is set again, with the old originals", async () => {
+  it("X-59 counts no conflict for a cap that was undone while no agent ran, and sets it again with the old originals", async () => {
     await crash();
     harness.machine.rapl.limits.set("package-0", 340);
     harness.machine.rapl.limits.set("package-1", 350);
@@ -233,7 +233,7 @@ describe("after a crash", () => {
     expect(limits()).toEqual(ORIGINALS);
   });
 
-  it("X-59 after another boot what the firmware set is the original, whatever it was before", async () => {
+  it("X-59 takes the firmware's limits as originals after a reboot", async () => {
     await crash();
     harness.machine.boot = "the-next-boot";
     const firmware = { "package-0": 300, "package-1": 250 };
@@ -247,7 +247,7 @@ describe("after a crash", () => {
     expect(harness.disk.boards).toEqual([]);
   });
 
-  it("X-59 after another boot that reset nothing, as kexec's, the old originals are the originals still", async () => {
+  it("X-59 keeps the old originals after a boot that reset nothing, such as kexec", async () => {
     await crash();
     harness.machine.boot = "the-next-boot";
     const agent = harness.start();
@@ -257,7 +257,7 @@ describe("after a crash", () => {
     expect(limits()).toEqual(ORIGINALS);
   });
 
-  it("X-59 without a target the originals are restored", async () => {
+  it("X-59 restores the originals if there is no target", async () => {
     await crash();
     await harness.removeTarget("a");
     harness.start();
@@ -267,7 +267,7 @@ describe("after a crash", () => {
     expect(harness.disk.boards).toEqual([]);
   });
 
-  it("X-59 the throttle is known again, and goes on from there", async () => {
+  it("X-59 continues with the throttle of the earlier run", async () => {
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.draw(700);
     await harness.target("a", capped);
@@ -285,7 +285,7 @@ describe("after a crash", () => {
     expect(harness.machine.throttle.throttlePct).toBe(0);
   });
 
-  it("X-59 a percentage that was journalled and never written is written, and one that a rival undoes is written again", async () => {
+  it("X-59 writes a percentage that was journalled but never written, and again after a conflicting write", async () => {
     harness.machine.rapl.absent = "no RAPL";
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
     const agent = harness.start({ RESTORE_ON_EXIT: "false" });
@@ -305,7 +305,7 @@ describe("after a crash", () => {
     expect((await harness.controlStatus())?.cpu).toMatchObject({ backend: "dvfs", result: "error" });
   });
 
-  it("X-59 the loop's throttle that was undone meanwhile is written again, even where it cannot rise", async () => {
+  it("X-59 writes a throttle again that was undone meanwhile, even if it cannot rise", async () => {
     harness.machine.rapl.absent = "no RAPL";
     harness.machine.draw(700);
     await harness.target("a", capped);
@@ -319,7 +319,7 @@ describe("after a crash", () => {
     expect(harness.machine.throttle.throttlePct).toBe(100);
   });
 
-  it("with the API away at the start what is in force stays as it is", async () => {
+  it("keeps limits in force if the API server is unreachable at the start", async () => {
     await crash();
     harness.api.faults.add({ fault: { kind: "refused" } });
     const agent = harness.start();
@@ -333,7 +333,7 @@ describe("after a crash", () => {
     expect(limits()).toEqual(ORIGINALS);
   });
 
-  it("… until the lease is over", async () => {
+  it("restores them when the lease expires", async () => {
     await crash();
     harness.api.faults.add({ fault: { kind: "refused" } });
     harness.start({ TARGET_LEASE: "2m" });
@@ -344,8 +344,8 @@ describe("after a crash", () => {
   });
 });
 
-describe("when the API is away", () => {
-  it("X-58 the last target stays enforced, against rivals too, and DVFS goes on from memory", async () => {
+describe("while the API server is unreachable", () => {
+  it("X-58 enforces the last target, also against conflicting writers, and DVFS continues", async () => {
     await harness.target("a", capped);
     const agent = harness.start();
     await harness.advance(2);
@@ -363,14 +363,14 @@ describe("when the API is away", () => {
     expect((await agent.page("/livez")).status).toBe(200);
   });
 
-  it("X-58 after TARGET_LEASE without contact the originals are back, and the target too once it is over", async () => {
+  it("X-58 restores the originals after TARGET_LEASE, and enforces the target again after reconnecting", async () => {
     await harness.target("a", capped);
     harness.start({ TARGET_LEASE: "3m" });
     await harness.advance(2);
     await harness.advance(400);
     expect(limits()).toEqual(CAPPED);
     harness.api.faults.freeze();
-    // What was last heard may be up to a minute ago by now.
+    // The last contact may be up to a minute ago.
     await harness.advance(110);
     expect(limits()).toEqual(CAPPED);
     await harness.advance(100);
@@ -380,7 +380,7 @@ describe("when the API is away", () => {
     expect(limits()).toEqual(CAPPED);
   });
 
-  it("TARGET_LEASE_ACTION=eco takes the last eco target, and the usual one where none was seen", async () => {
+  it("uses the last eco target with TARGET_LEASE_ACTION=eco, or the default one if none was seen", async () => {
     await harness.target("a", { profile: "eco", cpu: { packagePowerCapWatts: 111 } });
     harness.start({ TARGET_LEASE: "1m", TARGET_LEASE_ACTION: "eco" });
     await harness.advance(2);
@@ -393,7 +393,7 @@ describe("when the API is away", () => {
     harness.api.faults.thaw();
   });
 
-  it("TARGET_LEASE_ACTION=eco caps nothing on a node that was never seen to be managed", async () => {
+  it("caps nothing with TARGET_LEASE_ACTION=eco on a node that was never seen as managed", async () => {
     harness.api.faults.add({ fault: { kind: "refused" } });
     const agent = harness.start({ TARGET_LEASE: "1m", TARGET_LEASE_ACTION: "eco" });
     await harness.advance(100);
@@ -403,22 +403,22 @@ describe("when the API is away", () => {
     await agent.stop();
   });
 
-  it("an agent that stops meanwhile restores, and ends in time", async () => {
+  it("restores and exits in time if it is stopped meanwhile", async () => {
     await harness.target("a", capped);
     const agent = harness.start();
     await harness.advance(2);
     harness.api.faults.freeze();
     const from = harness.clock.monotonic();
     await agent.stop();
-    // Kubernetes gives a pod 30 s.
+    // The termination grace period is 30 s.
     expect(harness.clock.monotonic() - from).toBeLessThan(30_000);
     expect(limits()).toEqual(ORIGINALS);
     harness.api.faults.thaw();
   });
 });
 
-describe("whose word counts", () => {
-  it("X-68 a person's NodePowerProfile directly only while there is no NodeTwin", async () => {
+describe("precedence of targets", () => {
+  it("X-68 follows a user's NodePowerProfile only while there is no NodeTwin", async () => {
     await harness.pin("a", { cpu: { packagePowerCapWatts: 150 } });
     harness.start();
     await harness.advance(2);
@@ -431,7 +431,7 @@ describe("whose word counts", () => {
     expect(limits()).toEqual({ "package-0": 150, "package-1": 150 });
   });
 
-  it("X-68 a mirror of the operator's is no person's word", async () => {
+  it("X-68 ignores a NodePowerProfile that mirrors the operator", async () => {
     await harness.user.create(resources.nodePowerProfiles, {
       metadata: { name: "a", labels: { [labels.managedBy]: "operator" } },
       spec: { nodeName: "a", profile: "eco", cpu: { packagePowerCapWatts: 150 } },

@@ -1,4 +1,5 @@
 import process from "node:process";
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../../platform/clock/index.ts";
@@ -14,8 +15,8 @@ import { limitsInForce } from "./limits-in-force.ts";
 import { Restorer } from "./restorer.ts";
 import { tryLock } from "./state-lock.ts";
 
-/** How long a connection may take; for an answer the journal has a time limit of its own. */
-const CONNECTING = milliseconds(5000);
+/** Timeout of a connection; each journal entry has its own timeout for the response. */
+const CONNECT_TIMEOUT = milliseconds(5000);
 
 export interface RestoreWorld {
   readonly files: JournalFiles;
@@ -24,7 +25,11 @@ export interface RestoreWorld {
   readonly out: (text: string) => void;
 }
 
-/** `joulie agent restore`: puts back by hand what an agent that no longer runs has left in force. Gives the exit code. */
+const JOURNAL: ErrorCode = "JOULIE_E_JOURNAL";
+const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";
+const STATE_DIR_ERROR: ErrorCode = "JOULIE_E_STATE_DIR";
+
+/** `joulie agent restore`: restores the limits that a stopped agent has left in force. Returns the exit code. */
 export async function restore(
   config: RestoreConfig,
   write = (text: string): void => void process.stdout.write(text),
@@ -35,8 +40,8 @@ export async function restore(
     const { STATE_DIR } = config;
     out(
       failed === undefined
-        ? `an agent is running with STATE_DIR=${STATE_DIR}: stop it first; what it has set it then restores by itself\n`
-        : `STATE_DIR=${STATE_DIR} cannot be locked: ${failed}; try again\n`,
+        ? `an agent is running with STATE_DIR=${STATE_DIR}: stop it first; it restores its limits when it stops (${STATE_DIR_ERROR})\n`
+        : `STATE_DIR=${STATE_DIR} cannot be locked: ${failed}; try again (${STATE_DIR_ERROR})\n`,
     );
     return 1;
   }
@@ -55,21 +60,21 @@ export async function restoreAll(config: RestoreConfig, world: RestoreWorld): Pr
   const out = (line: string): void => world.out(printableLine(line));
   const journal = await Journal.open({ files, clock, onProblem: (problem) => out(`warning: ${problem}\n`) });
   const entries = [...journal.entries()];
-  // Without a problem an empty journal means that nothing is in force; with one it means nothing.
+  // An empty journal means that nothing is in force, unless the journal could not be read.
   if (entries.length === 0 && journal.problem === undefined) {
-    out(`nothing to restore: no original limit is kept in ${files.directory}\n`);
+    out(`nothing to restore: no original limit is stored in ${files.directory}\n`);
     return 0;
   }
   const failed = entries.length === 0 ? 0 : await restoreEach(config, entries, journal, { files, clock, host, out });
   if (journal.problem !== undefined) {
-    out(`error: ${journal.problem}\n`);
+    out(`error: ${journal.problem} (${JOURNAL})\n`);
     out("limits in force now; compare them with what this machine should have:\n");
     for (const line of await limitsInForce(host)) out(`  ${line}\n`);
   }
   return failed === 0 && journal.problem === undefined ? 0 : 1;
 }
 
-/** How many could not be put back, or are still listed though they were. */
+/** The number of limits that could not be restored, plus one if the journal could not be written. */
 async function restoreEach(
   config: RestoreConfig,
   entries: readonly JournalEntry[],
@@ -78,7 +83,7 @@ async function restoreEach(
 ): Promise<number> {
   const http = new HttpClient({
     clock,
-    timeout: CONNECTING,
+    timeout: CONNECT_TIMEOUT,
     access: endpointAccess(config),
     tokenFile: config.TELEMETRY_HTTP_TOKEN_FILE,
     caFile: config.TELEMETRY_HTTP_CA_FILE,
@@ -91,7 +96,7 @@ async function restoreEach(
       const { result, message } = await restorer.restore(entry, new AbortController().signal);
       if (result === "applied") journal.drop(entry);
       else failed++;
-      // A board that nothing drives any more is unknown; why that is helps.
+      // Says why no GPU backend works.
       const { absent } =
         result !== "applied" && entry.backend === journalBackend(host.gpu) ? await host.gpu.discover() : {};
       const why = [message ?? result, absent].filter((part) => part !== undefined).join(": ");
@@ -102,9 +107,13 @@ async function restoreEach(
     await http.close();
   }
   if (failed > 0)
-    out(`${failed} of ${entries.length} are not restored; they stay in the journal, so that this can be tried again\n`);
+    out(
+      `${failed} of ${entries.length} limits were not restored; they stay in the journal for another attempt (${NOT_RESTORED})\n`,
+    );
   if (listed)
-    out(`the journal in ${files.directory} could not be written and still lists what was restored: run it again\n`);
+    out(
+      `the journal in ${files.directory} could not be written and still lists restored limits: run the command again (${JOURNAL})\n`,
+    );
   return failed + (listed ? 1 : 0);
 }
 

@@ -15,7 +15,7 @@ export interface RestorerOptions {
   readonly clock: Clock;
 }
 
-/** Puts a board back as the journal says it was, by the backend that changed it, whatever the route says by now. */
+/** Restores a board to its journalled original, through the backend that changed it, independent of the current route. */
 export class Restorer {
   readonly #options: RestorerOptions;
 
@@ -23,24 +23,23 @@ export class Restorer {
     this.#options = options;
   }
 
-  /** `ours` is what it should read by now, where that is known for sure. */
-  async restore(entry: JournalEntry, signal: AbortSignal, ours?: Watts): Promise<WriteOutcome> {
+  /** `expected` is the limit that the board must report unless another program changed it, if known. */
+  async restore(entry: JournalEntry, signal: AbortSignal, expected?: Watts): Promise<WriteOutcome> {
     const { backend, board, original } = entry;
     if (backend === "http") return this.#overHttp(entry, signal);
     const { host } = this.#options;
     if (host === undefined)
-      return { result: "blocked", message: `${backend} is the host's, which pool mode never touches` };
+      return { result: "blocked", message: `${backend} belongs to the host, which pool mode never changes` };
     if (await this.isReset(entry, signal)) return { result: "applied" };
     if (backend === host.throttle.name) return host.throttle.restore(original, signal);
     const caps = this.#capsOf(entry);
-    if (caps === undefined) return { result: "blocked", message: `there is no ${backend} here any more` };
-    if ((await limitLoweredByOthers(caps, board, ours, signal)) !== undefined) return { result: "applied" };
+    if (caps === undefined) return { result: "blocked", message: `this host has no backend ${backend} any more` };
+    if ((await limitLoweredByOthers(caps, board, expected, signal)) !== undefined) return { result: "applied" };
     return caps.restore(board, original, signal);
   }
 
   /**
-   * Whether the firmware has set the board anew since: another boot, and what we had set is not there any more. A kernel that was
-   * started by another one leaves a limit as it is.
+   * Whether a reboot has reset the board: the boot id differs and the agent's limit is gone. A kexec keeps the limit.
    */
   async isReset(entry: JournalEntry, signal: AbortSignal): Promise<boolean> {
     if (!this.isOfAnotherBoot(entry)) return false;
@@ -60,7 +59,7 @@ export class Restorer {
 
   async #overHttp({ node = "", board, original }: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
     const { http, clock } = this.#options;
-    // Where to is in the original.
+    // The endpoint and timeout are part of the original.
     const control = new HttpControlClient({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
     if (board === THROTTLE_BOARD) return new HttpThrottleBackend(control).restore(original, signal);
     const kind = board === "gpus" ? "gpu" : "cpu";

@@ -33,8 +33,8 @@ const restoring = async () => {
   return { code, said: said.join("") };
 };
 
-describe("one at a time", () => {
-  it("`joulie agent restore` refuses while an agent runs, and works once it does not", async () => {
+describe("the lock of STATE_DIR", () => {
+  it("makes `joulie agent restore` refuse while an agent runs", async () => {
     const agent = await lockState(folder, { clock: systemClock, log, signal });
     const refused = await restoring();
     expect(refused.code).toBe(1);
@@ -45,7 +45,7 @@ describe("one at a time", () => {
     expect(await lockFolder(folder).then(async (lock) => lock?.release().then(() => "free"))).toBe("free");
   });
 
-  /** Lets virtual time pass for each moment of real time that sockets take. */
+  /** Advances virtual time while real sockets work. */
   const settled = async <Value>(clock: VirtualClock, work: Promise<Value>): Promise<Value> => {
     const state = { over: false };
     void work.catch(() => undefined).finally(() => (state.over = true));
@@ -56,7 +56,7 @@ describe("one at a time", () => {
     return work;
   };
 
-  it("an agent waits for another that is ending, and gives up on one that is not", async () => {
+  it("makes an agent wait for another one that is stopping, and give up on one that keeps running", async () => {
     const first = await lockFolder(folder);
     const clock = new VirtualClock();
     await expect(settled(clock, lockState(folder, { clock, log, signal }))).rejects.toThrow("another agent is running");
@@ -67,7 +67,7 @@ describe("one at a time", () => {
     await lock.release();
   });
 
-  it("waits where the lock fails for a moment, and never goes on without one", async () => {
+  it("is retried after a temporary error, and the agent never starts without it", async () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
     const mkdir = vi.spyOn(files, "mkdir").mockRejectedValue(full);
     syncBuiltinESMExports();

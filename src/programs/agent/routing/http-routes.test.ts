@@ -24,7 +24,7 @@ const route = (mode = "auto", more: Readonly<Record<string, unknown>> = {}) => (
   controls: { cpu: { type: "http", http: { endpoint: service.control, mode } } },
   ...more,
 });
-/** Endpoints of profiles are called where a variable allows them. */
+/** Starts an agent that may call loopback endpoints of profiles. */
 const start = (variables: Readonly<Record<string, string>> = {}) =>
   harness.start({ TELEMETRY_ALLOWED_ENDPOINTS: "loopback", ...variables });
 const statusWith = async (result: string) => {
@@ -34,7 +34,7 @@ const statusWith = async (result: string) => {
 const commanded = async (count: number) => harness.until(() => service.commands.length >= count);
 
 describe("control over HTTP", () => {
-  it("AGT-05 AGT-12 AGT-15 AGT-23 X-10 X-17 caps go out as rapl.set_power_cap_watts, and status says how it went", async () => {
+  it("AGT-05 AGT-12 AGT-15 AGT-23 X-10 X-17 sends caps as rapl.set_power_cap_watts and reports the result in the status", async () => {
     Object.assign(service.node("a"), { power: 300, gpuPower: 90 });
     await harness.route("own", route());
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
@@ -55,7 +55,7 @@ describe("control over HTTP", () => {
     });
   });
 
-  it("X-18 AGT-12 a 200 with blocked in it is blocked, and an answer without a result is an error", async () => {
+  it("X-18 AGT-12 reports a 200 response with result blocked as blocked, and one without a result as an error", async () => {
     service.answers.set("rapl.set_power_cap_watts", { body: { result: "blocked", message: "not on this model" } });
     await harness.route("own", route("rapl"));
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
@@ -69,7 +69,7 @@ describe("control over HTTP", () => {
     ]);
   });
 
-  it("AGT-12 AGT-48 a service that does not answer has failed, whatever the mode: an error, and none is missing", async () => {
+  it("AGT-12 AGT-48 reports a service that does not answer as an error in every mode", async () => {
     const routes = { auto: route("auto"), rapl: route("rapl") };
     const { port } = new URL(service.control.replace("{node}", "a"));
     await service.close();
@@ -83,7 +83,7 @@ describe("control over HTTP", () => {
     expect((await harness.events()).map(({ reason }) => reason)).toEqual(["ControlFailed"]);
   });
 
-  it("AGT-37 X-49 a service without RAPL is throttled towards the cap by its own telemetry, and restored at the end", async () => {
+  it("AGT-37 X-49 throttles a service without RAPL towards the cap by its telemetry, and restores it at the end", async () => {
     service.answers.set("rapl.set_power_cap_watts", { body: { result: "blocked", message: "no RAPL here" } });
     service.node("a").power = 700;
     await harness.route("own", route());
@@ -91,7 +91,7 @@ describe("control over HTTP", () => {
     const agent = start();
     await harness.until(() => service.commandTexts.includes("a dvfs.set_throttle_pct 10"));
     expect(await statusWith("applied")).toMatchObject({ backend: "http" });
-    // It comes back empty after a restart of its own: what it says of its throttle counts.
+    // The service restarts without a throttle: the throttle that it reports counts.
     service.node("a").throttlePct = 0;
     const before = service.commands.length;
     await harness.until(() => service.commandTexts.slice(before).includes("a dvfs.set_throttle_pct 10"));
@@ -102,7 +102,7 @@ describe("control over HTTP", () => {
     expect(service.node("a").throttlePct).toBe(0);
   });
 
-  it("restores a cap to the most that is known: what telemetry said before, or the catalogue's", async () => {
+  it("restores the cap that telemetry reported before, else the catalogue's maximum", async () => {
     service.node("a").capWatts = 1200;
     await harness.route("own", route());
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
@@ -113,7 +113,7 @@ describe("control over HTTP", () => {
     expect(service.commandTexts).toEqual(["a rapl.set_power_cap_watts 240", "a rapl.set_power_cap_watts 1200"]);
   });
 
-  it("X-88 0.5 % typed for 50 % stops at a quarter of the maximum over HTTP, too", async () => {
+  it("X-88 clamps 0.5 % (a typo for 50 %) to 25 % of the maximum over HTTP too", async () => {
     await harness.label("a", { "joulie.io/hw.cpu-model": "intel-xeon-gold-6430" });
     harness.machine.hardware = {};
     await harness.route("own", route());
@@ -124,7 +124,7 @@ describe("control over HTTP", () => {
     expect(service.commandTexts).toEqual(["a rapl.set_power_cap_watts 67.5"]);
   });
 
-  it("sets it again when the service forgot it", async () => {
+  it("sends the cap again when the service has lost it", async () => {
     await harness.route("own", route());
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     start();
@@ -136,7 +136,7 @@ describe("control over HTTP", () => {
     expect(service.commandTexts.at(-1)).toBe("a rapl.set_power_cap_watts 240");
   });
 
-  it("AGT-43 AGT-44 X-51 GPU caps go out as gpu.set_power_cap_watts; a share counts from what the catalogue knows of the model", async () => {
+  it("AGT-43 AGT-44 X-51 sends GPU caps as gpu.set_power_cap_watts, percentages of the catalogue's maximum", async () => {
     await harness.label("a", { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
     const gpu = { type: "http", http: { endpoint: service.control } };
     await harness.route("own", { ...route(), controls: { gpu } });
@@ -156,7 +156,7 @@ describe("control over HTTP", () => {
     await agent.stop();
   });
 
-  it("X-38 none touches nothing, whatever is asked for", async () => {
+  it("X-38 sends nothing with control none", async () => {
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "none" } } });
     start();
@@ -164,7 +164,7 @@ describe("control over HTTP", () => {
     expect(harness.machine.writes).toEqual([]);
   });
 
-  it("AGT-05 another route while it runs: what the old one set is restored by the old one", async () => {
+  it("AGT-05 restores limits through the old route when the route changes", async () => {
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     start();
     await harness.advance(2);
@@ -187,7 +187,7 @@ describe("control over HTTP", () => {
     await second.close();
   });
 
-  it("X-91 another endpoint while the old one is dead: the new one has a way back of its own, and the old one gets its own", async () => {
+  it("X-91 journals a new endpoint separately while the old one is dead, and restores both", async () => {
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     await harness.route("own", route());
     const agent = start();
@@ -200,8 +200,8 @@ describe("control over HTTP", () => {
     await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: elsewhere } });
     await harness.until(() => second.node("a").capWatts === 240);
     await harness.until(() => harness.disk.boards.length === 2);
-    expect((await statusWith("error"))?.message).toContain("what was set on packages by http could not be restored");
-    // However long it rests between two tries, it is said once.
+    expect((await statusWith("error"))?.message).toContain("the limit set on packages by http could not be restored");
+    // During the backoff the message contains the problem once.
     await harness.advanceInSteps(100);
     expect((await harness.controlStatus())?.cpu?.message?.split("could not be restored")).toHaveLength(2);
     service.answers.clear();
@@ -211,7 +211,7 @@ describe("control over HTTP", () => {
     await second.close();
   });
 
-  it("X-91 another endpoint while the old one is dead: a throttle, too", async () => {
+  it("X-91 does the same for a throttle", async () => {
     await harness.route("own", route("dvfs"));
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
     const agent = start();
@@ -229,7 +229,7 @@ describe("control over HTTP", () => {
     await second.close();
   });
 
-  it("X-59 X-56 a throttle of an earlier run is sent once more, as nobody tells whether it ever arrived, and not again", async () => {
+  it("X-59 X-56 sends the throttle of an earlier run exactly once more, because it may never have arrived", async () => {
     const silent = { ...route("dvfs"), sources: { cpu: { type: "none" } } };
     await harness.route("own", silent);
     await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 } });
@@ -245,7 +245,7 @@ describe("control over HTTP", () => {
     expect(service.commands).toHaveLength(sent);
   });
 
-  it("sends the token, trusts no redirect", async () => {
+  it("sends the token and follows no redirect", async () => {
     const elsewhere = new FakeControlService();
     await elsewhere.listen();
     service.answers.set("rapl.set_power_cap_watts", {
@@ -262,7 +262,7 @@ describe("control over HTTP", () => {
     await elsewhere.close();
   });
 
-  it("X-09 a prometheus source is asked about this node, and its one figure drives the loop", async () => {
+  it("X-09 queries Prometheus for this node and regulates by its sample", async () => {
     service.node("prometheus").power = 700;
     const query = 'sum(rate(kepler_node_cpu_joules_total{node_name="{node}"}[2m]))';
     const cpu = { type: "prometheus", prometheus: { endpoint: service.prometheus, query } };
@@ -276,8 +276,8 @@ describe("control over HTTP", () => {
   });
 });
 
-describe("an endpoint that a TelemetryProfile names", () => {
-  it("is not called where no variable allows it: blocked, with its origin and the variable to set", async () => {
+describe("an endpoint in a TelemetryProfile", () => {
+  it("is blocked if no variable allows it, with its origin and the variable to set", async () => {
     service.node("a").power = 300;
     await harness.route("own", route("rapl"));
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
@@ -292,7 +292,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect(harness.machine.writes).toEqual([]);
   });
 
-  it("that only gives readings is told in the message of what is controlled without them", async () => {
+  it("that only serves readings and is not allowed appears in the message of the controlled device", async () => {
     await harness.route("own", { ...route(), controls: undefined });
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     harness.start(await token());
@@ -300,7 +300,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect(service.requests).toEqual([]);
   });
 
-  it("gets no token though a CIDR or loopback allows it; its origin in a variable is what sends the token", async () => {
+  it("gets the token only if a variable names its origin, not if a CIDR or loopback allows it", async () => {
     const cpu = { type: "prometheus", prometheus: { endpoint: service.prometheus, query: "up" } };
     await harness.route("own", { ...route("rapl"), sources: { cpu } });
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
@@ -316,7 +316,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect(service.authorizations).toEqual(new Set(["Bearer s3cret"]));
   });
 
-  it("gets no token over http:// unless TELEMETRY_ALLOW_INSECURE_TOKEN says so", async () => {
+  it("gets no token over http:// unless TELEMETRY_ALLOW_INSECURE_TOKEN is true", async () => {
     const endpoint = "http://service.invalid/{node}";
     const controls = { cpu: { type: "http", http: { endpoint, mode: "rapl" } } };
     await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls });
@@ -329,7 +329,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect((await statusWith("error"))?.message).toContain("service.invalid/a: no answer");
   });
 
-  it("is checked after {node} was filled in: a host is allowed for the node it is named after", async () => {
+  it("is checked after {node} is filled in, so each node may call only its own host", async () => {
     const endpoint = service.control.replace("127.0.0.1", "{node}");
     const controls = { cpu: { type: "http", http: { endpoint } } };
     await harness.createNode("localhost");
@@ -349,7 +349,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     await harness.until(async () => (await result("localhost"))?.result === "applied");
   });
 
-  it("that was allowed before is not called to restore what it set", async () => {
+  it("is not called for a restore if it is no longer allowed", async () => {
     await harness.route("own", route("rapl"));
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     const first = start({ RESTORE_ON_EXIT: "false" });
@@ -365,7 +365,7 @@ describe("an endpoint that a TelemetryProfile names", () => {
     expect(service.requests).toHaveLength(asked);
   });
 
-  it("leaks nothing of what it answers into status, events and logs, but a bounded message of a control service", async () => {
+  it("leaks nothing of its response into status, events and logs except a bounded message", async () => {
     const secret = "root-password-of-an-internal-service";
     const escape = `\u001b[2J\u0085\u202e\nline`;
     await harness.route("own", route("rapl"));
@@ -395,8 +395,8 @@ async function token(): Promise<Readonly<Record<string, string>>> {
   return { TELEMETRY_HTTP_TOKEN_FILE: join(folder, "token") };
 }
 
-describe("two profiles for one node", () => {
-  it("the oldest counts; the other says so in a condition, until it is the oldest", async () => {
+describe("two TelemetryProfiles for one node", () => {
+  it("uses the older one and marks the newer one as superseded until the older one is deleted", async () => {
     await harness.route("first", route());
     await harness.advance(2);
     await harness.route("second", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "none" } } });

@@ -19,7 +19,7 @@ interface HttpControlRoute {
   readonly throttle: HttpThrottleBackend;
 }
 
-/** A node's control over HTTP, as its route says at the moment. */
+/** The HTTP control backends of a node, for its current route. */
 export class HttpRoutes {
   readonly #node: string;
   readonly #http: HttpClient;
@@ -42,14 +42,14 @@ export class HttpRoutes {
     return this.#gpu;
   }
 
-  /** Takes the route, and what is known of the devices behind it. */
+  /** Applies the current route, and what is known about the devices behind it. */
   update({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: PowerWithoutGpus): void {
     this.#devices = { cpu: cpusOf(view, cpuService), gpu: gpusOf(view, gpuService) };
     this.#cpu = this.#way("cpu", cpuControl, this.#cpu);
     this.#gpu = this.#way("gpu", gpuControl, this.#gpu);
   }
 
-  /** Whether what was set goes by the way that is taken now. */
+  /** Whether a journal entry belongs to the current endpoint. */
   isCurrent({ board, endpoint }: JournalEntry): boolean {
     const way = board === "gpus" ? this.#gpu : this.#cpu;
     return way !== undefined && way.endpoint === endpoint;
@@ -78,7 +78,7 @@ export class HttpRoutes {
 
 function cpusOf({ cpu }: HardwareView, service: HttpReading | undefined): HttpDeviceInfo {
   const { maxWattsPerSocket: max, minWattsPerSocket: min, sockets, from } = cpu;
-  // A guess is no maximum: neither to take a share of, nor to go back to.
+  // A fallback value is no maximum: neither for percentages nor to restore to.
   const known = from.maxWatts !== "fallback";
   const what = known ? { device: { max, min }, maxPower: max } : { device: {} };
   return { ...what, count: sockets, ...seen(service, service?.cpuCap) };

@@ -37,7 +37,7 @@ const profile = (
 const http = (endpoint: string) => ({ type: "http", http: { endpoint } }) as const;
 
 describe("routes", () => {
-  it("X-08 AGT-05 the node's own profile, else the cluster's, else the variables, each subject by itself", () => {
+  it("X-08 AGT-05 uses the node's own profile, else the cluster's, else the variables, separately for each subject", () => {
     const own = profile("own", { controls: { cpu: http("http://own") } }, { node: "a" });
     const cluster = profile("cluster", {
       sources: { cpu: http("http://cluster/t") },
@@ -50,15 +50,15 @@ describe("routes", () => {
       cpuControl: { type: "http", endpoint: "http://own", timeout: 5000, mode: "auto" },
       gpuControl: { type: "none" },
     });
-    expect(routingOf("a", [cluster, own], settings).own?.metadata.name).toBe("own");
+    expect(routingOf("a", [cluster, own], settings).nodeProfile?.metadata.name).toBe("own");
     expect(routingOf("c", [cluster, own], settings)).toMatchObject({
-      own: undefined,
+      nodeProfile: undefined,
       route: { cpuControl: { endpoint: "http://cluster" } },
     });
     expect(routingOf("a", [], settings).route).toEqual(settings.variables);
   });
 
-  it("two for one node: the oldest counts, and the other is told", () => {
+  it("uses the oldest of several profiles for one node, and lists the others as superseded", () => {
     const older = profile("z", { controls: { cpu: { type: "none" } } }, { node: "a", born: "2029-01-01T00:00:00Z" });
     const newer = profile("b", { controls: { cpu: http("http://b") } }, { node: "a" });
     const same = profile("c", { controls: { cpu: http("http://c") } }, { node: "a" });
@@ -76,7 +76,7 @@ describe("routes", () => {
     ["gpu", { controls: { gpu: { type: "http" } } }, "gpuControl"],
     ["source", { sources: { cpu: { type: "http" } } }, "cpuSource"],
     ["prometheus", { sources: { cpu: { type: "prometheus" } } }, "cpuSource"],
-  ] as const)("X-38 %s: what is named and has no endpoint is blocked, never the host", (_, spec, subject) => {
+  ] as const)("X-38 %s: blocks a route without an endpoint instead of using the host", (_, spec, subject) => {
     const { route } = routingOf("a", [profile("own", spec, { node: "a" })], settings);
     expect(route[subject].type).toBe("unusable");
   });
@@ -86,7 +86,7 @@ describe("routes", () => {
     ["http://own:81", "http://own:81 is not an allowed endpoint"],
     ["https://b.bmc/t", "https://b.bmc is not an allowed endpoint"],
     ["http://{node}/", "http://a is not an allowed endpoint"],
-  ])("X-38 an endpoint that no variable allows is blocked, for every subject: %s", (endpoint, why) => {
+  ])("X-38 blocks an endpoint that no variable allows, for every subject: %s", (endpoint, why) => {
     const prometheus = { type: "prometheus", prometheus: { endpoint, query: "up" } } as const;
     const spec = {
       sources: { cpu: http(endpoint), gpu: prometheus },
@@ -99,7 +99,7 @@ describe("routes", () => {
     expect(routingOf("a", [profile("own", own, { node: "a" })], settings).route.cpuControl.type).toBe("http");
   });
 
-  it("X-39 in pool mode the host is never a way", () => {
+  it("X-39 never routes to the host in pool mode", () => {
     const { route } = routingOf("a", [profile("own", { controls: { cpu: { type: "host" } } }, { node: "a" })], pool);
     expect(route.cpuControl).toMatchObject({
       type: "unusable",
@@ -108,7 +108,7 @@ describe("routes", () => {
     expect(route.cpuSource.type).toBe("unusable");
   });
 
-  it("takes the mode and the time limit of the profile", () => {
+  it("uses the mode and timeout of the profile", () => {
     const spec = {
       controls: { cpu: { type: "http", http: { endpoint: "http://x", mode: "dvfs", timeoutSeconds: 2 } } },
     } as const;

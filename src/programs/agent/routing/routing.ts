@@ -8,22 +8,22 @@ import type {
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type EndpointAccess, fillUrl, TelemetryError } from "../../../platform/telemetry/index.ts";
 
-/** Where readings of one subject come from. */
+/** Where the power readings of a device come from. */
 export type SourceRoute =
   | { readonly type: "none" | "host" }
   | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds }
   | { readonly type: "prometheus"; readonly endpoint: string; readonly query: string; readonly timeout: Milliseconds }
   | UnusableRoute;
 
-/** It names something that cannot be used. Another way was not asked for, so none is taken. */
+/** A route that cannot be used. The agent takes no other route instead. */
 interface UnusableRoute {
   readonly type: "unusable";
   readonly why: string;
-  /** No variable allows the endpoint. Status says so even where nothing waits for its readings. */
+  /** No variable allows the endpoint. The status says so even if no reading is needed. */
   readonly notAllowed?: true;
 }
 
-/** How one device is controlled. */
+/** How a device is controlled. */
 export type ControlRoute<Mode extends string = CpuControlMode | GpuControlMode> =
   | { readonly type: "none" }
   | { readonly type: "host"; readonly mode: Mode }
@@ -38,32 +38,32 @@ export interface Route {
 }
 
 export interface RoutingSettings {
-  /** What the TELEMETRY_* variables say, which is the host where nobody set them. */
+  /** The route of the TELEMETRY_* variables; the host by default. */
   readonly variables: Route;
   readonly timeout: Milliseconds;
-  /** Which endpoints may be called: profiles name what they like. */
+  /** Which endpoints the agent may call: the authors of profiles are not trusted. */
   readonly access: EndpointAccess;
-  /** False in pool mode: the host an agent runs on is not the node it controls. */
+  /** False in pool mode, where the agent's host is not the node it controls. */
   readonly mayUseHost: boolean;
 }
 
 export interface Routing {
   readonly route: Route;
-  /** The node's own profile, whose status tells how it went. */
-  readonly own: TelemetryProfile | undefined;
-  /** Profiles that say the same as an older one, and do not count. */
+  /** The node's own profile; the agent reports in its status. */
+  readonly nodeProfile: TelemetryProfile | undefined;
+  /** Ignored profiles: an older profile has the same target. */
   readonly superseded: readonly { readonly profile: TelemetryProfile; readonly by: string }[];
 }
 
-const NEVER_ITS_HOST = "an agent in pool mode never touches its own host: give the node a route over http";
+const POOL_HAS_NO_HOST = "an agent in pool mode never touches its own host: give the node a route over http";
 
 /**
- * Which way readings come and commands go: the node's own profile, else the cluster's, else the variables, for each of the four
- * subjects by itself. What is named and cannot be used is blocked: to fall back would be to act where nobody asked for it.
+ * Resolves the node's routes: its own profile, else the cluster's, else the variables, separately for each of the four subjects.
+ * A route that is named and cannot be used is blocked. The agent does not fall back to a route that was not requested.
  */
 export function routingOf(node: string, profiles: readonly TelemetryProfile[], settings: RoutingSettings): Routing {
-  const own = inOrder(profiles, "node", node);
-  const cluster = inOrder(profiles, "cluster", node);
+  const own = byAge(profiles, "node", node);
+  const cluster = byAge(profiles, "cluster", node);
   const specs = [own[0], cluster[0]].flatMap((profile) => (profile === undefined ? [] : [profile.spec]));
   const { variables } = settings;
   const source = (subject: "cpu" | "gpu", fallback: SourceRoute): SourceRoute => {
@@ -90,34 +90,34 @@ export function routingOf(node: string, profiles: readonly TelemetryProfile[], s
         variables.gpuControl,
       ),
     },
-    own: own[0],
+    nodeProfile: own[0],
     superseded: [own, cluster].flatMap(([first, ...others]) =>
       others.map((profile) => ({ profile, by: first?.metadata.name ?? "" })),
     ),
   };
 }
 
-/** The oldest first; of the same age, by name. */
-function inOrder(profiles: readonly TelemetryProfile[], scope: TelemetryScope, node: string): TelemetryProfile[] {
+/** Sorted by age, oldest first, then by name. */
+function byAge(profiles: readonly TelemetryProfile[], scope: TelemetryScope, node: string): TelemetryProfile[] {
   return profiles
     .filter(({ spec: { target } }) => target.scope === scope && (scope === "cluster" || target.nodeName === node))
-    .toSorted((a, b) => bornAt(a) - bornAt(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
+    .toSorted((a, b) => createdAt(a) - createdAt(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-const bornAt = ({ metadata }: TelemetryProfile): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
+const createdAt = ({ metadata }: TelemetryProfile): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
 
 function onlyAllowed<Way extends SourceRoute | ControlRoute>(
   way: Way,
   node: string,
   { mayUseHost, access }: RoutingSettings,
 ) {
-  if (way.type === "host" && !mayUseHost) return unusable(NEVER_ITS_HOST);
+  if (way.type === "host" && !mayUseHost) return unusable(POOL_HAS_NO_HOST);
   if (way.type !== "http" && way.type !== "prometheus") return way;
   const why = refusalOf(way.endpoint, node, access);
   return why === undefined ? way : ({ ...unusable(why), notAllowed: true } as const);
 }
 
-/** Judged as it is called: the node's name may be the host. */
+/** Checked after {node} is filled in, because it may be part of the host name. */
 function refusalOf(endpoint: string, node: string, access: EndpointAccess): string | undefined {
   try {
     return access.of(fillUrl(endpoint, "{node}", node), node).refused;
@@ -133,11 +133,11 @@ const timeoutOf = (http: { readonly timeoutSeconds?: number | undefined } | unde
 function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: RoutingSettings): SourceRoute {
   if (type === "http")
     return http?.endpoint === undefined
-      ? unusable("the telemetry route says http and has no usable endpoint")
+      ? unusable("the telemetry route has type http but no usable endpoint")
       : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout) };
   if (type === "prometheus")
     return prometheus?.endpoint === undefined || prometheus.query === undefined
-      ? unusable("the telemetry route says prometheus and has no usable endpoint and query")
+      ? unusable("the telemetry route has type prometheus but no usable endpoint and query")
       : { type, endpoint: prometheus.endpoint, query: prometheus.query, timeout };
   return { type };
 }
@@ -161,9 +161,9 @@ function controlRoute<Mode extends string>(
 ): ControlRoute<Mode | "auto"> {
   if (type === "http")
     return http?.endpoint === undefined
-      ? unusable("the control route says http and has no usable endpoint")
+      ? unusable("the control route has type http but no usable endpoint")
       : { type, endpoint: http.endpoint, timeout: timeoutOf(http, timeout), mode: http.mode ?? "auto" };
-  // A profile has no mode for the host; the variable's counts.
+  // A profile has no mode for the host, so the variable decides.
   return type === "host" ? { type, mode: "mode" in fallback ? fallback.mode : "auto" } : { type };
 }
 

@@ -6,8 +6,8 @@ import type { Route } from "../routing/routing.ts";
 import { NodePowerMeter } from "./node-power.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 
-describe("a node's power by a query", () => {
-  it("says of figures that are no power always the same: each new message would be a write to the API", async () => {
+describe("node power from a Prometheus query", () => {
+  it("reports all invalid values with the same message, because each new message is a write to the API server", async () => {
     const clock = new VirtualClock();
     const http = new HttpClient({ clock, timeout: milliseconds(1000) });
     const figures = [-3.2, -7.5, Number.POSITIVE_INFINITY];

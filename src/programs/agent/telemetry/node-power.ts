@@ -18,34 +18,34 @@ import type { BackendSelection } from "../host/host.ts";
 import type { Route, SourceRoute } from "../routing/routing.ts";
 import type { PrometheusClients } from "./prometheus-clients.ts";
 
-/** What a node draws, as far as this tick knows. */
+/** The power readings of one tick. */
 export interface NodePower {
   readonly cpu: PowerReading;
   readonly gpu: PowerReading;
-  /** What the service that controls the CPUs, and the one for GPUs, says of caps and throttle. */
+  /** Caps and throttle as the CPU and GPU telemetry services report them. */
   readonly cpuService?: HttpReading | undefined;
   readonly gpuService?: HttpReading | undefined;
-  /** The host's counters, for the metrics. */
+  /** The host's energy counters, for the metrics. */
   readonly zones: readonly ZonePower[];
 }
 
-/** The same before the GPUs have told theirs. */
+/** Readings that are known before the GPU driver has answered. */
 export type PowerWithoutGpus = Omit<NodePower, "gpu">;
 
 export interface ZonePower extends EnergyZoneSample {
   readonly power?: Watts | undefined;
-  /** When the counter was looked at before. */
+  /** Time of the previous sample. */
   readonly from?: MonotonicInstant | undefined;
 }
 
 export interface PowerReading {
-  /** Of all packages, or all boards, together. */
+  /** Sum over all packages or boards. */
   readonly total?: Watts | undefined;
-  /** By board, where each is read by itself. */
+  /** Power per board, if each one is read separately. */
   readonly boards: ReadonlyMap<string, Watts>;
-  /** When the time began that the reading is about. */
+  /** Start of the period that the reading covers. */
   readonly since: MonotonicInstant;
-  /** Why there is none. */
+  /** Why there is no reading. */
   readonly missing?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface NodePowerMeterOptions {
   readonly clock: Clock;
 }
 
-/** Reads one node's power by the way its route says. */
+/** Reads the power of one node through its route. */
 export class NodePowerMeter {
   readonly #options: NodePowerMeterOptions;
   readonly #before = new Map<string, EnergyCounterSample>();
@@ -67,7 +67,7 @@ export class NodePowerMeter {
     this.#options = options;
   }
 
-  /** What the GPUs draw may come much later than the rest: their driver is waited for by whoever wants to know. */
+  /** GPU power is returned as a promise, because the GPU driver may take much longer than the rest. */
   async read(
     { cpuSource, gpuSource }: Route,
     gpus: Promise<BackendSelection>,
@@ -105,8 +105,10 @@ export class NodePowerMeter {
     const { zones } = counters;
     const total = totalPower(zones.map(({ power }) => power));
     const missing =
-      zones.length === 0 ? (counters.missing ?? "no energy counter on this node") : "no reading of all packages yet";
-    // The time since the last look, which a counter's own sample tells best.
+      zones.length === 0
+        ? (counters.missing ?? "no energy counter on this node")
+        : "not all packages have a reading yet";
+    // The counter's previous sample is the most precise start of the period.
     return { total, boards: byBoard(zones), since: sinceOf(zones, since), ...(total === undefined && { missing }) };
   }
 
@@ -124,9 +126,9 @@ export class NodePowerMeter {
     const powers = (await backend?.power?.(signal)) ?? [];
     const boards = new Map(powers.flatMap(({ id, power }) => (isNonNegative(power) ? [[id, power] as const] : [])));
     const { clock } = this.#options;
-    const missing = powers.find(({ power }) => !isNonNegative(power))?.missing ?? "no GPU tells its power";
+    const missing = powers.find(({ power }) => !isNonNegative(power))?.missing ?? "no GPU reports its power";
     const total = totalPower(powers.map(({ power }) => power));
-    // Boards tell the mean of about a second.
+    // GPU boards report the mean of about one second.
     const momentAgo = monotonicInstant(clock.monotonic() - 1000);
     return { total, boards, since: momentAgo, ...(total === undefined && { missing }) };
   }
@@ -147,10 +149,10 @@ export class NodePowerMeter {
       const samples = await client.query(fillPromql(query, "{node}", node), signal, node);
       const [sample] = samples;
       if (samples.length !== 1 || sample === undefined)
-        return { boards: NONE, since, missing: `the query gives ${samples.length} figures in place of one` };
+        return { boards: NONE, since, missing: `the query returned ${samples.length} samples instead of one` };
       const total = watts(sample.value);
-      // Not the figure itself: it differs at every tick, and each new status message is a write to the API.
-      const missing = "the query gives a figure that is no power: it is negative or not finite";
+      // Without the value, which differs at every tick: each new status message is a write to the API server.
+      const missing = "the query returned a value that is no power: it is negative or not finite";
       return isNonNegative(total) ? { total, boards: NONE, since } : { boards: NONE, since, missing };
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
@@ -158,7 +160,7 @@ export class NodePowerMeter {
     }
   }
 
-  /** The counters are read whatever the source is: the metrics show them. */
+  /** Reads the counters for every type of source, because the metrics show them. */
   #zones(): { readonly zones: readonly ZonePower[]; readonly missing?: string | undefined } {
     const { zones, missing } = this.#options.energy?.sample() ?? { zones: [] };
     const seen = new Set(zones.map(({ zone }) => zone));
@@ -178,7 +180,7 @@ const NONE: ReadonlyMap<string, Watts> = new Map();
 const whyNone = (source: SourceRoute, device: string): string =>
   source.type === "unusable" ? source.why : `readings of ${device} power are off`;
 
-/** Dies with counters of their own are one board together, and without one of them nothing is known of it. */
+/** Sums the dies of a package. If one die has no reading, the package has none. */
 const byBoard = (zones: readonly ZonePower[]): ReadonlyMap<string, Watts> =>
   new Map(
     [...Map.groupBy(zones, ({ zone, board = zone }) => board)].flatMap(([board, members]) => {

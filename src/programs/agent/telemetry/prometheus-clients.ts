@@ -9,10 +9,10 @@ export interface PrometheusClientsOptions {
   readonly caFile?: string | undefined;
 }
 
-/** Nearly always there is one server; a template may make one for each node. */
-const MOST = 64;
+/** Usually there is one server; an endpoint with {node} may need one client per node. */
+const MAX_CLIENTS = 64;
 
-/** A client for each Prometheus that routes name, shared by all nodes. */
+/** One client per Prometheus endpoint, shared by all nodes. */
 export class PrometheusClients {
   readonly #options: PrometheusClientsOptions;
   readonly #byAddress = new Map<string, PrometheusClient>();
@@ -24,10 +24,10 @@ export class PrometheusClients {
   at(address: string, timeout: Milliseconds): PrometheusClient {
     const key = `${timeout} ${address}`;
     const client = this.#byAddress.get(key) ?? new PrometheusClient({ ...this.#options, address, timeout });
-    // The one that was used longest ago makes room.
+    // Insertion order is the order of use: the first one is evicted.
     this.#byAddress.delete(key);
     this.#byAddress.set(key, client);
-    if (this.#byAddress.size > MOST) this.#evict();
+    if (this.#byAddress.size > MAX_CLIENTS) this.#evict();
     return client;
   }
 

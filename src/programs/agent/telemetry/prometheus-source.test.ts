@@ -30,7 +30,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-it("X-64 believes no answer of Prometheus with an HTTP status of failure, whatever its body says", async () => {
+it("X-64 ignores a Prometheus response with an HTTP error status, even if its body looks valid", async () => {
   status = 503;
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await harness.createNode("n");

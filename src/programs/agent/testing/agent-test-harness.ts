@@ -1,4 +1,4 @@
-// A whole agent on an API and a machine in memory and on virtual time, for tests.
+// Test harness: a complete agent with an API server and a machine in memory, in virtual time.
 import { crdOf, kinds, labels, type NodeTwin, type TelemetryProfile } from "../../../core/api/index.ts";
 import type { Catalogue } from "../../../core/inventory/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
@@ -42,7 +42,7 @@ export interface PublishedEvent {
   readonly type: string;
 }
 
-/** A disk in memory: it outlives the agents that write to it. */
+/** The journal's disk in memory; it outlives the agents. */
 class MemoryDisk implements JournalFiles {
   readonly directory = "/var/lib/joulie";
   readonly files = new Map<string, string>();
@@ -71,7 +71,7 @@ class MemoryDisk implements JournalFiles {
     this.beforeWrite("settle");
   }
 
-  /** Boards whose originals are kept. */
+  /** Boards in the journal. */
   get boards(): readonly string[] {
     const text = this.files.get("originals.json");
     if (text === undefined) return [];
@@ -80,15 +80,15 @@ class MemoryDisk implements JournalFiles {
   }
 }
 
-/** An API with a person's hand on it, and a machine. */
+/** An API server, a user, an operator and a machine; `start` runs an agent on them. */
 export class AgentTestHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
-  readonly user = this.client("a-person");
+  readonly user = this.client("a-user");
   readonly operator = this.client("joulie-operator");
   readonly machine = new FakeMachine(this.clock);
   readonly disk = new MemoryDisk();
-  /** A tree of files to run on in place of the machine, through the backends of the product. */
+  /** Files of a host. If set, the agent uses the real backends on them instead of `machine`. */
   fixture: FixtureHost | undefined;
   readonly #agents: AgentUnderTest[] = [];
 
@@ -102,21 +102,21 @@ export class AgentTestHarness {
     });
   }
 
-  /** An agent for the node `a`, unless the variables say otherwise. */
+  /** Starts an agent for node `a`, unless the variables say otherwise. */
   start(variables: Readonly<Record<string, string>> = {}): AgentUnderTest {
     const agent = new AgentUnderTest(this, variables);
     this.#agents.push(agent);
     return agent;
   }
 
-  /** Lets time pass, in small steps: promises of several calls in a row need many turns. */
+  /** Advances virtual time in small steps, so that chains of promises can settle. */
   async advance(seconds: number): Promise<void> {
     const step = Math.min(seconds, 0.25);
     for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
     for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
   }
 
-  /** For what goes over real sockets, which take real time: a step of virtual time for each moment of it. */
+  /** One step of virtual and real time, for tests with real sockets. */
   async step(): Promise<void> {
     await this.clock.advanceAsync(milliseconds(50));
     await systemClock.sleep(milliseconds(1));
@@ -127,7 +127,7 @@ export class AgentTestHarness {
       if (await holds()) return;
       await this.step();
     }
-    throw new Error("it never came to hold");
+    throw new Error("the condition never became true");
   }
 
   async advanceInSteps(seconds: number): Promise<void> {
@@ -145,7 +145,7 @@ export class AgentTestHarness {
     await this.user.mergePatch(resources.nodes, { name }, { metadata: { labels: own } });
   }
 
-  /** What the operator publishes for a node. */
+  /** Publishes a target as the operator does. */
   async target(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
     const all = { nodeName: name, profile: "eco", policy: { name: "static_partition" }, ...spec };
     await this.operator.apply(resources.nodeTwins, { name }, { spec: all }, { force: true });
@@ -179,7 +179,7 @@ export class AgentTestHarness {
     return (await this.user.get(resources.nodeTwins, { name })) as unknown as NodeTwin;
   }
 
-  /** What the twin says of control. */
+  /** `status.controlStatus` of the node's NodeTwin. */
   async controlStatus(name = "a") {
     return (await this.twin(name)).status?.controlStatus;
   }
@@ -201,7 +201,7 @@ export class AgentTestHarness {
 
 export class AgentUnderTest {
   readonly writes: AgentWrite[] = [];
-  /** Every path that was read. */
+  /** Paths of all GET requests. */
   readonly reads: string[] = [];
   readonly logs: AgentLogLine[] = [];
   readonly #stop = new AbortController();
@@ -221,7 +221,7 @@ export class AgentUnderTest {
     });
     const { clock } = harness;
     const world = {
-      transport: this.#spied(),
+      transport: this.#recordingTransport(),
       clock,
       ioClock: clock,
       random: seededRandom(10),
@@ -236,7 +236,7 @@ export class AgentUnderTest {
     this.done.catch(() => undefined);
   }
 
-  /** What was written to the API, but for events, since the last time it was asked. */
+  /** Writes since the last call, except Events. */
   takeWrites(): AgentWrite[] {
     return this.writes.splice(0).filter(({ path }) => !path.includes("/events"));
   }
@@ -255,13 +255,13 @@ export class AgentUnderTest {
     return { status: answer.status, text: await answer.text() };
   }
 
-  /** Series of a metric, as `name{labels} value`, of which all words are in the line. */
+  /** Metric lines `name{labels} value` that contain all words. */
   async series(...words: readonly string[]): Promise<string[]> {
     const { text } = await this.page("/metrics");
     return text.split("\n").filter((line) => !line.startsWith("#") && words.every((word) => line.includes(word)));
   }
 
-  #spied(): Transport {
+  #recordingTransport(): Transport {
     const transport = this.#harness.api.transport();
     return {
       request: async (request: ApiRequest) => {

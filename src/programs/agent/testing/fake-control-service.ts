@@ -1,4 +1,4 @@
-// Nodes behind HTTP, for tests: their telemetry and their control, as a simulator serves them.
+// A fake HTTP service for telemetry and control of nodes.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
@@ -26,9 +26,9 @@ export class FakeControlService {
   readonly commands: ControlCommand[] = [];
   readonly requests: string[] = [];
   readonly authorizations = new Set<string | undefined>();
-  /** Nodes that never answer. */
+  /** Nodes whose requests never get an answer. */
   readonly silent = new Set<string>();
-  /** What an action, or an action on one node (`node-1 dvfs.set_throttle_pct`), is answered with in place of being done. */
+  /** Fixed responses by action, or by node and action (`node-1 dvfs.set_throttle_pct`); the action is not executed. */
   readonly answers = new Map<
     string,
     { readonly status?: number; readonly body: unknown; readonly location?: string }
@@ -70,7 +70,7 @@ export class FakeControlService {
     return node;
   }
 
-  /** What was commanded, in few words. */
+  /** All commands as short texts. */
   get commandTexts(): string[] {
     return this.commands.map(
       ({ node, action, capWatts, throttlePct, capWattsPerGpu }) =>
@@ -113,9 +113,9 @@ export class FakeControlService {
     } else {
       const command = { path, ...(JSON.parse(text) as Omit<ControlCommand, "path">) };
       this.commands.push(command);
-      const own = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
-      if (own !== undefined) {
-        reply(own.body, own.status, own.location === undefined ? {} : { location: own.location });
+      const fixed = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
+      if (fixed !== undefined) {
+        reply(fixed.body, fixed.status, fixed.location === undefined ? {} : { location: fixed.location });
         return;
       }
       const { capWatts, throttlePct, capWattsPerGpu } = command;

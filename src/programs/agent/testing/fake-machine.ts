@@ -1,4 +1,4 @@
-// A machine in memory, for tests: packages, GPUs and a throttle that do what a test says.
+// A fake machine in memory: packages, GPUs and a throttle that tests control.
 import type { Node, NodeHardwareStatus } from "../../../core/api/index.ts";
 import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
 import { joules, type Watts, watts } from "../../../core/units/index.ts";
@@ -15,19 +15,19 @@ import type { DiscoverOptions, Frequency, HostMachine } from "../host/host.ts";
 class FakeCaps implements PowerCapBackend {
   readonly name: string;
   readonly kind: DeviceKind;
-  /** The limit of each board now. */
+  /** Current limit of each board. */
   readonly limits = new Map<string, number>();
   readonly boards: CapBoard[] = [];
   /** Every write, in order. */
   readonly writes: string[] = [];
   absent: string | undefined;
-  /** What writes end with in place of being done. */
+  /** If set, the outcome of every write; nothing is changed. */
   refusal: WriteOutcome | undefined;
-  /** Power drawn by each board, for GPUs. */
+  /** Power of each board, for GPUs. */
   readonly draws = new Map<string, number | undefined>();
-  /** Why no limit can be read. */
+  /** If set, limits cannot be read for this reason. */
   unreadable: string | undefined;
-  /** Called before each write: a test may throw there to cut a run short. */
+  /** Called before each write; a test may throw here to simulate a crash. */
   beforeWrite: (what: string) => void = () => {};
 
   constructor(name: string, kind: DeviceKind, boards: Readonly<Record<string, CapDevice>> = {}) {
@@ -96,7 +96,7 @@ class FakeThrottle implements ThrottleBackend {
     return { absent: this.absent };
   }
 
-  /** Writes only what differs, as cpufreq's does. */
+  /** Writes only differences, like the cpufreq backend. */
   async throttle(throttlePct: number): Promise<WriteOutcome> {
     if (throttlePct === this.throttlePct) return { result: "applied" };
     return this.#write(`throttle ${throttlePct}`, throttlePct);
@@ -131,14 +131,14 @@ class FakeThrottle implements ThrottleBackend {
   }
 }
 
-/** Two packages of 350 W with RAPL, cpufreq and energy counters; GPUs where a test adds them. */
+/** Two packages of 350 W with RAPL, cpufreq and energy counters; a test may add GPUs. */
 export class FakeMachine implements HostMachine {
   readonly rapl = new FakeCaps("rapl", "cpu", { "package-0": PACKAGE, "package-1": PACKAGE });
   readonly gpu = new FakeCaps("nvml", "gpu");
   readonly throttle = new FakeThrottle();
   readonly cpuCaps: readonly PowerCapBackend[] = [this.rapl];
   readonly energy: EnergyMeter;
-  /** What each package draws, in watts; undefined = it has no counter. */
+  /** Power of each package in watts. A package without an entry has no energy counter. */
   readonly draws = new Map<string, number>([
     ["package-0", 100],
     ["package-1", 100],
@@ -167,13 +167,13 @@ export class FakeMachine implements HostMachine {
     };
   }
 
-  /** Both packages draw this together. */
+  /** Sets the total power of all packages. */
   draw(total: number): void {
     for (const zone of this.draws.keys()) this.#count(zone, this.draws.get(zone) ?? 0);
     for (const zone of this.draws.keys()) this.draws.set(zone, total / this.draws.size);
   }
 
-  /** All writes, whatever they went to. */
+  /** All writes to RAPL, GPUs and the throttle. */
   get writes(): readonly string[] {
     return [this.rapl, this.gpu, this.throttle].flatMap(({ writes }) => writes);
   }

@@ -1,4 +1,4 @@
-// A host's files in memory, with a kernel behind them, for tests of the whole agent.
+// The files of a host in memory with an emulated kernel, for tests of the whole agent.
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   emulateCpufreq,
@@ -12,7 +12,7 @@ import {
 export class FixtureHost {
   readonly sys: FakeHost;
   readonly proc: FakeHost;
-  /** What each package draws, in watts. */
+  /** Power of each package in watts. */
   draw = 100;
   readonly #clock: Clock;
 
@@ -31,7 +31,7 @@ export class FixtureHost {
     return this.sys.find(/policy\d+\/scaling_max_freq$/).map((path) => Number(this.sys.read(path)));
   }
 
-  /** Limits of the packages, in watts, by the order of their zones. */
+  /** Limits of the packages in watts, in the order of their zones. */
   get limits(): readonly number[] {
     return this.sys
       .find(/intel-rapl:[\da-f]+\/constraint_0_power_limit_uw$/)

@@ -11,7 +11,7 @@ const crds: Resource = {
   namespaced: false,
 };
 
-it("X-98 without the CRDs the agent says once which are missing, and enforces targets once they are there", async () => {
+it("X-98 logs missing CRDs once, and enforces targets once they are installed", async () => {
   const harness = new AgentTestHarness();
   for (const { plural } of kinds) await harness.user.delete(crds, { name: `${plural}.joulie.io` });
   await harness.createNode("a");

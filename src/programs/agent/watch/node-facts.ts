@@ -8,7 +8,7 @@ import {
 import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Change, KubeObject } from "../../../platform/kube/index.ts";
 
-/** The few fields of a Node that are used here. */
+/** The fields of a Node that the agent uses. */
 export interface WatchedNode extends Node {
   readonly metadata: {
     readonly name: string;
@@ -17,26 +17,26 @@ export interface WatchedNode extends Node {
   };
 }
 
-/** What the cluster says of one node. */
+/** What the watched API objects say about one node. */
 export interface NodeFacts {
-  /** Whether targets and routes were read once; routes by themselves may come a little later. */
+  /** Whether all watches have synced once. Until then the other fields mean nothing. */
   readonly synced: boolean;
-  /** The Node where it is in scope. */
+  /** The Node; absent if Joulie does not manage it. */
   readonly node: WatchedNode | undefined;
   readonly twin: NodeTwin | undefined;
   readonly profile: NodePowerProfile | undefined;
   readonly routes: readonly TelemetryProfile[];
-  /** What somebody else found out about the node: of use where it cannot be probed. */
+  /** The published NodeHardware, for pool mode, where the agent cannot probe the node. */
   readonly hardware: NodeHardware | undefined;
 }
 
-/** The nodes an agent is for, as the cluster shows them. */
+/** The nodes of this agent, from watches on the API server. */
 export interface NodeFactsSource {
   names(): Iterable<string>;
   facts(name: string): NodeFacts;
-  /** Since when nothing was heard of the API; undefined before the first time. */
+  /** Time since the last contact with the API server; undefined before the first contact. */
   readonly silence: Milliseconds | undefined;
-  /** What was not read yet, for /readyz. */
+  /** Names of the watches that have not synced yet, for /readyz. */
   readonly notSynced: readonly string[];
   start(): void;
   stop(): Promise<void>;
@@ -54,7 +54,7 @@ export function projectNode(object: KubeObject): WatchedNode {
   };
 }
 
-/** A twin without what only the operator and the scheduler read. */
+/** A NodeTwin without the status, which only the operator and the extender read. */
 export function projectTwin(twin: NodeTwin): NodeTwin {
   const { name, uid, resourceVersion, ownerReferences } = twin.metadata;
   return {
@@ -68,13 +68,13 @@ export function projectTwin(twin: NodeTwin): NodeTwin {
   };
 }
 
-/** What is looked at to tell whether a change matters. */
+/** The fields that decide whether a change matters. */
 export interface WatchedObject {
   readonly metadata: { readonly labels?: unknown };
   readonly spec?: unknown;
 }
 
-/** Whether a change is one of what was asked for. Every status that is written, our own first of all, comes back as a change. */
+/** Whether spec or labels changed. Status writes, including the agent's own, come back as changes too. */
 export function specChanged(change: Change<WatchedObject>): boolean {
   if (change.type !== "updated") return true;
   const { old, new: now } = change;

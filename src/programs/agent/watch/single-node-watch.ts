@@ -1,4 +1,5 @@
 import {
+  type ErrorCode,
   labels,
   type NodePowerProfile,
   type NodeTwin,
@@ -37,26 +38,28 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** How long a watch may be silent before it is asked about. */
+  /** How long a watch may be silent before the reflector probes the connection. */
   readonly idleLimit: Milliseconds;
-  /** What is asked of the node may have changed. */
+  /** Called when the node's target or route may have changed; undefined means all nodes. */
   readonly onSpecChange: (node: string | undefined) => void;
 }
 
-/** How often a server that is out of reach is asked whether it knows our field selectors. */
-const ASK_AGAIN = milliseconds(5000);
+/** Retry interval for asking the API server whether it supports our field selectors. */
+const RETRY_INTERVAL = milliseconds(5000);
 
-/** One node as the cluster shows it, by watches on that node's objects alone: memory does not grow with the cluster. */
+const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
+
+/** Watches the objects of one node only, so memory does not grow with the cluster. */
 export class SingleNodeWatch implements NodeFactsSource {
   readonly #name: string;
   readonly #options: WatchOptions;
   readonly #node: Reflector<WatchedNode>;
   readonly #twin: Reflector<NodeTwin>;
   readonly #profile: Reflector<NodePowerProfile>;
-  /** Absent until the server was asked whether it selects by our fields. */
+  /** Empty until the API server has said whether it supports our field selectors. */
   #routes: readonly Reflector<TelemetryProfile>[] = [];
   readonly #stop = new AbortController();
-  #asking: Promise<void> | undefined;
+  #choosingRoutes: Promise<void> | undefined;
 
   constructor(name: string, options: WatchOptions) {
     this.#name = name;
@@ -104,16 +107,16 @@ export class SingleNodeWatch implements NodeFactsSource {
 
   start(): void {
     for (const reflector of [this.#node, this.#twin, this.#profile]) reflector.start();
-    this.#asking = this.#chooseRoutes(this.#stop.signal);
+    this.#choosingRoutes = this.#chooseRoutes(this.#stop.signal);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error("the watch was stopped"));
-    await this.#asking;
+    await this.#choosingRoutes;
     await Promise.all([this.#node, this.#twin, this.#profile, ...this.#routes].map(async (one) => one.stop()));
   }
 
-  /** Servers before 1.31 know no fields of custom resources: there all profiles are watched and those of others dropped. */
+  /** Before 1.31 API servers have no field selectors for custom resources: then it watches all profiles and filters them here. */
   async #chooseRoutes(signal: AbortSignal): Promise<void> {
     const { client, clock, log } = this.#options;
     const own = { fieldSelector: `spec.target.nodeName=${this.#name}` };
@@ -125,16 +128,19 @@ export class SingleNodeWatch implements NodeFactsSource {
       } catch (error) {
         if (signal.aborted) return;
         if (isApiError(error, "badRequest")) {
-          log.info("the server selects no profiles by their target; all of them are watched");
+          log.info("the API server has no field selectors for TelemetryProfiles; watching all of them");
           this.#watchRoutes({});
           return;
         }
         if (isApiError(error, "notFound") && !isReported) {
-          log.error(`${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`);
+          log.error(
+            { code: MISSING_CRD },
+            `${missingDefinition(resources.telemetryProfiles)}; ${remedyOfMissingDefinition}`,
+          );
           isReported = true;
         }
       }
-      await clock.sleep(ASK_AGAIN, signal).catch(() => undefined);
+      await clock.sleep(RETRY_INTERVAL, signal).catch(() => undefined);
       if (signal.aborted) return;
     }
   }
@@ -147,7 +153,7 @@ export class SingleNodeWatch implements NodeFactsSource {
         project: (object) => {
           const profile = readAs(telemetryProfileKind)(object);
           const { scope, nodeName } = profile.spec.target;
-          // One that names a node and says cluster is found by both watches; it is the cluster's.
+          // A profile with scope cluster and a node name matches both watches; only the cluster watch keeps it.
           const wanted =
             selections.length === 1 || (selection.fieldSelector?.includes("scope") === true) === (scope === "cluster");
           return wanted && (scope === "cluster" || nodeName === this.#name) ? profile : undefined;
@@ -158,7 +164,7 @@ export class SingleNodeWatch implements NodeFactsSource {
   }
 
   #reflect<Value extends WatchedObject>(
-    own: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
+    options: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
   ): Reflector<Value> {
     const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
     return new Reflector<Value>({
@@ -167,7 +173,7 @@ export class SingleNodeWatch implements NodeFactsSource {
       random,
       log,
       idleLimit,
-      ...own,
+      ...options,
       onChange: (changes) => {
         if (changes.some(specChanged)) onSpecChange(this.#name);
       },

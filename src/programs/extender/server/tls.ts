@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { CodedError, type ErrorCode } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -15,6 +16,7 @@ export interface TlsFiles {
 
 export type ServerTlsMaterial = Pick<SecureContextOptions, "cert" | "key" | "ca">;
 
+const TLS: ErrorCode = "JOULIE_E_TLS";
 /** The kubelet updates a Secret volume about once a minute, so a shorter interval would not help. */
 const CHECK_EVERY = milliseconds(30_000);
 
@@ -34,9 +36,13 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<Server
   try {
     createSecureContext(material);
   } catch (cause) {
-    throw new Error(`cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${messageOf(cause)}`, {
-      cause,
-    });
+    throw new CodedError(
+      TLS,
+      `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${messageOf(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   return material;
 }
@@ -89,9 +95,13 @@ async function certificatesIn(variable: string, file: string): Promise<string> {
   try {
     void new X509Certificate(text);
   } catch (cause) {
-    throw new Error(`cannot use ${variable} ${file} for TLS: it contains no certificate (${messageOf(cause)})`, {
-      cause,
-    });
+    throw new CodedError(
+      TLS,
+      `cannot use ${variable} ${file} for TLS: it contains no certificate (${messageOf(cause)})`,
+      {
+        cause,
+      },
+    );
   }
   return text;
 }
@@ -100,7 +110,7 @@ async function readText(variable: string, file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new Error(`cannot read ${variable} ${file}: ${messageOf(cause)}`, { cause });
+    throw new CodedError(TLS, `cannot read ${variable} ${file}: ${messageOf(cause)}`, { cause });
   }
 }
 

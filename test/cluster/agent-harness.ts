@@ -1,4 +1,4 @@
-// Agents on machines of files, in this process, and what the cluster shows of them.
+// Runs agents in this process on machines of files, against a real control plane.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { systemRandom } from "../../src/platform/random/index.ts";
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import { hostRoots, openHost } from "../../src/programs/agent/host/open-host.ts";
 import { runAgent } from "../../src/programs/agent/start.ts";
-import { consume, gpuFile, layMachine, limitFile, maximumFile } from "../agent/machine-files.ts";
+import { addEnergy, createMachineFiles, gpuFile, limitFile, maximumFile } from "../agent/machine-files.ts";
 import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
 import type { Identity } from "../controlplane/identities.ts";
@@ -24,13 +24,13 @@ export const hardwares = `/apis/${apiVersion}/nodehardwares`;
 const shape = { cpus: 8, packages: 2, gpus: 2 };
 const applied = "application/apply-patch+yaml";
 
-/** A server as a folder of files, with an agent's place for its state. */
-export class Machine {
+/** A server as a directory of files, with a STATE_DIR. */
+export class FileMachine {
   readonly folder = mkdtempSync(join(tmpdir(), "joulie-agent-machine-"));
   #drawing: NodeJS.Timeout | undefined;
 
   constructor() {
-    layMachine(this.folder, shape);
+    createMachineFiles(this.folder, shape);
   }
 
   get variables(): Readonly<Record<string, string>> {
@@ -41,7 +41,7 @@ export class Machine {
     };
   }
 
-  /** Watts of each package, then of each GPU; and how many policies are throttled. */
+  /** Limits of packages and GPUs in watts, and the number of throttled policies. */
   get limits(): string {
     const watts = (file: string) => Number(readFileSync(join(this.folder, "sys", file), "utf8")) / 1e6;
     const slow = Array.from({ length: shape.cpus }, (_, cpu) =>
@@ -52,17 +52,17 @@ export class Machine {
     );
   }
 
-  async comesToHave(limits: string): Promise<void> {
+  async waitForLimits(limits: string): Promise<void> {
     await vi.waitFor(() => {
       if (this.limits !== limits) throw new Error(`the limits are ${this.limits} instead of ${limits}`);
     }, soon);
   }
 
-  /** Power of each package from now on, for as long as there is the machine. */
+  /** Sets the power of each package from now on. */
   draw(watts: number): void {
     const every = 0.2;
     clearInterval(this.#drawing);
-    this.#drawing = setInterval(() => consume(this.folder, shape, watts, every), every * 1000);
+    this.#drawing = setInterval(() => addEnergy(this.folder, shape, watts, every), every * 1000);
   }
 
   remove(): void {
@@ -71,25 +71,25 @@ export class Machine {
   }
 }
 
-/** As the machine was made. */
+/** The limits of a new machine. */
 export const ORIGINAL = "350 340 750 740";
 
-export class AgentScene {
+export class AgentClusterHarness {
   readonly #plane: ControlPlane;
   readonly #running: (() => Promise<void>)[] = [];
-  readonly #machines: Machine[] = [];
+  readonly #machines: FileMachine[] = [];
 
   constructor(plane: ControlPlane) {
     this.#plane = plane;
   }
 
-  machine(): Machine {
-    const machine = new Machine();
+  machine(): FileMachine {
+    const machine = new FileMachine();
     this.#machines.push(machine);
     return machine;
   }
 
-  /** An agent with the given identity; a short `interval` keeps the test short. */
+  /** Starts an agent with the given identity and a short interval. */
   start(identity: Identity, variables: Readonly<Record<string, string>>) {
     const env = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", ...variables };
     const parsed = parseConfig(agentConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
@@ -132,7 +132,7 @@ export class AgentScene {
     await this.#plane.createNodes([name], { labels: { [labels.managed]: "true" } });
   }
 
-  /** What an operator writes: a target, and fields of its own in status. */
+  /** Writes what an operator writes: a target and its fields of the status. */
   async target(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
     const as = "?fieldManager=joulie-operator&force=true";
     const metadata = { name };
@@ -150,7 +150,7 @@ export class AgentScene {
 
   async route(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
     const body = { apiVersion, kind: "TelemetryProfile", metadata: { name }, spec };
-    await this.#plane.api.text("PATCH", `${routes}/${name}?fieldManager=a-person&force=true`, body, applied);
+    await this.#plane.api.text("PATCH", `${routes}/${name}?fieldManager=a-user&force=true`, body, applied);
   }
 
   async twin(name: string): Promise<NodeTwin> {
@@ -161,17 +161,17 @@ export class AgentScene {
     return this.#plane.api.get<TelemetryProfile & { metadata: { name: string; uid: string } }>(`${routes}/${name}`);
   }
 
-  /** `cpu rapl applied` and the like. */
-  async comesToTell(name: string, device: "cpu" | "gpu", told: string): Promise<NodeTwin> {
+  /** Waits for a backend and result, such as `rapl applied`. */
+  async waitForStatus(name: string, device: "cpu" | "gpu", expected: string): Promise<NodeTwin> {
     return vi.waitFor(async () => {
       const twin = await this.twin(name);
       const { backend, result, message } = twin.status?.controlStatus?.[device] ?? {};
-      if (`${backend} ${result}` !== told) throw new Error(`it tells ${backend} ${result}: ${message}`);
+      if (`${backend} ${result}` !== expected) throw new Error(`the status is ${backend} ${result}: ${message}`);
       return twin;
     }, soon);
   }
 
-  async end(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all(this.#running.splice(0).map(async (stop) => stop()));
     for (const machine of this.#machines.splice(0)) machine.remove();
     const { api } = this.#plane;
