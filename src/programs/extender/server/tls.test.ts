@@ -105,7 +105,7 @@ describe("TLS", () => {
     copyFileSync(join(certificates, "person.crt"), join(folder, "server.crt"));
     await harness.until(async () => {
       await harness.advance(30);
-      return extender.logs.some(({ msg }) => msg.includes("replaced"));
+      return extender.logs.some(({ msg }) => msg.includes("reloaded"));
     });
     const renewed = await ask(extender, { checkServerIdentity: () => undefined });
     expect([subject, renewed.subject]).toEqual([expect.not.stringMatching("person"), "person"]);
@@ -130,7 +130,7 @@ describe("TLS", () => {
     writeFileSync(clientCa.EXTENDER_TLS_CLIENT_CA_FILE, "");
     await harness.until(async () => {
       await harness.advance(30);
-      return extender.logs.some(({ level, msg }) => level === "warn" && msg.includes("last ones stay"));
+      return extender.logs.some(({ level, msg }) => level === "warn" && msg.includes("keeping the current ones"));
     });
     expect((await ask(extender, person)).scores).toEqual(answer);
   });
