@@ -15,6 +15,7 @@ const notOurs: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "read by the C library",
   NODE_OPTIONS: "read by Node itself",
   JOULIE_TRACES_DIR: "where the tests find traces to replay",
+  JOULIE_BUNDLES: "names the bundles that a bench compares",
   JOULIE_TEST_SEED: "repeats a run of a randomized test",
   JOULIE_GUIDE_RESULTS: "asks the tests to run the long tables of a guide again",
 };
