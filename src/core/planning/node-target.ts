@@ -110,12 +110,7 @@ function targetFor({ managed, planned, twin, performancePods }: TargetInput, set
  * A node that is not eligible keeps its spec unchanged, with one exception: a change to eco that has started is completed, so
  * its eco caps still follow.
  */
-function keepsSpec(
-  spec: NodeTwinSpec,
-  seen: ObservedState,
-  next: PowerState,
-  { performance }: ProfileCaps,
-): boolean {
+function keepsSpec(spec: NodeTwinSpec, seen: ObservedState, next: PowerState, { performance }: ProfileCaps): boolean {
   if (next.state !== seen.state) return false;
   const waitsForEcoCaps = next.caps === "eco" && hasSameCaps(spec, performance);
   return !waitsForEcoCaps;

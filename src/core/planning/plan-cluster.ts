@@ -42,5 +42,12 @@ export function planCluster(input: PlanningInput): ClusterPlan {
   });
   // Twin: the status of each node under its target.
   const nodes = withTwinStatus(targets, input);
-  return { at: now, hpCount: profiles.hpCount, demand, current, nodes, leftovers: leftoversIn(snapshot, settings, names) };
+  return {
+    at: now,
+    hpCount: profiles.hpCount,
+    demand,
+    current,
+    nodes,
+    leftovers: leftoversIn(snapshot, settings, names),
+  };
 }

@@ -7,7 +7,11 @@ export class PowerTrends {
   readonly #nodes = new Map<string, { readonly uid: string; readonly trend: PowerTrend }>();
 
   /** Adds the reading and returns the trend at `now`. */
-  slopeWith({ metadata: { name, uid } }: SnapshotNode, reading: PowerReading | undefined, now: Instant): WattsPerMinute {
+  slopeWith(
+    { metadata: { name, uid } }: SnapshotNode,
+    reading: PowerReading | undefined,
+    now: Instant,
+  ): WattsPerMinute {
     let known = this.#nodes.get(name);
     if (known === undefined || known.uid !== uid) this.#nodes.set(name, (known = { uid, trend: new PowerTrend() }));
     if (reading !== undefined) known.trend.add(reading, now);

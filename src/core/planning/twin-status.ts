@@ -32,7 +32,10 @@ export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningIn
     if (conditions === undefined) zones.set(zone, (conditions = conditionsIn(zone, telemetry)));
     const reading = readings[index];
     const trend = trends.slopeWith(node, reading, now);
-    plans.set(target.name, planOf(target, { ...conditions, reading, trend, supplyTotal: totalOf(rackOf(target.managed)) }, input));
+    plans.set(
+      target.name,
+      planOf(target, { ...conditions, reading, trend, supplyTotal: totalOf(rackOf(target.managed)) }, input),
+    );
   });
   return plans;
 }
@@ -63,7 +66,10 @@ function planOf(target: NodeTarget, readings: Readings, { settings, cache }: Pla
       const { caps, next, managed } = target;
       const { hardware, density } = managed.shape;
       const { schedulableClass } = publishedStateOf(next);
-      const predicted = predictTwin({ hardware, caps, schedulableClass, density: density.total, ...readings }, settings.twin);
+      const predicted = predictTwin(
+        { hardware, caps, schedulableClass, density: density.total, ...readings },
+        settings.twin,
+      );
       return { ...target, status: roundForPublication(predicted) };
     },
   );

@@ -1,5 +1,5 @@
-import type { Instant } from "../../core/units/index.ts";
 import { type ClusterPlan, type NodePlan, statusAt } from "../../core/planning/index.ts";
+import type { Instant } from "../../core/units/index.ts";
 
 /** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
 export function planPage(

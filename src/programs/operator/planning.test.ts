@@ -2,12 +2,22 @@ import { describe, expect, it } from "vitest";
 import { labels, type Node, type NodePowerProfile, type NodeTwin } from "../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../core/demand/index.ts";
 import { builtinCatalogue } from "../../core/inventory/index.ts";
+import {
+  type ClusterPlan,
+  type ClusterSnapshot,
+  PlanCache,
+  type PlanningInput,
+  PowerTrends,
+  planCluster,
+  type SnapshotNode,
+  statusAt,
+  type Telemetry,
+} from "../../core/planning/index.ts";
 import { lastTransitionTime, policyTypes } from "../../core/policy/index.ts";
 import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
-import { type ClusterPlan, type ClusterSnapshot, PlanCache, type PlanningInput, PowerTrends, type SnapshotNode, type Telemetry, planCluster, statusAt } from "../../core/planning/index.ts";
 import { operatorConfig } from "./config.ts";
-import { jobFor } from "./diff.ts";
+import { diffNode } from "./reconcile/diff.ts";
 import { settingsOf } from "./settings.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
@@ -341,8 +351,8 @@ describe("a pass", () => {
     const view = new Values().add("a").add("b");
     const memory = emptyMemory();
     const power = (name: string) =>
-      passOver(view, { ...memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status.powerMeasurement
-        ?.measuredNodePowerW ?? Number.NaN;
+      passOver(view, { ...memory, settings: configured({ STATIC_HP_FRAC: "1" }) }).nodes.get(name)?.status
+        .powerMeasurement?.measuredNodePowerW ?? Number.NaN;
     const idle = power("a");
     view.pod("a", false);
     expect(power("a")).toBeGreaterThan(idle);
@@ -362,7 +372,7 @@ describe("the difference between plan and cluster", () => {
   const kindsFor = (planned: ClusterPlan, view: ClusterSnapshot, name: string, more = {}) => {
     const own = planned.nodes.get(name);
     if (own === undefined) throw new Error(`${name} is not planned`);
-    return jobFor(own, view, { ...context, ...more }).steps.map(({ kind }) => kind);
+    return diffNode(own, view, { ...context, ...more }).steps.map(({ kind }) => kind);
   };
 
   it("X-22 is in the order of the way down, of the way up, and of a new twin", () => {
@@ -405,7 +415,7 @@ describe("the difference between plan and cluster", () => {
     const refused = { failure: { step: "spec", message: "spec: forbidden" } };
     expect(kindsFor(planned, view, "b", refused)).toEqual(["status", "spec", "status", "labels"]);
     const own = planned.nodes.get("b");
-    const [told] = own === undefined ? [] : jobFor(own, view, { ...context, ...refused }).steps;
+    const [told] = own === undefined ? [] : diffNode(own, view, { ...context, ...refused }).steps;
     expect(told).toMatchObject({ status: { schedulableClass: "eco", conditions: [{ status: "False" }] } });
     expect(told).not.toHaveProperty("status.controlStatus");
     view.twins.set("b", { ...twin, status: (told as { status: NonNullable<NodeTwin["status"]> }).status });
@@ -419,10 +429,10 @@ describe("the difference between plan and cluster", () => {
   it("says which job must not be done should a performance pod have come", () => {
     const view = new Values().add("a").add("b");
     const goesDown = passOver(view).nodes.get("b");
-    expect(goesDown && jobFor(goesDown, view, context).needsNoPerformancePods).toBe(true);
+    expect(goesDown && diffNode(goesDown, view, context).needsNoPerformancePods).toBe(true);
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const stays = passOver(view).nodes.get("b");
-    expect(stays && jobFor(stays, view, context).needsNoPerformancePods).toBe(false);
+    expect(stays && diffNode(stays, view, context).needsNoPerformancePods).toBe(false);
   });
 
   it("a figure that moved by less than the deadband waits for the heartbeat", () => {

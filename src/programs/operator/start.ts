@@ -19,17 +19,17 @@ import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts"
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
-import { Figures } from "./figures.ts";
-import { removeFormerLabels } from "./former-labels.ts";
-import { Loop } from "./loop.ts";
-import { News } from "./news-events.ts";
+import { EventPublisher } from "./events/event-publisher.ts";
+import { UnknownClassEvents } from "./events/unknown-class-events.ts";
+import { OperatorMetrics } from "./metrics/operator-metrics.ts";
+import { ClusterState } from "./observe/cluster-state.ts";
+import { PowerPoller } from "./observe/power-poller.ts";
 import { planPage } from "./plan-page.ts";
-import { PowerMeter } from "./power.ts";
+import { PlanningLoop } from "./planning-loop.ts";
+import { removeFormerLabels } from "./reconcile/former-labels.ts";
+import type { PendingWrites } from "./reconcile/pending-writes.ts";
+import { Reconciler } from "./reconcile/reconciler.ts";
 import { settingsOf } from "./settings.ts";
-import { ClusterState } from "./state.ts";
-import type { Unconfirmed } from "./unconfirmed.ts";
-import { UnknownClassEvents } from "./unknown-class-events.ts";
-import { Writer } from "./writer.ts";
 
 /** What the operator runs in. */
 export interface OperatorWorld {
@@ -93,9 +93,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   });
   const io = { client, clock: ioClock, random, log };
   const recorder = new EventRecorder({ ...io, controller: "joulie.io/operator", instance });
-  const news = new News(recorder);
+  const news = new EventPublisher(recorder);
   const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics, {
+  const figures = new OperatorMetrics(metrics, {
     leading: () => elector.leading,
     podsReadable: () => state.current,
   });
@@ -104,12 +104,12 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const state: ClusterState = new ClusterState({
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
-    onNews: () => loop.request(),
+    onRelevantChange: () => loop.request(),
     onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
   });
   const managed = () =>
     Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");
-  const meter = new PowerMeter({
+  const meter = new PowerPoller({
     config,
     client,
     clock,
@@ -117,12 +117,12 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     random,
     nodes: () => managed().map(({ metadata }) => metadata.name),
     places: () => placesOf(managed().map(({ metadata }) => metadata.labels ?? {})),
-    onDropped: (source, dropped) => figures.dropped(source, dropped),
+    onDropped: (source, dropped) => figures.countDroppedSamples(source, dropped),
     onProblem: (source, problem) => changes.observe("telemetry", source, problem ?? "answers"),
   });
   const interval = config.RECONCILE_INTERVAL;
   const telemetry = () => meter.telemetry;
-  const loop = new Loop({
+  const loop = new PlanningLoop({
     state,
     settings,
     telemetry,
@@ -130,29 +130,29 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ioClock,
     log,
     changes,
-    figures,
-    news,
+    metrics: figures,
+    events: news,
     unknownClasses: new UnknownClassEvents(recorder),
     interval,
   });
 
-  const unconfirmed: Unconfirmed = { lowerings: new Map(), moves: new Map() };
-  let writer: Writer | undefined;
+  const unconfirmed: PendingWrites = { ecoCaps: new Map(), transitions: new Map() };
+  let writer: Reconciler | undefined;
   const elector: LeaderElector = new LeaderElector({
     ...io,
     lease: { namespace: config.POD_NAMESPACE, name: config.LEASE_NAME },
     name: instance,
     lead: async (term) => {
-      const own = new Writer({
+      const own = new Reconciler({
         ...world,
         client,
         state,
         settings,
-        figures,
-        news,
-        unconfirmed,
+        metrics: figures,
+        events: news,
+        pending: unconfirmed,
         mayWrite: () => elector.leading,
-        onMore: () => loop.request(),
+        requestPass: () => loop.request(),
       });
       writer = own;
       const synced = state.synced(term);

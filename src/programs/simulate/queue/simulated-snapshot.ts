@@ -20,7 +20,10 @@ export class SimulatedSnapshot implements ClusterSnapshot {
     this.#site = site;
     this.#nodes = new Map(machines.map(({ name, node }) => [name, node]));
     this.#hardware = new Map(
-      machines.map(({ name, discovered }) => [name, { metadata: { name }, spec: { nodeName: name }, status: discovered }]),
+      machines.map(({ name, discovered }) => [
+        name,
+        { metadata: { name }, spec: { nodeName: name }, status: discovered },
+      ]),
     );
     this.#performancePods = machines.map(({ name }) => performancePodOn(name));
   }
