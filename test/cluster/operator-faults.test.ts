@@ -89,7 +89,7 @@ describe("the operator through faults of a real control plane", () => {
     );
     expect(conflicts.length).toBeGreaterThan(0);
     expect(new Set(conflicts.map(({ path }) => path.split("?")[0]?.split("/").at(-1)))).toEqual(new Set([contested]));
-    expect(operator.logged("a pass failed; the next one tries again")).toEqual([]);
+    expect(operator.logged("planning pass failed; the next pass retries")).toEqual([]);
   });
 
   it("X-55 writes that are forbidden for one node: the others are served, it is told once, and it heals", async () => {

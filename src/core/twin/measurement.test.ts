@@ -177,6 +177,8 @@ describe("publishWorthy", () => {
     [5, undefined, true],
     [undefined, 4, false],
   ])("publishes a trend that moved by 5 W/min: %s to %s %s", (from, to, worthy) => {
-    expect(isMeasurementWorthPublishing(block({ powerTrendWPerMin: from }), block({ powerTrendWPerMin: to }))).toBe(worthy);
+    expect(isMeasurementWorthPublishing(block({ powerTrendWPerMin: from }), block({ powerTrendWPerMin: to }))).toBe(
+      worthy,
+    );
   });
 });

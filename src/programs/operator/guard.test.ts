@@ -184,7 +184,7 @@ describe("the guard, through the API", () => {
     const operator = harness.start();
     await harness.advance(TICK);
     expect(await harness.shown("b")).toEqual(performance);
-    expect(operator.logs.some((line) => JSON.stringify(line).includes("no node goes down"))).toBe(true);
+    expect(operator.logs.some((line) => JSON.stringify(line).includes("no node is downgraded"))).toBe(true);
     heal();
     await harness.advance(TICK);
     expect(await harness.shown("b")).toEqual(eco);
@@ -223,7 +223,7 @@ describe("the guard, through the API", () => {
     expect(await harness.shown("a")).toEqual(performance);
     const logged = operator.logs
       .map((line) => JSON.stringify(line))
-      .filter((line) => line.includes("no node goes down"));
+      .filter((line) => line.includes("no node is downgraded"));
     expect(logged.join()).toContain("profiles");
     expect(await operator.series("joulie_operator_pods_readable")).toEqual(["joulie_operator_pods_readable 0"]);
     heal();

@@ -23,16 +23,16 @@ export interface PlanningLoopOptions {
   readonly interval: Milliseconds;
 }
 
-/** Changes that come within this time are one pass. It is also what a pod bound just before a label changed gets to be seen. */
+/** Changes within this time are planned together. It also gives a pod that was bound just before a label change time to appear. */
 const COALESCE = milliseconds(1000);
-/** Passes take a tenth of a core at most, however much happens. */
+/** Passes use at most a tenth of a core, however often the cluster changes. */
 const PAUSE_PER_PASS = 10;
-const BEAT = milliseconds(5000);
-/** A pass that is late by so many intervals will not come. */
-const LATE_INTERVALS = 3;
-const LATE_AT_LEAST = 60_000;
+const HEARTBEAT_CHECK = milliseconds(5000);
+/** The loop counts as stalled when the last pass is this many intervals old. */
+const STALLED_INTERVALS = 3;
+const STALLED_AT_LEAST = 60_000;
 
-/** Plans each interval, and soon after a change that matters. */
+/** Plans once per interval and soon after each relevant change. */
 export class PlanningLoop {
   readonly #options: PlanningLoopOptions;
   readonly #cache = new PlanCache();
@@ -45,78 +45,78 @@ export class PlanningLoop {
     this.#options = options;
   }
 
-  /** The last plan that was made here. */
+  /** The last plan of this replica. */
   get plan(): ClusterPlan | undefined {
     return this.#plan;
   }
 
-  /** Asks for a pass soon. */
+  /** Requests a pass soon. */
   request(): void {
     this.#wake.resolve();
   }
 
-  /** Why it seems to stand still; undefined when it does not. */
+  /** Why the loop counts as stalled; undefined if it does not. */
   get stalled(): string | undefined {
     const { clock, interval } = this.#options;
     if (this.#lastPass === undefined) return undefined;
     const since = elapsed(this.#lastPass, clock.monotonic());
-    return since > Math.max(LATE_INTERVALS * interval, LATE_AT_LEAST)
+    return since > Math.max(STALLED_INTERVALS * interval, STALLED_AT_LEAST)
       ? `the last pass was ${Math.round(inSeconds(since))} s ago`
       : undefined;
   }
 
-  /** Leads: once it is ready, plans and has the plans written, until the term ends. */
-  async run(writer: Reconciler, ready: Promise<void>, term: AbortSignal): Promise<void> {
-    const { metrics: figures, events: news } = this.#options;
-    const over = new AbortController();
-    const beats = this.#beat(writer, AbortSignal.any([term, over.signal]));
+  /** Runs while this replica leads: plans and submits the plans to the reconciler until the term ends. */
+  async run(reconciler: Reconciler, ready: Promise<void>, term: AbortSignal): Promise<void> {
+    const { metrics, events } = this.#options;
+    const ended = new AbortController();
+    const refreshing = this.#refreshTwins(reconciler, AbortSignal.any([term, ended.signal]));
     try {
       await ready;
       for (;;) {
         this.#wake = Promise.withResolvers();
-        const took = this.#pass(writer);
+        const took = this.#pass(reconciler);
         await this.#untilNext(milliseconds(Math.max(COALESCE, took * PAUSE_PER_PASS)), term);
       }
     } catch (error) {
       if (!term.aborted) throw error;
     } finally {
       this.#lastPass = undefined;
-      // From now on another replica knows better what each node is.
+      // From now on another replica knows the current state.
       this.#plan = undefined;
-      figures.keepOnly(new Set());
-      news.keepOnly(new Set());
-      over.abort();
-      await beats;
+      metrics.keepOnly(new Set());
+      events.keepOnly(new Set());
+      ended.abort();
+      await refreshing;
     }
   }
 
-  /** For the interval, or until something matters, and then for as long as more of it is taken in. */
+  /** Waits for the interval, or for a relevant change and then a moment for further ones. */
   async #untilNext(coalesce: Milliseconds, term: AbortSignal): Promise<void> {
     const { clock, interval } = this.#options;
-    const over = new AbortController();
-    const tick = clock.sleep(interval, AbortSignal.any([term, over.signal])).catch(() => undefined);
+    const ended = new AbortController();
+    const tick = clock.sleep(interval, AbortSignal.any([term, ended.signal])).catch(() => undefined);
     const woken = await Promise.race([tick.then(() => false), this.#wake.promise.then(() => true)]);
-    over.abort();
+    ended.abort();
     term.throwIfAborted();
     if (woken) await clock.sleep(coalesce, term);
   }
 
-  async #beat(writer: Reconciler, signal: AbortSignal): Promise<void> {
+  async #refreshTwins(reconciler: Reconciler, signal: AbortSignal): Promise<void> {
     const { clock, settings } = this.#options;
-    const pause = milliseconds(Math.min(BEAT, settings.heartbeat / 10));
+    const pause = milliseconds(Math.min(HEARTBEAT_CHECK, settings.heartbeat / 10));
     try {
       for (;;) {
         await clock.sleep(pause, signal);
-        writer.refreshDueTwins();
+        reconciler.refreshDueTwins();
       }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  /** Gives the time it took. */
-  #pass(writer: Reconciler): Milliseconds {
-    const { state, settings, telemetry, clock, ioClock, log, metrics: figures, unknownClasses } = this.#options;
+  /** Returns its duration. */
+  #pass(reconciler: Reconciler): Milliseconds {
+    const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses } = this.#options;
     const started = ioClock.monotonic();
     try {
       const next = planCluster({
@@ -127,38 +127,38 @@ export class PlanningLoop {
         cache: this.#cache,
         now: clock.now(),
       });
-      this.#tell(next, this.#plan);
+      this.#report(next, this.#plan);
       unknownClasses.report(state.podsOfUnknownClass(), next.at);
       this.#plan = next;
-      writer.submit(next);
+      reconciler.submit(next);
     } catch (err) {
-      // One that cannot be planned must not be the last: what is wrong with the state may pass.
-      log.error({ err }, "a pass failed; the next one tries again");
+      // The loop goes on after an error, because the state that caused it may change.
+      log.error({ err }, "planning pass failed; the next pass retries");
     }
     const took = elapsed(started, ioClock.monotonic());
-    figures.observePass(inSeconds(took));
+    metrics.observePass(inSeconds(took));
     this.#lastPass = clock.monotonic();
     return took;
   }
 
-  /** What is the same as in the pass before was told then; only the log wants to hear of every node, or it forgets it. */
-  #tell({ nodes, current }: ClusterPlan, before: ClusterPlan | undefined): void {
-    const { state, settings, changes, metrics: figures, events: news } = this.#options;
+  /** Updates metrics, Events and the change log. Unchanged plans are skipped, except for the change log, which needs every node. */
+  #report({ nodes, current }: ClusterPlan, last: ClusterPlan | undefined): void {
+    const { state, settings, changes, metrics, events } = this.#options;
     const names = new Set(nodes.keys());
-    figures.keepOnly(names);
-    news.keepOnly(names);
+    metrics.keepOnly(names);
+    events.keepOnly(names);
     for (const node of nodes.values()) {
       const { name, seen, decision, performancePods } = node;
       changes.observe("state", name, seen.state);
       changes.observe("planned profile", name, node.planned);
-      if (before?.nodes.get(name) === node) continue;
+      if (last?.nodes.get(name) === node) continue;
       const intruders = performancePods === undefined ? undefined : (decision.intruders ?? 0);
-      figures.recordPlan(node, intruders);
-      const shown = state.node(name);
-      if (shown !== undefined) figures.recordState(shown, seen.state, settings);
-      if (intruders !== undefined) news.performancePodsOnEco(shown, name, intruders);
+      metrics.recordPlan(node, intruders);
+      const published = state.node(name);
+      if (published !== undefined) metrics.recordState(published, seen.state, settings);
+      if (intruders !== undefined) events.performancePodsOnEco(published, name, intruders);
     }
-    const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node goes down`;
+    const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node is downgraded`;
     changes.observe("lists", "cluster", lists);
     changes.flush();
   }

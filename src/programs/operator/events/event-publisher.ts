@@ -2,9 +2,9 @@ import type { NodePlan, SnapshotNode } from "../../../core/planning/index.ts";
 import type { Transition } from "../../../core/policy/index.ts";
 import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
 
-type Telling = Pick<EventNote, "type" | "reason" | "action" | "note">;
+type Message = Pick<EventNote, "type" | "reason" | "action" | "note">;
 
-const told: Readonly<Record<Transition["name"], { reason: string; note: (pods: number) => string }>> = {
+const messages: Readonly<Record<Transition["name"], { reason: string; note: (pods: number) => string }>> = {
   defer: { reason: "DowngradeDeferred", note: (pods) => `eco is planned; waiting for ${countOf(pods)} to end` },
   allow: { reason: "ProfileEco", note: () => "eco: no performance pod is on the node" },
   "still blocked": { reason: "DowngradeDeferred", note: (pods) => `still waiting for ${countOf(pods)} to end` },
@@ -15,19 +15,19 @@ const told: Readonly<Record<Transition["name"], { reason: string; note: (pods: n
 
 const countOf = (pods: number): string => (pods === 1 ? "1 performance pod" : `${pods} performance pods`);
 
-/** What happens to nodes, as events of the cluster: each once, when it happens. */
+/** Publishes Kubernetes Events about nodes, one per occurrence. */
 export class EventPublisher {
   readonly #recorder: Pick<EventRecorder, "record">;
-  /** Nodes whose intruders were told of. */
-  readonly #intruded = new Set<string>();
+  /** Nodes with a reported performance pod on eco. */
+  readonly #reported = new Set<string>();
 
   constructor(recorder: Pick<EventRecorder, "record">) {
     this.#recorder = recorder;
   }
 
   profileChanged(node: SnapshotNode | undefined, plan: NodePlan, { name }: Transition): void {
-    const { reason, note } = told[name];
-    this.#tell(node, {
+    const { reason, note } = messages[name];
+    this.#publish(node, {
       type: "Normal",
       reason,
       action: "ChangeProfile",
@@ -36,10 +36,10 @@ export class EventPublisher {
   }
 
   performancePodsOnEco(node: SnapshotNode | undefined, name: string, count: number): void {
-    if (count === 0) this.#intruded.delete(name);
-    if (count === 0 || this.#intruded.has(name)) return;
-    this.#intruded.add(name);
-    this.#tell(node, {
+    if (count === 0) this.#reported.delete(name);
+    if (count === 0 || this.#reported.has(name)) return;
+    this.#reported.add(name);
+    this.#publish(node, {
       type: "Warning",
       reason: "PerformancePodOnEco",
       action: "Observe",
@@ -48,27 +48,27 @@ export class EventPublisher {
   }
 
   writeFailed(node: SnapshotNode | undefined, kind: string, message: string): void {
-    this.#tell(node, { type: "Warning", reason: "WriteFailed", action: kindOfAction(kind), note: message });
+    this.#publish(node, { type: "Warning", reason: "WriteFailed", action: actionOf(kind), note: message });
   }
 
   labelConflict(node: SnapshotNode | undefined, keys: readonly string[]): void {
-    this.#tell(node, {
+    this.#publish(node, {
       type: "Warning",
       reason: "LabelContested",
       action: "WriteLabels",
-      note: `somebody else keeps setting ${keys.join(" and ")}; it is written again, less and less often`,
+      note: `another writer keeps changing ${keys.join(" and ")}; the operator restores it with increasing delays`,
     });
   }
 
   keepOnly(names: ReadonlySet<string>): void {
-    for (const name of this.#intruded) if (!names.has(name)) this.#intruded.delete(name);
+    for (const name of this.#reported) if (!names.has(name)) this.#reported.delete(name);
   }
 
-  #tell(node: SnapshotNode | undefined, telling: Telling): void {
+  #publish(node: SnapshotNode | undefined, message: Message): void {
     if (node === undefined) return;
     const { name, uid } = node.metadata;
-    this.#recorder.record({ regarding: { apiVersion: "v1", kind: "Node", name, uid }, ...telling });
+    this.#recorder.record({ regarding: { apiVersion: "v1", kind: "Node", name, uid }, ...message });
   }
 }
 
-const kindOfAction = (kind: string): string => `Write${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+const actionOf = (kind: string): string => `Write${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;

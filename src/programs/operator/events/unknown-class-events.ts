@@ -4,23 +4,23 @@ import { type Instant, instant } from "../../../core/units/index.ts";
 import type { EventRecorder } from "../../../platform/kube/index.ts";
 import { printable } from "../../../platform/log/index.ts";
 
-/** A pod whose class annotation names no class. */
+/** A pod with an invalid class annotation. */
 export interface PodOfUnknownClass {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** What the annotation says, shortened. */
+  /** The value of the annotation, shortened. */
   readonly text: string;
 }
 
-/** A Deployment of a thousand replicas is one mistake: its events must not crowd out those about nodes. */
-const MOST_PER_MINUTE = 50;
+/** A Deployment with a thousand replicas is one mistake. Its Events must not displace Events about nodes. */
+const MAX_PER_MINUTE = 50;
 const MINUTE = 60_000;
 
-/** Warns on each Pod whose class annotation is misspelt, once per pod and value. */
+/** Publishes a warning Event on each Pod with an invalid class annotation, once per pod and value. */
 export class UnknownClassEvents {
   readonly #recorder: Pick<EventRecorder, "record">;
-  /** The text each pod was warned about, by uid. */
+  /** The reported value of each pod, by uid. */
   readonly #reported = new Map<string, string>();
   #minute = { since: instant(Number.NEGATIVE_INFINITY), count: 0 };
 
@@ -28,21 +28,21 @@ export class UnknownClassEvents {
     this.#recorder = recorder;
   }
 
-  /** `pods` are all there are now: the others are forgotten. */
+  /** `pods` are all such pods; others are forgotten. */
   report(pods: Iterable<PodOfUnknownClass>, now: Instant): void {
-    const there = new Set<string>();
+    const present = new Set<string>();
     for (const pod of pods) {
-      there.add(pod.uid);
+      present.add(pod.uid);
       if (this.#reported.get(pod.uid) === pod.text || !this.#mayReport(now)) continue;
       this.#reported.set(pod.uid, pod.text);
       this.#record(pod);
     }
-    for (const uid of this.#reported.keys()) if (!there.has(uid)) this.#reported.delete(uid);
+    for (const uid of this.#reported.keys()) if (!present.has(uid)) this.#reported.delete(uid);
   }
 
   #mayReport(now: Instant): boolean {
     if (Math.abs(now - this.#minute.since) >= MINUTE) this.#minute = { since: now, count: 0 };
-    return this.#minute.count++ < MOST_PER_MINUTE;
+    return this.#minute.count++ < MAX_PER_MINUTE;
   }
 
   #record({ namespace, name, uid, text }: PodOfUnknownClass): void {
@@ -59,5 +59,5 @@ export class UnknownClassEvents {
   }
 }
 
-/** In quotes and on one line: anybody who may create pods chooses the text. */
+/** Quoted and on one line, because the text comes from users who may create pods. */
 const quoted = (text: string): string => printable(JSON.stringify(text));

@@ -4,14 +4,14 @@ import { metric } from "../../../platform/metrics/index.ts";
 export const definitions = {
   nodeState: metric({
     name: "joulie_operator_node_state",
-    help: "The state of a node in the operator's state machine, as its NodeTwin shows it.",
+    help: "State of a node in the operator's state machine, as published in its NodeTwin.",
     type: "states",
     labels: ["node", "state"],
     states: ["ActivePerformance", "DrainingPerformance", "ActiveEco"],
   }),
   profileLabel: metric({
     name: "joulie_operator_node_profile_label",
-    help: "The power profile that the node's label shows.",
+    help: "Power profile in the node's label.",
     type: "states",
     labels: ["node", "profile"],
     states: profiles,
@@ -24,7 +24,7 @@ export const definitions = {
   }),
   transitions: metric({
     name: "joulie_operator_state_transitions_total",
-    help: "Transitions of a node that were published, each counted once.",
+    help: "State transitions of a node that were published.",
     type: "counter",
     labels: ["node", "from_state", "to_state", "result"],
   }),
@@ -36,13 +36,13 @@ export const definitions = {
   }),
   writeErrors: metric({
     name: "joulie_operator_write_errors_total",
-    help: "Writes that failed, by what was to be written.",
+    help: "Failed writes, by kind.",
     type: "counter",
     labels: ["kind"],
   }),
   writes: metric({
     name: "joulie_operator_writes_total",
-    help: "Writes that succeeded, by what was written; heartbeat is a twin refreshed without news.",
+    help: "Successful writes, by kind; heartbeat is the refresh of an unchanged NodeTwin.",
     type: "counter",
     labels: ["kind"],
   }),
@@ -54,20 +54,20 @@ export const definitions = {
   }),
   passes: metric({
     name: "joulie_operator_pass_duration_seconds",
-    help: "How long a pass took to plan and to compare, in seconds.",
+    help: "Duration of a planning pass, in seconds.",
     type: "histogram",
     labels: [],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   }),
   leading: metric({
     name: "joulie_operator_leading",
-    help: "Whether this replica leads: 1 for the one that decides and writes.",
+    help: "1 if this replica is the leader, which plans and writes, else 0.",
     type: "gauge",
     labels: [],
   }),
   podsReadable: metric({
     name: "joulie_operator_pods_readable",
-    help: "Whether what this replica knows of pods, nodes, twins and NodePowerProfiles is current: at 0 no node goes down. It is no part of /readyz, since a replica that cannot read pods still serves and still raises nodes.",
+    help: "1 if the replica's data about pods, nodes, twins and NodePowerProfiles is current. At 0 no node is downgraded. Not part of /readyz: a replica that cannot read pods still serves and still promotes nodes.",
     type: "gauge",
     labels: [],
   }),

@@ -5,7 +5,7 @@ import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { definitions } from "./definitions.ts";
 
-/** The operator's metrics, filled from what passes and writes find. */
+/** The operator's Prometheus metrics, updated by passes and writes. */
 export class OperatorMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #state;
@@ -39,7 +39,7 @@ export class OperatorMetrics {
     metrics.reading(definitions.podsReadable, () => Number(facts.podsReadable()));
   }
 
-  /** `intruders` undefined: pods could not be read, so the series is absent meanwhile. */
+  /** `intruders` is undefined while pods cannot be read; the series is then absent. */
   recordPlan({ name, managed: { shape } }: NodePlan, intruders: number | undefined): void {
     const row = this.#metrics.nodes.join(name);
     this.#cpuDensity.set(row, shape.density.cpu);
@@ -47,7 +47,7 @@ export class OperatorMetrics {
     this.#intruders.set(row, intruders);
   }
 
-  /** What the cluster shows of a node, from what was read or from the answer to a write. */
+  /** The published state of a node, from a watch or from the response to a write. */
   recordState(node: SnapshotNode, state: NodeState, settings: OperatorSettings): void {
     const row = this.#metrics.nodes.row(node.metadata.name);
     if (row === undefined) return;

@@ -33,33 +33,33 @@ export interface ClusterStateOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly powerProfileLabel: string;
-  /** Something changed that may change a plan. */
+  /** Called for changes that may change a plan. */
   readonly onRelevantChange: () => void;
-  /** A pod's class annotation says neither performance nor standard. */
+  /** Called when a pod's class annotation is neither performance nor standard. */
   readonly onUnknownClass: (text: string) => void;
 }
 
-/** Servers send a bookmark a minute: a healthy watch is never silent for so long, so that nothing is asked for in vain. */
+/** Servers send a bookmark every minute, so a healthy watch is never silent for this long. */
 const IDLE_LIMIT = milliseconds(90_000);
-/** By then a silent watch has been asked about and opened anew; if not, what it showed may be history. */
+/** By then a silent watch was checked and reopened. If not, its data may be stale. */
 const STALE_AFTER = milliseconds(120_000);
-/** A Node that does not come for so long does not come: longer than its watch may be behind. */
-const AWAITED_FOR = milliseconds(180_000);
-/** How long the first pass waits for what it can do without. */
-const GRACE = milliseconds(15_000);
+/** An object without a Node counts as orphaned after this time, which is longer than the Node watch may lag. */
+const ORPHANED_AFTER = milliseconds(180_000);
+/** How long the first pass waits for the optional lists. */
+const OPTIONAL_LISTS_TIMEOUT = milliseconds(15_000);
 
-/** The names of a pod are kept only where somebody has to be told of it. */
+/** The name of a pod is stored only if its class annotation is invalid. */
 interface WatchedPod extends PodSummary {
-  readonly misspelt?: PodOfUnknownClass;
+  readonly invalidClass?: PodOfUnknownClass;
 }
 
-/** The cluster as this operator knows it, kept up to date by watches. */
+/** The cluster snapshot, kept up to date by watches and by the responses to writes. */
 export class ClusterState implements ClusterSnapshot {
   readonly #clock: Clock;
-  readonly #onNews: () => void;
+  readonly #onRelevantChange: () => void;
   readonly #reflected: {
     readonly nodes: Reflector<SnapshotNode>;
-    readonly pods: Reflector<WatchedPod, "node" | "misspelt">;
+    readonly pods: Reflector<WatchedPod, "node" | "invalidClass">;
     readonly hardware: Reflector<NodeHardware>;
     readonly twins: Reflector<NodeTwin>;
     readonly profiles: Reflector<NodePowerProfile>;
@@ -69,15 +69,15 @@ export class ClusterState implements ClusterSnapshot {
   readonly #profiles: LatestObjects<NodePowerProfile>;
   readonly #podsVersions = new Map<string, number>();
   #allPodsVersion = 0;
-  /** Names with objects but no Node, and since when; undefined where the Node was seen to go. */
-  readonly #nodeless = new Map<string, MonotonicInstant | undefined>();
-  /** A pod as the server sent it, as the plan sees it. */
+  /** Names with objects but without a Node, and since when; undefined if the Node was deleted. */
+  readonly #withoutNode = new Map<string, MonotonicInstant | undefined>();
+  /** Summarises a pod for planning. */
   readonly podOf: (object: KubeObject) => PodSummary;
 
   constructor(options: ClusterStateOptions) {
-    const { client, clock, random, log, powerProfileLabel, onRelevantChange: onNews, onUnknownClass } = options;
+    const { client, clock, random, log, powerProfileLabel, onRelevantChange, onUnknownClass } = options;
     this.#clock = clock;
-    this.#onNews = onNews;
+    this.#onRelevantChange = onRelevantChange;
     this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel);
     const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
     const reflect = <Value, Index extends string = never>(
@@ -88,21 +88,21 @@ export class ClusterState implements ClusterSnapshot {
         ...base,
         ...own,
         onChange: (changes) => {
-          // All of them are looked at: `matters` also forgets what is gone.
-          if (changes.filter(matters).length > 0) onNews();
+          // `matters` must run for every change, because it also drops data of deleted objects.
+          if (changes.filter(matters).length > 0) onRelevantChange();
         },
       });
     this.#reflected = {
       nodes: reflect({ resource: resources.nodes, project: clusterNodeOf }, (change) => {
         if (change.type === "deleted") {
           this.#nodes.recordDeletion(change.key, change.old.metadata.uid);
-          // Whoever remembers something of its pods remembers the Node they were on, too.
+          // Safe: caches of pod data also depend on the Node object.
           this.#podsVersions.delete(change.key);
-          if (this.#isRecorded(change.key)) this.#nodeless.set(change.key, undefined);
-        } else this.#nodeless.delete(change.key);
+          if (this.#isRecorded(change.key)) this.#withoutNode.set(change.key, undefined);
+        } else this.#withoutNode.delete(change.key);
         return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
       }),
-      pods: reflect<WatchedPod, "node" | "misspelt">(
+      pods: reflect<WatchedPod, "node" | "invalidClass">(
         {
           resource: resources.pods,
           project: (object) => {
@@ -111,32 +111,32 @@ export class ClusterState implements ClusterSnapshot {
             if (text === undefined) return pod;
             onUnknownClass(text);
             const { namespace = "", name, uid = "" } = object.metadata;
-            return { ...pod, misspelt: { namespace, name, uid, text } };
+            return { ...pod, invalidClass: { namespace, name, uid, text } };
           },
-          indexes: { node: (pod) => pod.node, misspelt: (pod) => pod.misspelt && "any" },
+          indexes: { node: (pod) => pod.node, invalidClass: (pod) => pod.invalidClass && "any" },
         },
         (change) => {
           this.#allPodsVersion++;
-          if (change.type !== "added") this.#podsChanged(change.old.node);
-          if (change.type !== "deleted") this.#podsChanged(change.new.node);
+          if (change.type !== "added") this.#countPodChange(change.old.node);
+          if (change.type !== "deleted") this.#countPodChange(change.new.node);
           return podChangeMatters(change);
         },
       ),
       hardware: reflect({ resource: resources.nodeHardwares, project: readAs(nodeHardwareKind) }, (change) => {
-        if (change.type === "deleted") this.#unrecorded(change.key);
+        if (change.type === "deleted") this.#forgetIfUnrecorded(change.key);
         return hardwareChangeMatters(change);
       }),
       twins: reflect({ resource: resources.nodeTwins, project: readAs(nodeTwinKind) }, (change) => {
         if (change.type === "deleted") {
           this.#twins.recordDeletion(change.key, change.old.metadata.uid);
-          this.#unrecorded(change.key);
+          this.#forgetIfUnrecorded(change.key);
         }
         return twinChangeMatters(change) && !(change.type !== "deleted" && this.#twins.isEcho(change.key, change.new));
       }),
       profiles: reflect({ resource: resources.nodePowerProfiles, project: readAs(nodePowerProfileKind) }, (change) => {
         if (change.type === "deleted") {
           this.#profiles.recordDeletion(change.key, change.old.metadata.uid);
-          this.#unrecorded(change.key);
+          this.#forgetIfUnrecorded(change.key);
         }
         return !(change.type !== "deleted" && this.#profiles.isEcho(change.key, change.new));
       }),
@@ -155,21 +155,21 @@ export class ClusterState implements ClusterSnapshot {
   }
 
   /**
-   * Nothing is decided before nodes, twins and pins are known. Pods and hardware are waited for as well, but not for ever:
-   * until they are there no node goes down, while what labels say of hardware has to do.
+   * Waits for nodes, twins and pins without a limit. Waits for pods and hardware for a limited time: without pods no node is
+   * downgraded, and without NodeHardware the labels describe the hardware.
    */
   async synced(signal: AbortSignal): Promise<void> {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
     await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));
     const enough = new AbortController();
-    const timer = this.#clock.after(GRACE, () => enough.abort());
+    const timer = this.#clock.after(OPTIONAL_LISTS_TIMEOUT, () => enough.abort());
     const either = AbortSignal.any([signal, enough.signal]);
     await Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(either)));
     timer.cancel();
     signal.throwIfAborted();
   }
 
-  /** What is not known yet, for /readyz. */
+  /** Lists that were never read, for /readyz. */
   get missing(): readonly string[] {
     return unreadOf(this.#reflected);
   }
@@ -178,11 +178,11 @@ export class ClusterState implements ClusterSnapshot {
     return this.outdated.length === 0;
   }
 
-  /** Which lists are not surely as the server has them now. Each of them keeps nodes from going down. */
+  /** Lists that may be stale. While there are any, no node is downgraded. */
   get outdated(): readonly string[] {
     const { hardware, ...rest } = this.#reflected;
     const outdated = Object.entries(rest).flatMap(([name, reflector]) => (isCurrent(reflector) ? [] : [name]));
-    // Hardware says which nodes are the densest: until it was read once, a node might go down only to come back.
+    // Hardware determines the densest nodes. Before it is read once, a node could be downgraded and promoted again.
     return hardware.hasSynced ? outdated : [...outdated, "hardware"];
   }
 
@@ -191,7 +191,7 @@ export class ClusterState implements ClusterSnapshot {
   }
 
   *nodes(): Iterable<SnapshotNode> {
-    // Only what a watch has shown: an answer about a node that was deleted meanwhile makes none.
+    // Only nodes in the watch: the response of a write may describe a node that was deleted meanwhile.
     for (const [name] of this.#reflected.nodes.store.entries()) {
       const node = this.#nodes.get(name);
       if (node !== undefined) yield node;
@@ -223,10 +223,10 @@ export class ClusterState implements ClusterSnapshot {
     return this.#reflected.pods.store.by("node", node);
   }
 
-  /** Pods whose class annotation names no class. */
+  /** Pods with an invalid class annotation. */
   *podsOfUnknownClass(): Iterable<PodOfUnknownClass> {
-    for (const { misspelt } of this.#reflected.pods.store.by("misspelt", "any"))
-      if (misspelt !== undefined) yield misspelt;
+    for (const { invalidClass } of this.#reflected.pods.store.by("invalidClass", "any"))
+      if (invalidClass !== undefined) yield invalidClass;
   }
 
   podsVersion(node: string): number {
@@ -246,26 +246,26 @@ export class ClusterState implements ClusterSnapshot {
   isGone(name: string): boolean {
     if (this.node(name) !== undefined) return false;
     const now = this.#clock.monotonic();
-    if (!this.#nodeless.has(name)) this.#nodeless.set(name, now);
-    const since = this.#nodeless.get(name);
-    return since === undefined || elapsed(since, now) >= AWAITED_FOR;
+    if (!this.#withoutNode.has(name)) this.#withoutNode.set(name, now);
+    const since = this.#withoutNode.get(name);
+    return since === undefined || elapsed(since, now) >= ORPHANED_AFTER;
   }
 
   #isRecorded(name: string): boolean {
     return (this.#twins.get(name) ?? this.hardware(name) ?? this.profile(name)) !== undefined;
   }
 
-  #unrecorded(name: string): void {
-    if (!this.#isRecorded(name)) this.#nodeless.delete(name);
+  #forgetIfUnrecorded(name: string): void {
+    if (!this.#isRecorded(name)) this.#withoutNode.delete(name);
   }
 
-  #podsChanged(node: string | undefined): void {
-    // Pods outlive their Node; nobody remembers anything of the pods of a Node that is not there.
+  #countPodChange(node: string | undefined): void {
+    // Pods may outlive their Node. No cache holds data about pods of a missing Node.
     if (node !== undefined && this.#reflected.nodes.store.getByKey(node) !== undefined)
       this.#podsVersions.set(node, this.podsVersion(node) + 1);
   }
 
-  /** What somebody else changed shortly before is in the answer as well, and its watch event is taken for an echo of ours. */
+  /** The response also contains recent changes by other writers, whose watch events would be taken for echoes of this write. */
   recordNodeResponse(object: KubeObject, written: Readonly<Record<string, string | null>>): void {
     const node = clusterNodeOf(object);
     const before = this.node(node.metadata.name);
@@ -276,7 +276,8 @@ export class ClusterState implements ClusterSnapshot {
       ...before,
       metadata: { ...before.metadata, labels: Object.fromEntries(merged) },
     } as SnapshotNode;
-    if (nodeChangeMatters({ type: "updated", key: node.metadata.name, old: expected, new: node })) this.#onNews();
+    if (nodeChangeMatters({ type: "updated", key: node.metadata.name, old: expected, new: node }))
+      this.#onRelevantChange();
   }
 
   recordTwinResponse(object: KubeObject, written: "spec" | "status"): void {
@@ -285,9 +286,9 @@ export class ClusterState implements ClusterSnapshot {
     const before = this.twin(name);
     this.#twins.recordResponse(name, twin);
     if (before === undefined) return;
-    // The half that we did not write is as it was, or somebody else has changed it.
+    // If the half that was not written differs, another writer has changed it.
     const expected = written === "spec" ? { ...twin, status: before.status } : { ...twin, spec: before.spec };
-    if (twinChangeMatters({ type: "updated", key: name, old: expected, new: twin })) this.#onNews();
+    if (twinChangeMatters({ type: "updated", key: name, old: expected, new: twin })) this.#onRelevantChange();
   }
 
   recordProfileResponse(object: KubeObject): void {
@@ -295,7 +296,7 @@ export class ClusterState implements ClusterSnapshot {
     this.#profiles.recordResponse(profile.metadata.name, profile);
   }
 
-  /** The server does not have it, whatever was said before. */
+  /** The server reported that the twin does not exist. */
   recordTwinDeletion(name: string): void {
     this.#twins.recordDeletion(name);
   }

@@ -6,55 +6,55 @@ interface Versioned {
   readonly metadata: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined };
 }
 
-/** By then the watch has told of an object we made, or the object is gone again. */
-const UNSEEN_FOR_LONG = 60_000;
+/** By then the watch has watched an object that was created, or the object was deleted again. */
+const FORGET_UNSEEN_AFTER = 60_000;
 
 /**
- * A watch's store, with the answers to our own writes laid over it until the watch has caught up. Without them a pass soon
- * after a write would decide from a state that is already history.
+ * A watch's store, overlaid with the responses to this replica's writes until the watch has caught up. Without them, a pass soon
+ * after a write would use outdated objects.
  */
 export class LatestObjects<Value extends Versioned> {
-  readonly #shown: StoreView<Value>;
+  readonly #watched: StoreView<Value>;
   readonly #clock: Clock;
-  readonly #answers = new Map<string, { readonly value: Value; readonly at: MonotonicInstant }>();
+  readonly #responses = new Map<string, { readonly value: Value; readonly at: MonotonicInstant }>();
 
-  constructor(shown: StoreView<Value>, clock: Clock) {
-    this.#shown = shown;
+  constructor(watched: StoreView<Value>, clock: Clock) {
+    this.#watched = watched;
     this.#clock = clock;
   }
 
   get(name: string): Value | undefined {
-    const shown = this.#shown.getByKey(name);
-    const answer = this.#answers.get(name);
-    if (answer === undefined) return shown;
+    const watched = this.#watched.getByKey(name);
+    const response = this.#responses.get(name);
+    if (response === undefined) return watched;
     const newer =
-      shown === undefined
-        ? elapsed(answer.at, this.#clock.monotonic()) < UNSEEN_FOR_LONG
-        : comesAfter(versionOf(answer.value), versionOf(shown)) === true;
-    if (newer) return answer.value;
-    this.#answers.delete(name);
-    return shown;
+      watched === undefined
+        ? elapsed(response.at, this.#clock.monotonic()) < FORGET_UNSEEN_AFTER
+        : comesAfter(versionOf(response.value), versionOf(watched)) === true;
+    if (newer) return response.value;
+    this.#responses.delete(name);
+    return watched;
   }
 
-  /** One may come twice: from the watch and from an answer. */
+  /** A name may occur twice: from the watch and from a response. */
   *names(): Iterable<string> {
-    yield* this.#answers.keys();
-    for (const [name] of this.#shown.entries()) yield name;
+    yield* this.#responses.keys();
+    for (const [name] of this.#watched.entries()) yield name;
   }
 
   recordResponse(name: string, value: Value): void {
-    this.#answers.set(name, { value, at: this.#clock.monotonic() });
+    this.#responses.set(name, { value, at: this.#clock.monotonic() });
   }
 
-  /** Whether the watch tells what an answer told before. */
+  /** Whether a watch event only repeats an earlier response. */
   isEcho(name: string, value: Value): boolean {
-    const answer = this.#answers.get(name)?.value;
-    return answer !== undefined && comesAfter(versionOf(value), versionOf(answer)) !== true;
+    const response = this.#responses.get(name)?.value;
+    return response !== undefined && comesAfter(versionOf(value), versionOf(response)) !== true;
   }
 
-  /** The object of this uid is gone, whatever the last answer said. */
+  /** The object with this uid, or any object of this name, was deleted. */
   recordDeletion(name: string, uid?: string): void {
-    if (uid === undefined || this.#answers.get(name)?.value.metadata.uid === uid) this.#answers.delete(name);
+    if (uid === undefined || this.#responses.get(name)?.value.metadata.uid === uid) this.#responses.delete(name);
   }
 }
 

@@ -100,7 +100,7 @@ describe("PowerMeter", () => {
       },
     );
     await pass(0.5);
-    expect(problems).toEqual([["meters", "broke and starts again: RangeError: no nodes"]]);
+    expect(problems).toEqual([["meters", "polling failed and restarts: RangeError: no nodes"]]);
     expect(told.first).toBe(0);
     isBroken = false;
     await pass(1);

@@ -27,19 +27,19 @@ export interface PowerPollerOptions {
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly random: RandomSource;
-  /** The managed nodes, and the places they stand in. */
+  /** The managed nodes, and their cooling zones and racks. */
   readonly nodes: () => readonly string[];
   readonly places: () => { readonly zones: Iterable<string>; readonly racks: Iterable<string> };
   readonly onDropped: (source: string, dropped: ReadonlyMap<string, number>) => void;
-  /** Told when a source begins to fail and when it works again. */
+  /** Called after each poll; `problem` is undefined if the poll succeeded. */
   readonly onProblem: (source: string, problem: string | undefined) => void;
 }
 
-/** One node's endpoint may take so long, and a whole query so long. */
+/** Timeouts for the endpoint of one node and for a whole query. */
 const NODE_TIMEOUT = milliseconds(2000);
 const QUERY_TIMEOUT = milliseconds(10_000);
 
-/** Reads power and facility in the background, so that no pass waits for a meter. A pass takes what was read last. */
+/** Polls power and facility meters in the background, so that no pass waits for a meter. A pass uses the last readings. */
 export class PowerPoller {
   readonly #options: PowerPollerOptions;
   readonly #external: NodePowerSource | undefined;
@@ -84,12 +84,12 @@ export class PowerPoller {
     return { power: this.#power, usage: this.#nodeUsage, facility: this.#facility.snapshot() };
   }
 
-  /** Until the signal. `onFirst` is told when every source in use was asked once. */
+  /** Runs until the signal. Calls `onFirst` after every source was polled once. */
   async run(interval: Milliseconds, onFirst: () => void, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const [polled, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     void Promise.all([polled.promise, read.promise]).then(onFirst);
-    const rounds = async () => {
+    const poll = async () => {
       for (;;) {
         await this.#read(signal);
         read.resolve();
@@ -97,13 +97,18 @@ export class PowerPoller {
       }
     };
     await Promise.all([
-      this.#again("facility", async () => this.#facility.run(signal, polled.resolve), interval, signal),
-      this.#again("meters", rounds, interval, signal),
+      this.#restartOnError("facility", async () => this.#facility.run(signal, polled.resolve), interval, signal),
+      this.#restartOnError("meters", poll, interval, signal),
     ]);
   }
 
-  /** Work that breaks is told of and begun anew: without it every figure would grow old and vanish. */
-  async #again(name: string, work: () => Promise<void>, pause: Milliseconds, signal: AbortSignal): Promise<void> {
+  /** Restarts work that throws. Otherwise all readings would become stale. */
+  async #restartOnError(
+    name: string,
+    work: () => Promise<void>,
+    pause: Milliseconds,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, onProblem } = this.#options;
     while (!signal.aborted) {
       try {
@@ -111,7 +116,7 @@ export class PowerPoller {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        onProblem(name, `broke and starts again: ${String(error)}`);
+        onProblem(name, `polling failed and restarts: ${String(error)}`);
         await clock.sleep(pause, signal).catch(() => undefined);
       }
     }
@@ -121,33 +126,33 @@ export class PowerPoller {
     await Promise.all([this.#external?.close(), this.#facilityPrometheus.close()]);
   }
 
-  /** One round of every source in use. */
+  /** Polls every configured source once. */
   async #read(signal: AbortSignal): Promise<void> {
     const { nodes, onDropped, onProblem, config } = this.#options;
     if (this.#external !== undefined) {
       const { readings, dropped, problem } = await this.#external.read(nodes(), signal);
-      this.#keep(this.#power, readings);
+      this.#store(this.#power, readings);
       onDropped(config.OPERATOR_NODE_POWER_SOURCE, dropped);
       onProblem(config.OPERATOR_NODE_POWER_SOURCE, problem?.message);
     }
     if (this.#usage !== undefined) {
       const { usage, dropped } = await this.#usage.read(signal);
-      this.#keep(this.#nodeUsage, usage);
+      this.#store(this.#nodeUsage, usage);
       onDropped("utilization", dropped);
     }
   }
 
-  /** What a round did not reach keeps its last reading for a time: one lost answer moves no node to another source. */
-  #keep<Reading extends { readonly at: Instant }>(
-    kept: Map<string, Reading>,
+  /** A node without a new reading keeps its last one for a while, so that one lost response does not change its source. */
+  #store<Reading extends { readonly at: Instant }>(
+    stored: Map<string, Reading>,
     read: ReadonlyMap<string, Reading>,
   ): void {
     const { nodes, clock, config } = this.#options;
-    for (const [name, reading] of read) kept.set(name, reading);
-    if (kept.size === 0) return;
+    for (const [name, reading] of read) stored.set(name, reading);
+    if (stored.size === 0) return;
     const names = new Set(nodes());
-    const [now, longest] = [clock.now(), readingsFreshFor(config)];
-    for (const [name, { at }] of kept) if (!names.has(name) || isStale(at, now, longest)) kept.delete(name);
+    const [now, maxAge] = [clock.now(), readingsFreshFor(config)];
+    for (const [name, { at }] of stored) if (!names.has(name) || isStale(at, now, maxAge)) stored.delete(name);
   }
 
   #facilityPolled(figure: FacilityFigure, dropped: ReadonlyMap<string, number>, problem: string | undefined): void {

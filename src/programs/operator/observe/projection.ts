@@ -2,7 +2,7 @@ import { type Node, type ResourceKind, readObject } from "../../../core/api/inde
 import type { SnapshotNode } from "../../../core/planning/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
-/** One of our own kinds as it can be used; what cannot be read at all is reported by whoever watches it. */
+/** Parses an object of one of Joulie's kinds. The reflector reports objects that cannot be parsed. */
 export const readAs =
   <Value>(kind: ResourceKind<Value>) =>
   (object: KubeObject): Value => {
@@ -11,7 +11,7 @@ export const readAs =
     throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
   };
 
-/** The few fields decisions read: 5,000 whole Nodes are 60 MB. */
+/** The few fields that planning reads. 5,000 whole Nodes would take 60 MB. */
 export function clusterNodeOf(object: KubeObject): SnapshotNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
@@ -28,7 +28,7 @@ export function clusterNodeOf(object: KubeObject): SnapshotNode {
     status: {
       ...(status?.capacity && { capacity: status.capacity }),
       ...(status?.allocatable && { allocatable: status.allocatable }),
-      // Without the kubelet's times: a heartbeat is no change.
+      // Without the kubelet's timestamps, so that a heartbeat is no change.
       ...(unready.length > 0 && { conditions: unready.map(({ type, status: is }) => ({ type, status: is })) }),
     },
   };

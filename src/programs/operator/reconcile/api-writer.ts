@@ -8,7 +8,7 @@ import {
   validateForWrite,
 } from "../../../core/api/index.ts";
 import type { Leftovers } from "../../../core/planning/index.ts";
-import { milliseconds } from "../../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import {
   isApiError,
   type KubeClient,
@@ -19,26 +19,44 @@ import {
 import type { ClusterState } from "../observe/cluster-state.ts";
 import type { WriteStep } from "./diff.ts";
 
-/** One short try: what is to be written may be another by the next one, and only the writer knows. */
+/** No retries by the client: the reconciler retries with the newest plan. */
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
 
 export interface ApiWriterOptions {
   readonly client: KubeClient;
   readonly state: ClusterState;
-  /** Looked at right before each write: whoever lost the lease writes nothing more. */
+  /** Checked right before each write: a replica that lost its lease writes nothing more. */
   readonly mayWrite: () => boolean;
 }
 
 export interface SendOptions {
   readonly signal: AbortSignal;
-  /** Asked when nothing is left to wait for; what it throws keeps the step from being sent. */
+  /** Called right before the request is sent. If it throws, nothing is sent. */
   readonly beforeSending?: () => void;
 }
 
-/** What was to be written is not wanted any more. */
-export class WriteSuperseded extends Error {}
+/** The write is not wanted any more, because the cluster changed, another writer competes, or the lease was lost. */
+export class WriteSuperseded extends Error {
+  /** When to look at the node again; undefined: with the next plan. */
+  readonly retryAfter: Milliseconds | undefined;
 
-/** The writes of a step, one by one; each object goes through the strict check first, and each answer into the state. */
+  constructor(retryAfter?: Milliseconds) {
+    super("the write was superseded");
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** A step that could not be written; `cause` is the original error. */
+export class FailedStep extends Error {
+  readonly step: WriteStep["kind"] | "cleanup";
+
+  constructor(step: FailedStep["step"], cause: unknown) {
+    super(`${step} was not written`, { cause });
+    this.step = step;
+  }
+}
+
+/** Sends single writes. Every object is validated first, and every response updates the cluster state. */
 export class ApiWriter {
   readonly #client: KubeClient;
   readonly #state: ClusterState;
@@ -50,25 +68,25 @@ export class ApiWriter {
     this.#mayWrite = mayWrite;
   }
 
-  async send(name: string, step: WriteStep, own: SendOptions): Promise<void> {
-    const options = this.#call(own);
+  async send(name: string, step: WriteStep, sending: SendOptions): Promise<void> {
+    const options = this.#call(sending);
     switch (step.kind) {
       case "spec": {
         const metadata = { name, ownerReferences: owner(name, step), ...versionOf(step) };
         const twin = validateForWrite(nodeTwinKind, { metadata, spec: step.spec });
-        const answer = await this.#client.apply(
+        const response = await this.#client.apply(
           resources.nodeTwins,
           { name },
           { ...twin },
           { ...options, force: true },
         );
-        this.#state.recordTwinResponse(answer, "spec");
-        const exact = await this.#withoutSurplus(answer, twin.spec, own.signal);
-        if (exact !== answer) this.#state.recordTwinResponse(exact, "spec");
+        this.#state.recordTwinResponse(response, "spec");
+        const exact = await this.#withoutSurplus(response, twin.spec, sending.signal);
+        if (exact !== response) this.#state.recordTwinResponse(exact, "spec");
         return;
       }
       case "status": {
-        // Without controlStatus: that is the agent's, and an apply leaves it as it is.
+        // Without controlStatus: the agent owns it, and server-side apply leaves it unchanged.
         const { metadata: _, ...twin } = validateForWrite(nodeTwinKind, { metadata: { name }, status: step.status });
         this.#state.recordTwinResponse(
           await this.#client.apply(resources.nodeTwins, { name }, twin, {
@@ -81,29 +99,29 @@ export class ApiWriter {
         return;
       }
       case "labels":
-        this.#state.recordNodeResponse(await this.#label(name, step.labels, own), step.labels);
+        this.#state.recordNodeResponse(await this.#label(name, step.labels, sending), step.labels);
         return;
       case "mirror":
-        await this.#mirror(name, step, own);
+        await this.#mirror(name, step, sending);
         return;
       case "unmirror":
-        await this.#delete(resources.nodePowerProfiles, name, step.uid, own);
+        await this.#delete(resources.nodePowerProfiles, name, step.uid, sending);
     }
   }
 
-  /** An apply leaves what others have added, such as a second, lower cap: a target has no more in it than we say. */
-  async #withoutSurplus(answer: KubeObject, sent: NodeTwin["spec"], signal: AbortSignal): Promise<KubeObject> {
-    const spec = surplusOf(specIn(answer), sent);
-    if (spec === undefined) return answer;
-    const { name, resourceVersion } = answer.metadata;
+  /** Removes fields that other writers added, such as a second, lower cap: server-side apply leaves them in place. */
+  async #withoutSurplus(response: KubeObject, sent: NodeTwin["spec"], signal: AbortSignal): Promise<KubeObject> {
+    const spec = surplusOf(specIn(response), sent);
+    if (spec === undefined) return response;
+    const { name, resourceVersion } = response.metadata;
     const patch = { metadata: { resourceVersion }, spec };
-    // Without asking what the step itself asks: no caps go down by this.
+    // Without the checks of the step: this lowers no caps.
     const exact = await this.#client.mergePatch(resources.nodeTwins, { name }, patch, this.#call({ signal }));
     if (surplusOf(specIn(exact), sent) === undefined) return exact;
-    throw new Error(`NodeTwin ${name}: what others added to its spec comes back: ${JSON.stringify(spec)}`);
+    throw new Error(`NodeTwin ${name}: another writer keeps re-adding fields to the spec: ${JSON.stringify(spec)}`);
   }
 
-  /** The node's pods as the server has them at this moment: a watch that is silent may be behind. */
+  /** Counts the node's performance pods on the API server, because a silent watch may be behind. */
   async performancePodsOn(name: string, signal: AbortSignal): Promise<number> {
     const selection = { fieldSelector: `spec.nodeName=${name}` };
     const { items } = await this.#client.listAll(resources.pods, selection, { ...CALL, signal });
@@ -111,34 +129,34 @@ export class ApiWriter {
     return pods.filter(({ active, performanceSensitive }) => active && performanceSensitive).length;
   }
 
-  /** The twin goes last: as long as it is there, the rest is still found. */
-  async removeLeftovers(name: string, left: Leftovers, own: SendOptions): Promise<void> {
-    if (left.labels.length > 0) {
-      const none = Object.fromEntries(left.labels.map((key) => [key, null]));
+  /** Deletes the twin last: while it exists, the other leftovers are still found. */
+  async removeLeftovers(name: string, leftovers: Leftovers, sending: SendOptions): Promise<void> {
+    if (leftovers.labels.length > 0) {
+      const none = Object.fromEntries(leftovers.labels.map((key) => [key, null]));
       try {
-        this.#state.recordNodeResponse(await this.#label(name, none, own), none);
+        this.#state.recordNodeResponse(await this.#label(name, none, sending), none);
       } catch (error) {
         if (!isApiError(error, "notFound")) throw error;
       }
     }
-    await this.#delete(resources.nodeHardwares, name, left.hardware, own);
-    await this.#delete(resources.nodePowerProfiles, name, left.mirror, own);
-    await this.#delete(resources.nodeTwins, name, left.twin, own);
-    if (left.twin !== undefined) this.#state.recordTwinDeletion(name);
+    await this.#delete(resources.nodeHardwares, name, leftovers.hardware, sending);
+    await this.#delete(resources.nodePowerProfiles, name, leftovers.mirror, sending);
+    await this.#delete(resources.nodeTwins, name, leftovers.twin, sending);
+    if (leftovers.twin !== undefined) this.#state.recordTwinDeletion(name);
   }
 
-  /** Only our keys: other labels of the node are somebody else's. */
-  async #label(name: string, wanted: Readonly<Record<string, string | null>>, own: SendOptions) {
+  /** Patches only Joulie's labels. */
+  async #label(name: string, wanted: Readonly<Record<string, string | null>>, sending: SendOptions) {
     return this.#client.mergePatch<KubeObject>(
       resources.nodes,
       { name },
       { metadata: { labels: wanted } },
-      this.#call(own),
+      this.#call(sending),
     );
   }
 
-  /** Made only where there is none, and changed only as it was seen: between two looks a person may have pinned the node. */
-  async #mirror(name: string, step: Extract<WriteStep, { kind: "mirror" }>, own: SendOptions): Promise<void> {
+  /** Creates only a missing object and updates only the known version, because a user may have pinned the node meanwhile. */
+  async #mirror(name: string, step: Extract<WriteStep, { kind: "mirror" }>, sending: SendOptions): Promise<void> {
     const { resourceVersion } = step;
     const metadata = {
       name,
@@ -147,39 +165,39 @@ export class ApiWriter {
       ...versionOf(step),
     };
     const profile = validateForWrite(nodePowerProfileKind, { metadata, spec: { ...step.spec, nodeName: name } });
-    const options = this.#call(own);
-    const answer =
+    const options = this.#call(sending);
+    const response =
       resourceVersion === undefined
         ? await this.#client.create(resources.nodePowerProfiles, profile, options)
         : await this.#client.apply(resources.nodePowerProfiles, { name }, profile, { ...options, force: true });
-    this.#state.recordProfileResponse(answer);
+    this.#state.recordProfileResponse(response);
   }
 
-  async #delete(resource: Resource, name: string, uid: string | undefined, own: SendOptions): Promise<void> {
+  async #delete(resource: Resource, name: string, uid: string | undefined, sending: SendOptions): Promise<void> {
     if (uid === undefined) return;
     try {
-      await this.#client.delete(resource, { name }, { ...this.#call(own), preconditions: { uid } });
+      await this.#client.delete(resource, { name }, { ...this.#call(sending), preconditions: { uid } });
     } catch (error) {
-      // Gone already, or another object of the same name by now.
+      // Already deleted, or replaced by a newer object of the same name.
       if (!isApiError(error, "notFound", "conflict")) throw error;
     }
   }
 
   #call({ signal, beforeSending }: SendOptions) {
-    const mustBeWanted = () => {
+    const checked = () => {
       if (!this.#mayWrite()) throw new WriteSuperseded();
       beforeSending?.();
     };
-    return { ...CALL, signal, beforeSending: mustBeWanted };
+    return { ...CALL, signal, beforeSending: checked };
   }
 }
 
 const specIn = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec;
 
-/** As a merge patch that removes it; undefined where there is none. */
-function surplusOf(there: unknown, wanted: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (!isFields(there) || !isFields(wanted)) return undefined;
-  const surplus = Object.entries(there).flatMap(([key, value]): [string, unknown][] => {
+/** A merge patch that removes the fields that are not wanted; undefined if there are none. */
+function surplusOf(present: unknown, wanted: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!isFields(present) || !isFields(wanted)) return undefined;
+  const surplus = Object.entries(present).flatMap(([key, value]): [string, unknown][] => {
     if (wanted[key] === undefined) return [[key, null]];
     const inner = surplusOf(value, wanted[key]);
     return inner === undefined ? [] : [[key, inner]];

@@ -2,42 +2,42 @@ import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from 
 
 type Labels = Readonly<Record<string, string>>;
 
-interface Written {
+interface LabelWrite {
   readonly labels: Labels;
   readonly at: MonotonicInstant;
-  /** How often in a row the same was written again. */
+  /** How many times in a row the same labels were written again. */
   readonly repeated: number;
 }
 
-const FIRST_REST = 1000;
-const LONGEST_REST = 300_000;
-/** Labels that stood for so long were not set by a program that fights for them. */
-const PEACE = 2 * LONGEST_REST;
+const FIRST_BACKOFF = 1000;
+const LONGEST_BACKOFF = 300_000;
+/** Labels that stayed unchanged for this long have no conflicting writer. */
+const RESET_AFTER = 2 * LONGEST_BACKOFF;
 
-/** Remembers labels that somebody else sets back each time: two who write whenever the other does would never come to rest. */
+/** Tracks labels that another writer keeps resetting, and backs off: two writers that always react would never stop. */
 export class ConflictTracker {
-  readonly #written = new Map<string, Written>();
+  readonly #writes = new Map<string, LabelWrite>();
 
-  /** How long these labels are left as they are, for now. A person's first and second hand on them is undone at once. */
+  /** How long to wait before writing these labels again. The first two corrections are immediate. */
   backoffOf(node: string, labels: Labels, now: MonotonicInstant): Milliseconds {
-    const before = this.#written.get(node);
-    if (before === undefined || !comesBack(before, labels, now) || before.repeated === 0) return milliseconds(0);
-    const rest = Math.min(FIRST_REST * 2 ** before.repeated, LONGEST_REST);
-    return milliseconds(Math.max(0, rest - elapsed(before.at, now)));
+    const last = this.#writes.get(node);
+    if (last === undefined || !isRepetition(last, labels, now) || last.repeated === 0) return milliseconds(0);
+    const backoff = Math.min(FIRST_BACKOFF * 2 ** last.repeated, LONGEST_BACKOFF);
+    return milliseconds(Math.max(0, backoff - elapsed(last.at, now)));
   }
 
-  /** Gives how often in a row the same was written again. */
+  /** Returns how many times in a row the same labels were written again. */
   recordWrite(node: string, labels: Labels, now: MonotonicInstant): number {
-    const before = this.#written.get(node);
-    const repeated = before !== undefined && comesBack(before, labels, now) ? before.repeated + 1 : 0;
-    this.#written.set(node, { labels: { ...before?.labels, ...labels }, at: now, repeated });
+    const last = this.#writes.get(node);
+    const repeated = last !== undefined && isRepetition(last, labels, now) ? last.repeated + 1 : 0;
+    this.#writes.set(node, { labels: { ...last?.labels, ...labels }, at: now, repeated });
     return repeated;
   }
 
   keepOnly(nodes: { has(name: string): boolean }): void {
-    for (const name of this.#written.keys()) if (!nodes.has(name)) this.#written.delete(name);
+    for (const name of this.#writes.keys()) if (!nodes.has(name)) this.#writes.delete(name);
   }
 }
 
-const comesBack = ({ labels: before, at }: Written, labels: Labels, now: MonotonicInstant): boolean =>
-  elapsed(at, now) < PEACE && Object.entries(labels).some(([key, value]) => before[key] === value);
+const isRepetition = ({ labels: last, at }: LabelWrite, labels: Labels, now: MonotonicInstant): boolean =>
+  elapsed(at, now) < RESET_AFTER && Object.entries(labels).some(([key, value]) => last[key] === value);

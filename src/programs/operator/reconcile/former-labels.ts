@@ -18,16 +18,16 @@ interface LabelledNode extends KubeObject {
 }
 
 /**
- * Labels on a node that an operator has set and this one does not: POWER_PROFILE_LABEL or DRAINING_LABEL were others then. The
- * API server keeps who set which field, so nothing has to be remembered. A label that anybody else claims too is theirs.
+ * Labels that an earlier operator set under another POWER_PROFILE_LABEL or DRAINING_LABEL. The API server records which manager
+ * set a field, so the operator needs no memory. A label that another manager also owns stays.
  */
 function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>): string[] {
-  const held = (metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => ({
+  const managers = (metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => ({
     isOurs: manager === fieldManagers.operator,
     fields: fieldsV1?.["f:metadata"]?.["f:labels"] ?? {},
   }));
   return Object.keys(metadata.labels ?? {}).filter((key) => {
-    const holders = held.filter(({ fields }) => Object.hasOwn(fields, `f:${key}`));
+    const holders = managers.filter(({ fields }) => Object.hasOwn(fields, `f:${key}`));
     return !current.has(key) && holders.length > 0 && holders.every(({ isOurs }) => isOurs);
   });
 }
@@ -38,30 +38,30 @@ export interface FormerLabelsOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly current: ReadonlySet<string>;
-  /** Looked at right before each write. */
+  /** Checked right before each write. */
   readonly mayWrite: () => boolean;
 }
 
-/** Whole Nodes, with what watches leave out: a hundred of them are about a megabyte. */
+/** Whole Nodes with managedFields: a hundred of them are about a megabyte. */
 const PAGE_SIZE = 100;
 const FIRST_PAUSE = milliseconds(5000);
 const LONGEST_PAUSE = milliseconds(600_000);
 const CALL = { timeout: milliseconds(30_000), retries: 0 } as const;
 
 /**
- * Looks through all nodes once in a term and takes former labels away; what failed is tried again, later and later. Settings
- * change with a restart only, so once it is done nothing is left to look for.
+ * Removes former labels from all nodes, once per term of leadership. Failures are retried with backoff. Settings change only with
+ * a restart, so one successful run is enough.
  */
 export async function removeFormerLabels(options: FormerLabelsOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
   for (let pause: Milliseconds = FIRST_PAUSE; !signal.aborted; pause = longer(pause)) {
     try {
-      const { removed, failed } = await lookThrough(options, signal);
+      const { removed, failed } = await removeOnce(options, signal);
       if (removed.size > 0) log.info({ nodes: removed.size, labels: labelsIn(removed) }, "removed former node labels");
       if (failed === undefined) return;
-      log.warn({ err: failed }, "a former node label could not be removed; it is tried again");
+      log.warn({ err: failed }, "cannot remove a former node label; retrying");
     } catch (err) {
-      if (!signal.aborted) log.warn({ err }, "nodes could not be looked through for former labels; it is tried again");
+      if (!signal.aborted) log.warn({ err }, "cannot search the nodes for former labels; retrying");
     }
     await clock.sleep(jittered(pause, 0.2, random), signal).catch(() => undefined);
   }
@@ -70,7 +70,7 @@ export async function removeFormerLabels(options: FormerLabelsOptions, signal: A
 const longer = (pause: Milliseconds): Milliseconds => milliseconds(Math.min(2 * pause, LONGEST_PAUSE));
 const labelsIn = (removed: ReadonlyMap<string, readonly string[]>) => [...new Set([...removed.values()].flat())];
 
-async function lookThrough({ client, current, mayWrite }: FormerLabelsOptions, signal: AbortSignal) {
+async function removeOnce({ client, current, mayWrite }: FormerLabelsOptions, signal: AbortSignal) {
   const removed = new Map<string, readonly string[]>();
   let failed: unknown;
   const beforeSending = () => {
@@ -81,7 +81,7 @@ async function lookThrough({ client, current, mayWrite }: FormerLabelsOptions, s
     const keys = formerLabels(node, current);
     if (keys.length === 0) return;
     const none = Object.fromEntries(keys.map((key) => [key, null]));
-    // Over this version only: since it was read somebody may have made the label theirs.
+    // Only for the version that was read: another manager may own the label by now.
     const patch = { metadata: { resourceVersion, labels: none } };
     try {
       await client.mergePatch(resources.nodes, { name }, patch, { ...CALL, lean: true, signal, beforeSending });

@@ -1,48 +1,51 @@
 import { fnv1a32 } from "../../../core/control/index.ts";
 import { type Instant, instant, type Milliseconds } from "../../../core/units/index.ts";
 
-/** Heartbeats fall due between this share of TWIN_HEARTBEAT and all of it, so that they spread over time. */
+/** Heartbeats are due after 70 to 100 % of TWIN_HEARTBEAT, so that they spread over time. */
 const EARLIEST = 0.7;
 
-interface Beat {
+interface Schedule {
   readonly lastUpdated: string;
   readonly notBefore: Instant;
   readonly due: Instant;
 }
 
-/** When twins that say the same as before are refreshed. Worked out once for each refresh: it is asked for in every pass. */
+/** When unchanged twins are refreshed. The due time is computed once per refresh, because every pass asks for it. */
 export class Heartbeats {
-  readonly #length: Milliseconds;
-  readonly #of = new Map<string, Beat>();
+  readonly #interval: Milliseconds;
+  readonly #schedules = new Map<string, Schedule>();
 
-  constructor(length: Milliseconds) {
-    this.#length = length;
+  constructor(interval: Milliseconds) {
+    this.#interval = interval;
   }
 
   isDue(name: string, lastUpdated: string, now: Instant): boolean {
-    let beat = this.#of.get(name);
-    if (beat?.lastUpdated !== lastUpdated) this.#of.set(name, (beat = this.#beatAfter(name, lastUpdated)));
-    return !isBetween(now, beat);
+    let schedule = this.#schedules.get(name);
+    if (schedule?.lastUpdated !== lastUpdated) {
+      schedule = this.#scheduleAfter(name, lastUpdated);
+      this.#schedules.set(name, schedule);
+    }
+    return !isBeforeDue(now, schedule);
   }
 
-  /** By the refresh that was known last: between passes nobody else's hand is looked for. */
+  /** A cheap check for use between passes. It does not notice that another writer changed lastUpdated. */
   mayBeDue(name: string, now: Instant): boolean {
-    const beat = this.#of.get(name);
-    return beat === undefined || !isBetween(now, beat);
+    const schedule = this.#schedules.get(name);
+    return schedule === undefined || !isBeforeDue(now, schedule);
   }
 
   keepOnly(nodes: { has(name: string): boolean }): void {
-    for (const name of this.#of.keys()) if (!nodes.has(name)) this.#of.delete(name);
+    for (const name of this.#schedules.keys()) if (!nodes.has(name)) this.#schedules.delete(name);
   }
 
-  /** A time ahead of ours was written by a clock that is wrong: it would keep the twin from being refreshed. */
-  #beatAfter(name: string, lastUpdated: string): Beat {
+  /** A lastUpdated far in the future comes from a wrong clock. `notBefore` keeps it from delaying the refresh. */
+  #scheduleAfter(name: string, lastUpdated: string): Schedule {
     const at = Date.parse(lastUpdated);
-    // Differs from node to node and from beat to beat, and yet is the same in every replica.
+    // Differs per node and per refresh, but is the same in every replica.
     const share = EARLIEST + (1 - EARLIEST) * (fnv1a32(`${name} ${lastUpdated}`) / 2 ** 32);
-    return { lastUpdated, notBefore: instant(at - this.#length), due: instant(at + this.#length * share) };
+    return { lastUpdated, notBefore: instant(at - this.#interval), due: instant(at + this.#interval * share) };
   }
 }
 
-/** False for a time that could not be read. */
-const isBetween = (now: Instant, { notBefore, due }: Beat): boolean => now > notBefore && now < due;
+/** False if lastUpdated could not be parsed. */
+const isBeforeDue = (now: Instant, { notBefore, due }: Schedule): boolean => now > notBefore && now < due;

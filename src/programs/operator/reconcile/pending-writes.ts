@@ -1,12 +1,12 @@
 import type { NodePlan } from "../../../core/planning/index.ts";
 
 /**
- * What was sent and not confirmed, by node. It outlives the term it was sent in: a server that stood still may take it in long
- * after.
+ * Writes that were sent but not confirmed, by node. They outlive the leader's term: a server that hung may still execute them
+ * long after.
  */
-export interface PendingWrites {
-  /** Eco caps, and the version of the twin they were sent for: over another one they do not come. */
-  readonly ecoCaps: Map<string, string>;
-  /** Changes of state: whether they have happened is seen later. */
-  readonly transitions: Map<string, NodePlan>;
+export class PendingWrites {
+  /** Eco caps, with the resourceVersion of the twin that they were sent for. The server rejects them for any other version. */
+  readonly ecoCaps = new Map<string, string>();
+  /** State transitions. A later plan shows whether they took place. */
+  readonly transitions = new Map<string, NodePlan>();
 }

@@ -7,9 +7,9 @@ import type { EventPublisher } from "../events/event-publisher.ts";
 import type { OperatorMetrics } from "../metrics/operator-metrics.ts";
 import type { ClusterState } from "../observe/cluster-state.ts";
 import type { OperatorSettings } from "../settings.ts";
-import { ApiWriter, WriteSuperseded } from "./api-writer.ts";
-import { diffNode, type NodeDiff } from "./diff.ts";
+import { ApiWriter, FailedStep, WriteSuperseded } from "./api-writer.ts";
 import { Heartbeats } from "./heartbeats.ts";
+import { NodeDiffer } from "./node-differ.ts";
 import type { PendingWrites } from "./pending-writes.ts";
 import { PlanWriter } from "./plan-writer.ts";
 import { WriteFailures } from "./write-failures.ts";
@@ -25,40 +25,43 @@ export interface ReconcilerOptions {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
-  /** Looked at right before each write: whoever lost the lease writes nothing more. */
+  /** Checked right before each write: a replica that lost its lease writes nothing more. */
   readonly mayWrite: () => boolean;
-  /** A write leaves more to decide: eco caps follow once the node shows eco. */
+  /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
   readonly requestPass: () => void;
 }
 
 const CONCURRENCY = 16;
-/** A number with no common factor with cluster sizes of people, so that starts spread. */
+/** A prime, so that the first node of a pass differs for usual cluster sizes. */
 const STRIDE = 997;
 
 /**
- * Makes the cluster show the newest plan, node by node. Each node is a job of its own that looks at plan and cluster when its
- * turn comes; one that fails comes back later and later, and keeps nobody else from being served.
+ * Writes the newest plan to the cluster, node by node. A worker reads the plan and the cluster when it starts a node. A node
+ * whose write fails is retried with backoff and does not delay the others.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: WorkQueue;
-  readonly #writes: ApiWriter;
-  readonly #publisher: PlanWriter;
+  readonly #api: ApiWriter;
+  readonly #differ: NodeDiffer;
+  readonly #planWriter: PlanWriter;
   readonly #failures: WriteFailures;
   readonly #heartbeats: Heartbeats;
-  /** Plans that the cluster was seen to show: while they are the same, so is the cluster (they would be others otherwise). */
+  /** Plans without a diff. A plan is a new object as soon as the cluster changes, so the same plan still has no diff. */
   readonly #settled = new Map<string, NodePlan>();
   #plan: ClusterPlan | undefined;
-  /** Who comes first is another one in each pass; and in each term, or short terms would serve the same nodes only. */
+  /** The first node differs in each pass and in each term. Otherwise short terms would always write the same nodes. */
   #start: number;
 
   constructor(options: ReconcilerOptions) {
     const { ioClock, random, log, settings } = options;
     this.#options = options;
     this.#start = Math.floor(random.next() * 2 ** 20);
-    this.#writes = new ApiWriter(options);
+    this.#api = new ApiWriter(options);
     this.#failures = new WriteFailures(options);
     this.#heartbeats = new Heartbeats(settings.heartbeat);
+    this.#differ = new NodeDiffer({ ...options, heartbeats: this.#heartbeats, failures: this.#failures });
+    this.#planWriter = new PlanWriter({ ...options, api: this.#api, differ: this.#differ });
     this.#queue = new WorkQueue({
       clock: ioClock,
       random,
@@ -66,29 +69,22 @@ export class Reconciler {
       concurrency: CONCURRENCY,
       work: async (name, signal) => this.#work(name, signal),
     });
-    this.#publisher = new PlanWriter({
-      ...options,
-      writes: this.#writes,
-      jobFor: (plan) => this.#jobFor(plan),
-      onFailure: (...failure) => this.#failed(...failure),
-      comeBack: (name, after) => this.#queue.addAfter(name, after),
-    });
   }
 
-  /** Why what was decided about a node is not written yet. */
+  /** Why the plan of a node is not written yet. */
   failureOf(name: string): string | undefined {
     return this.#failures.get(name)?.message;
   }
 
-  /** The newest plan is the only one that counts. Nodes that show it already cost nothing but a glance. */
+  /** Replaces the plan and queues the nodes that differ from it. */
   submit(plan: ClusterPlan): void {
     this.#plan = plan;
-    this.#publisher.follow(plan);
+    this.#planWriter.settlePending(plan);
     const names = [...plan.nodes.keys(), ...plan.leftovers.keys()];
     this.#start += STRIDE;
     for (let index = 0; index < names.length; index++) {
       const name = names[(this.#start + index) % names.length] ?? "";
-      if (this.#isToDo(name, plan)) this.#queue.add(name);
+      if (this.#needsWork(name, plan)) this.#queue.add(name);
     }
     for (const name of this.#failures.names()) {
       if (plan.nodes.has(name) || plan.leftovers.has(name)) continue;
@@ -99,12 +95,12 @@ export class Reconciler {
     for (const name of this.#settled.keys()) if (!plan.nodes.has(name)) this.#settled.delete(name);
   }
 
-  /** Between passes: refreshes the twins whose time has come. */
+  /** Queues the twins whose heartbeat is due. The planning loop calls it between passes. */
   refreshDueTwins(): void {
     const { state, clock } = this.#options;
     const now = clock.now();
     for (const name of this.#plan?.nodes.keys() ?? []) {
-      // One that failed comes back by itself, and each time later.
+      // The work queue retries failed nodes with backoff.
       if (!this.#heartbeats.mayBeDue(name, now) || this.#failures.has(name)) continue;
       const lastUpdated = state.twin(name)?.status?.lastUpdated;
       if (lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, now)) this.#queue.add(name);
@@ -115,60 +111,52 @@ export class Reconciler {
     await this.#queue.stop();
   }
 
-  #isToDo(name: string, plan: ClusterPlan): boolean {
-    // One that failed has its own time to come back; only another way to go may be the remedy.
+  #needsWork(name: string, plan: ClusterPlan): boolean {
     const failure = this.#failures.get(name);
     if (plan.leftovers.has(name)) return failure === undefined;
-    const own = plan.nodes.get(name);
-    if (own === undefined) return false;
-    // Eco caps over a pod wait for nothing.
-    if (this.#publisher.isUnsure(name) && (failure === undefined || isUnderEco(own))) return true;
+    const nodePlan = plan.nodes.get(name);
+    if (nodePlan === undefined) return false;
+    // Eco caps over a performance pod are withdrawn at once.
+    if (this.#planWriter.hasPendingEcoCaps(name) && (failure === undefined || isUnderEcoCaps(nodePlan))) return true;
     if (failure !== undefined) {
-      const { transition } = own.decision;
+      // A failed node waits for its retry, unless the plan now has another transition, which may succeed.
+      const { transition } = nodePlan.decision;
       if (transition === undefined || transition.name === failure.transition) return false;
-    } else if (this.#settled.get(name) === own) return false;
-    const isToDo = this.#jobFor(own).steps.length > 0;
-    if (!isToDo) this.#settled.set(name, own);
-    return isToDo;
-  }
-
-  #jobFor(plan: NodePlan): NodeDiff {
-    const { state, settings, clock } = this.#options;
-    const lastUpdated = state.twin(plan.name)?.status?.lastUpdated ?? "";
-    const now = clock.now();
-    const heartbeatDue = this.#heartbeats.isDue(plan.name, lastUpdated, now);
-    return diffNode(plan, state, { now, settings, heartbeatDue, failure: this.#failures.reportable(plan.name) });
+    } else if (this.#settled.get(name) === nodePlan) return false;
+    const hasDiff = this.#differ.diff(nodePlan).steps.length > 0;
+    if (!hasDiff) this.#settled.set(name, nodePlan);
+    return hasDiff;
   }
 
   async #work(name: string, signal: AbortSignal): Promise<void> {
-    const own = this.#plan?.nodes.get(name);
+    const nodePlan = this.#plan?.nodes.get(name);
     try {
-      if (own === undefined) await this.#clear(name, signal);
-      else await this.#publisher.publish(own, signal);
+      if (nodePlan === undefined) await this.#removeLeftovers(name, signal);
+      else await this.#planWriter.write(nodePlan, signal);
     } catch (error) {
+      if (error instanceof FailedStep) {
+        const transition = this.#plan?.nodes.get(name)?.decision.transition?.name;
+        if (!signal.aborted) this.#failures.add(name, error.step, error.cause, transition);
+        throw error.cause;
+      }
       if (!(error instanceof WriteSuperseded)) throw error;
+      if (error.retryAfter !== undefined) this.#queue.addAfter(name, error.retryAfter);
     }
-    // Done or overtaken: a condition that said so is out of date, and the next pass finds that out.
+    // Written or superseded. The next pass corrects a condition that still reports the failure.
     this.#failures.delete(name);
   }
 
-  async #clear(name: string, signal: AbortSignal): Promise<void> {
-    const { state, settings, metrics: figures } = this.#options;
-    const left = leftoversOf(state, name, settings);
-    if (left === undefined || !this.#plan?.leftovers.has(name)) return;
+  async #removeLeftovers(name: string, signal: AbortSignal): Promise<void> {
+    const { state, settings, metrics } = this.#options;
+    const leftovers = leftoversOf(state, name, settings);
+    if (leftovers === undefined || !this.#plan?.leftovers.has(name)) return;
     try {
-      await this.#writes.removeLeftovers(name, left, { signal });
+      await this.#api.removeLeftovers(name, leftovers, { signal });
     } catch (error) {
-      if (!(error instanceof WriteSuperseded)) this.#failed(name, "cleanup", error, signal);
-      throw error;
+      throw error instanceof WriteSuperseded ? error : new FailedStep("cleanup", error);
     }
-    figures.countWrite("cleanup");
-  }
-
-  /** The queue tries again by its own measure. */
-  #failed(name: string, step: string, error: unknown, signal: AbortSignal): void {
-    if (!signal.aborted) this.#failures.add(name, step, error, this.#plan?.nodes.get(name)?.decision.transition?.name);
+    metrics.countWrite("cleanup");
   }
 }
 
-const isUnderEco = ({ seen, performancePods = 0 }: NodePlan): boolean => seen.caps === "eco" && performancePods > 0;
+const isUnderEcoCaps = ({ seen, performancePods = 0 }: NodePlan): boolean => seen.caps === "eco" && performancePods > 0;

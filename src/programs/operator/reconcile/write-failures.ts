@@ -9,11 +9,11 @@ import type { ClusterState } from "../observe/cluster-state.ts";
 export interface WriteFailure {
   readonly step: string;
   readonly message: string;
-  /** The API as a whole is away or busy: of a node it says nothing, and to say so on 5,000 of them would keep it busy. */
+  /** The API server is unreachable or overloaded. This is not about one node, and reporting it on 5,000 nodes adds load. */
   readonly transient: boolean;
-  /** How many writes in a row somebody else's write came before. */
+  /** Consecutive conflicts with other writers. */
   readonly conflicts: number;
-  /** The way the node was to go by the plan it failed under. */
+  /** The planned transition of the node when the write failed. */
   readonly transition: Transition["name"] | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface WriteFailuresOptions {
   readonly log: Logger;
 }
 
-/** Others write too, and agents often: to be overtaken is ordinary. Whoever is overtaken each time is fought with. */
-const ORDINARY_CONFLICTS = 5;
+/** Agents write often, so single conflicts are normal. More in a row mean that another writer competes. */
+const NORMAL_CONFLICTS = 5;
 
-/** Nodes whose last write failed, and why. Each of them has its own time to be tried again. */
+/** Nodes whose last write failed, with the reason. The work queue retries each of them with its own backoff. */
 export class WriteFailures {
-  readonly #of = new Map<string, WriteFailure>();
+  readonly #byNode = new Map<string, WriteFailure>();
   readonly #options: WriteFailuresOptions;
 
   constructor(options: WriteFailuresOptions) {
@@ -37,48 +37,48 @@ export class WriteFailures {
   }
 
   get(name: string): WriteFailure | undefined {
-    return this.#of.get(name);
+    return this.#byNode.get(name);
   }
 
   has(name: string): boolean {
-    return this.#of.has(name);
+    return this.#byNode.has(name);
   }
 
   names(): Iterable<string> {
-    return this.#of.keys();
+    return this.#byNode.keys();
   }
 
   delete(name: string): void {
-    this.#of.delete(name);
+    this.#byNode.delete(name);
   }
 
-  /** What the node's condition says. */
+  /** The failure to report in the node's Published condition. */
   reportable(name: string): WriteFailure | undefined {
-    const failure = this.#of.get(name);
+    const failure = this.#byNode.get(name);
     return failure?.transient === false ? failure : undefined;
   }
 
   add(name: string, step: string, error: unknown, transition: WriteFailure["transition"]): void {
-    const { metrics: figures, events: news, state, log } = this.#options;
+    const { metrics, events, state, log } = this.#options;
     const message = `${step}: ${error instanceof Error ? error.message : String(error)}`;
-    figures.countWriteError(step);
-    const before = this.#of.get(name);
-    const conflicts = isApiError(error, "conflict") ? (before?.conflicts ?? 0) + 1 : 0;
-    const isOrdinary = conflicts > 0 && conflicts <= ORDINARY_CONFLICTS && before?.transient !== false;
-    const passing = isPassing(error) || isOrdinary;
-    if (!passing && before?.transient !== false) news.writeFailed(state.node(name), step, message);
-    if (before === undefined) {
-      // What we made ourselves and may not write is a fault of ours; all else is the cluster's and shown as such.
-      const ours = error instanceof JoulieError || !(error instanceof ApiError);
-      log[ours ? "error" : "debug"]({ node: name, kind: step, err: error }, "a write failed; it is tried again");
+    metrics.countWriteError(step);
+    const last = this.#byNode.get(name);
+    const conflicts = isApiError(error, "conflict") ? (last?.conflicts ?? 0) + 1 : 0;
+    const isNormalConflict = conflicts > 0 && conflicts <= NORMAL_CONFLICTS && last?.transient !== false;
+    const transient = isTransient(error) || isNormalConflict;
+    if (!transient && last?.transient !== false) events.writeFailed(state.node(name), step, message);
+    if (last === undefined) {
+      // An object that fails our own validation is a bug. API errors are shown in the condition and need no log line.
+      const isBug = error instanceof JoulieError || !(error instanceof ApiError);
+      log[isBug ? "error" : "debug"]({ node: name, kind: step, err: error }, "write failed; retrying");
     }
-    this.#of.set(name, { step, message, transient: passing, conflicts, transition });
+    this.#byNode.set(name, { step, message, transient, conflicts, transition });
   }
 }
 
-const isPassing = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
   isApiError(error, "network", "timeout", "unavailable", "tooMany", "busy", "garbled", "unauthorized");
 
-/** No answer is not a no. */
+/** Without a response the server may still have executed the write. */
 export const mayHaveSucceeded = (error: unknown): boolean =>
   isApiError(error, "network", "timeout", "garbled", "unavailable", "internal");
