@@ -18,8 +18,12 @@ export class Memo<Value> {
   }
 }
 
-const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
-  one.length === other.length && one.every((input, index) => input === other[index]);
+/** A plain loop, because every pass calls it several times per node. */
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
+  return true;
+}
 
 /** One memo per node. */
 export class NodeMemo<Value> {
@@ -31,7 +35,8 @@ export class NodeMemo<Value> {
     return memo.get(inputs, compute);
   }
 
-  keepOnly(nodes: { has(name: string): boolean }): void {
+  keepOnly(nodes: ReadonlySet<string>): void {
+    if (this.#memos.size <= nodes.size) return;
     for (const name of this.#memos.keys()) if (!nodes.has(name)) this.#memos.delete(name);
   }
 }
@@ -46,8 +51,8 @@ export class PlanCache {
   readonly podWatts = new NodeMemo<MarginalWatts>();
   readonly plans = new NodeMemo<NodePlan>();
 
-  /** Drops the results of all other nodes. */
-  keepOnly(nodes: { has(name: string): boolean }): void {
+  /** Bounds the size: drops results of other nodes when there are more results than nodes. */
+  keepOnly(nodes: ReadonlySet<string>): void {
     for (const memo of [this.shapes, this.managed, this.targets, this.podWatts, this.plans]) memo.keepOnly(nodes);
   }
 }

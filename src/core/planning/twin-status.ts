@@ -30,12 +30,11 @@ export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningIn
     const zone = node.metadata.labels?.[labels.coolingZone] ?? "";
     let conditions = zones.get(zone);
     if (conditions === undefined) zones.set(zone, (conditions = conditionsIn(zone, telemetry)));
+    const { ambient, pue } = conditions;
     const reading = readings[index];
     const trend = trends.slopeWith(node, reading, now);
-    plans.set(
-      target.name,
-      planOf(target, { ...conditions, reading, trend, supplyTotal: totalOf(rackOf(target.managed)) }, input),
-    );
+    const supplyTotal = totalOf(rackOf(target.managed));
+    plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal }, input));
   });
   return plans;
 }
