@@ -7,7 +7,11 @@ import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
-import { type Operator, performancePod, OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
+import {
+  type Operator,
+  OperatorTestHarness,
+  performancePod,
+} from "../../src/programs/operator/testing/test-harness.ts";
 
 type Variables = Record<string, string>;
 interface Scene {

@@ -77,7 +77,8 @@ async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Pr
 export const surroundings = async (variables: RawValues): Promise<string> =>
   withMeters(variables, async ({ harness, pass }) => {
     await pass(10);
-    const { estimatedPUE, predictedCoolingStressScore, predictedPsuStressScore } = (await harness.twin("a")).status ?? {};
+    const { estimatedPUE, predictedCoolingStressScore, predictedPsuStressScore } =
+      (await harness.twin("a")).status ?? {};
     const [cooling, psu] = [predictedCoolingStressScore, predictedPsuStressScore].map((score) => score?.toFixed(1));
     return `PUE ${estimatedPUE?.toFixed(2)}, cooling ${cooling}, PSU ${psu}`;
   });

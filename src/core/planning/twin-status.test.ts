@@ -58,8 +58,8 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
   return { reads, cooling };
 }
 
-describe("the twins of a pass", () => {
-  it("TWN-26 cost as much for each node however many there are", () => {
+describe("withTwinStatus", () => {
+  it("TWN-26 has a constant cost per node", () => {
     const [few, many] = [costOf(30), costOf(300)];
     expect(many.cooling).toBe(300);
     expect(few.cooling).toBe(30);

@@ -6,7 +6,7 @@ const SOON = 10;
 const epyc = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654", "joulie.io/hw.cpu-sockets": "2" };
 const h100 = { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
 
-describe("what is configured reaches the cluster", () => {
+describe("configuration reaches the cluster", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -46,7 +46,7 @@ describe("what is configured reaches the cluster", () => {
     }
   });
 
-  it("OPR-09 declared, discovered and aliased models are the same entries of the inventory", async () => {
+  it("OPR-09 resolves declared, discovered and aliased models to the same catalogue entries", async () => {
     const cores = { "joulie.io/hw.cpu-cores": "192" };
     await harness.createNode("declared", { ...epyc, ...h100, ...cores });
     await harness.createNode("lower", {
@@ -86,7 +86,7 @@ describe("what is configured reaches the cluster", () => {
       return { cpu: [performance.cpu, eco.cpu], gpu: [performance.gpu?.powerCap, eco.gpu?.powerCap] };
     };
 
-    it("OPR-30 OPR-32 are percentages alone, each of its own variable", async () => {
+    it("OPR-30 OPR-32 are percentages only, each from its own variable", async () => {
       const { cpu, gpu } = await capsOf({
         CPU_PERFORMANCE_CAP_PCT_OF_MAX: "91",
         CPU_ECO_CAP_PCT_OF_MAX: "52",
@@ -102,7 +102,7 @@ describe("what is configured reaches the cluster", () => {
       ]);
     });
 
-    it("OPR-31 are watts per package with CPU_WRITE_ABSOLUTE_CAPS, each of its own variable", async () => {
+    it("OPR-31 are watts per package with CPU_WRITE_ABSOLUTE_CAPS, each from its own variable", async () => {
       const { cpu } = await capsOf({
         CPU_WRITE_ABSOLUTE_CAPS: "true",
         PERFORMANCE_CAP_WATTS: "301",

@@ -50,7 +50,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(transitions[0]).toMatch(/node="b".* 1$/);
   });
 
-  it("goes to eco once the time is over, and says until when on /debug/plan", async () => {
+  it("downgrades the node after that time, and shows the end time on /debug/plan", async () => {
     const operator = harness.start(queue);
     await promote();
     await harness.advance(SOON);
@@ -66,7 +66,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(await labelOf("b")).toBe("eco");
   });
 
-  it("survives a restart of the operator: the time is in the NodeTwin", async () => {
+  it("survives a restart of the operator, because the time is in the NodeTwin", async () => {
     const first = harness.start(queue);
     await promote();
     await first.stop();
@@ -78,7 +78,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(await profileOf("b")).toBe("eco");
   });
 
-  it("keeps the time through heartbeats and every other write of the status", async () => {
+  it("keeps the time across heartbeats and other status writes", async () => {
     harness.start({ ...queue, TWIN_HEARTBEAT: "10s" });
     await promote();
     const before = (await harness.twin("b")).status;
@@ -101,7 +101,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(await profileOf("b")).toBe(profile);
   });
 
-  it("does not hold a node whose time lies far in the future, be it by a clock that was set back", async () => {
+  it("does not hold a node whose time is far in the future, for example after the clock was set back", async () => {
     const first = harness.start(queue);
     await promote();
     await first.stop();
@@ -117,7 +117,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(await profileOf("b")).toBe("eco");
   });
 
-  it("a pin to eco is obeyed at once", async () => {
+  it("applies a pin to eco at once", async () => {
     harness.start(queue);
     await promote();
     await pinToEco("b");
@@ -125,7 +125,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(await profileOf("b")).toBe("eco");
   });
 
-  it("does not hold a node that was never promoted: it only started at performance", async () => {
+  it("does not hold a node that started at performance and was never promoted", async () => {
     harness.start(queue);
     await harness.advance(2 * SOON);
     expect(await profileOf("a")).toBe("performance");
@@ -137,7 +137,7 @@ describe("X-96 a promoted node keeps the performance profile for PROFILE_MIN_DWE
     expect(await profileOf("a")).toBe("eco");
   });
 
-  it("promotion does not wait for a node that is held", async () => {
+  it("promotes a node while another one is held", async () => {
     harness.start(queue);
     await promote();
     await harness.label("c", { "joulie.io/hw.cpu-cores": "512" });

@@ -11,7 +11,7 @@ const dense = { "joulie.io/hw.cpu-cores": "512" };
 const TICK = 62;
 const SOON = 5;
 
-describe("the guard, through the API", () => {
+describe("the downgrade guard, end to end", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -24,7 +24,7 @@ describe("the guard, through the API", () => {
       (line) => /from_state="(\w+)",to_state="(\w+)",result="(\w+)"} (\d+)/.exec(line)?.slice(1).join(" ") ?? line,
     );
 
-  it("OPR-14 OPR-19 OPR-20 OPR-22 a node without a NodeTwin starts in performance and is let go to eco when no pod needs it", async () => {
+  it("OPR-14 OPR-19 OPR-20 OPR-22 starts a node without a NodeTwin at performance and downgrades it when it has no performance pod", async () => {
     const operator = harness.start();
     await harness.advance(SOON + 5);
     expect(await harness.shown("a")).toEqual(performance);
@@ -33,7 +33,7 @@ describe("the guard, through the API", () => {
     expect(await transitions(operator, "b")).toEqual(["ActivePerformance ActiveEco applied 1"]);
   });
 
-  it("OPR-15 OPR-16 OPR-17 OPR-18 OPR-21 X-22 X-23 X-72 a node with a performance pod drains: eco at once in three places, with performance caps", async () => {
+  it("OPR-15 OPR-16 OPR-17 OPR-18 OPR-21 X-22 X-23 X-72 drains a node with a performance pod: publishes eco in spec, class and label, with performance caps", async () => {
     await harness.createPod("worker", "b", performancePod);
     const operator = harness.start();
     await harness.advance(SOON);
@@ -44,7 +44,7 @@ describe("the guard, through the API", () => {
     ]);
   });
 
-  it("OPR-23 OPR-29 X-16 stays draining while the pod is there, counted and told once", async () => {
+  it("OPR-23 OPR-29 X-16 keeps the node draining while the pod runs, and counts and reports it once", async () => {
     await harness.createPod("worker", "b", performancePod);
     const operator = harness.start();
     await harness.advance(3 * TICK);
@@ -58,7 +58,7 @@ describe("the guard, through the API", () => {
     expect(logged.length).toBeLessThan(4);
   });
 
-  it("OPR-19 OPR-24 the last performance pod gone, it is eco, and eco caps come in a later pass", async () => {
+  it("OPR-19 OPR-24 changes the node to eco after the last performance pod ended, and sets eco caps in a later pass", async () => {
     await harness.createPod("worker", "b", performancePod);
     const operator = harness.start();
     await harness.advance(SOON);
@@ -76,7 +76,7 @@ describe("the guard, through the API", () => {
     expect(await transitions(operator, "b")).toContain("DrainingPerformance ActiveEco applied 1");
   });
 
-  it("X-22 a pod that is bound while a node's way down is being written stops it before the caps", async () => {
+  it("X-22 sets no eco caps if a pod is bound while the downgrade is being written", async () => {
     const operator = harness.start();
     await harness.advance(SOON + 5);
     operator.written();
@@ -94,7 +94,7 @@ describe("the guard, through the API", () => {
     expect(order(operator.written(), "a").filter((line) => line.endsWith("cap 60"))).toEqual([]);
   });
 
-  it("X-22 a pod that is bound before eco caps are written keeps them away", async () => {
+  it("X-22 sets no eco caps if a pod is bound before they are written", async () => {
     const operator = harness.start();
     await harness.advance(SOON + 5);
     operator.written();
@@ -113,7 +113,7 @@ describe("the guard, through the API", () => {
     expect(order(operator.written(), "a").filter((line) => line === "spec eco cap 60")).toEqual([]);
   });
 
-  it("OPR-25 a draining node that is planned for performance again goes back", async () => {
+  it("OPR-25 returns a draining node to performance when the plan changes back", async () => {
     await harness.createPod("worker", "b", performancePod);
     const operator = harness.start();
     await harness.advance(SOON);
@@ -123,7 +123,7 @@ describe("the guard, through the API", () => {
     expect(await transitions(operator, "b")).toContain("DrainingPerformance ActivePerformance applied 1");
   });
 
-  it("OPR-26 X-22 an eco node that is planned for performance gets its caps, then its class, then its labels", async () => {
+  it("OPR-26 X-22 promotes an eco node in order: caps, class, labels", async () => {
     const operator = harness.start();
     await harness.advance(SOON + 5);
     operator.written();
@@ -138,7 +138,7 @@ describe("the guard, through the API", () => {
     expect(await transitions(operator, "b")).toContain("ActiveEco ActivePerformance applied 1");
   });
 
-  it("X-22 on the way down class and labels are written before the spec, and eco caps only once they show", async () => {
+  it("X-22 downgrades in order: class and labels, spec, and eco caps only after they are published", async () => {
     const operator = harness.start();
     await harness.advance(SOON + 5);
     operator.written();
@@ -154,7 +154,7 @@ describe("the guard, through the API", () => {
     ]);
   });
 
-  it("OPR-27 a performance pod on an eco node moves nothing: it is told by an event and a metric, once", async () => {
+  it("OPR-27 reports a performance pod on an eco node once, by Event and metric, and changes nothing", async () => {
     const operator = harness.start();
     await harness.advance(SOON + 5);
     await harness.createPod("stray", "b", performancePod);
@@ -176,7 +176,7 @@ describe("the guard, through the API", () => {
     expect(await harness.shown("b")).toEqual({ ...draining, cap: 60 });
   });
 
-  it("X-24 while pods cannot be read no node goes down, yet twins are published; then it goes on", async () => {
+  it("X-24 downgrades no node while pods cannot be read, but publishes twins, and continues afterwards", async () => {
     const heal = harness.api.faults.add({
       fault: { kind: "status", code: 403 },
       when: ({ path }) => path.startsWith("/api/v1/pods"),
@@ -190,7 +190,7 @@ describe("the guard, through the API", () => {
     expect(await harness.shown("b")).toEqual(eco);
   });
 
-  it("X-24 pods that were read once but are stale keep nodes from going down as well", async () => {
+  it("X-24 downgrades no node while the pod list is stale", async () => {
     harness.start();
     await harness.advance(SOON + 5);
     const heal = harness.api.faults.add({
@@ -231,7 +231,7 @@ describe("the guard, through the API", () => {
     expect(await harness.shown("a")).toEqual(eco);
   });
 
-  it("X-24 a list of NodePowerProfiles that was never readable keeps nodes from going down; then it goes on", async () => {
+  it("X-24 downgrades no node before NodePowerProfiles were read, and continues afterwards", async () => {
     await harness.pin("b", { profile: "performance" });
     const heal = harness.api.faults.add({
       fault: { kind: "status", code: 403 },
@@ -246,7 +246,7 @@ describe("the guard, through the API", () => {
     expect(await harness.shown("a")).toEqual(eco);
   });
 
-  it("X-25 OPR-10 pods that are bound but pending and pods that terminate hold a node; finished ones do not", async () => {
+  it("X-25 OPR-10 counts bound pending pods and terminating pods, but not finished pods", async () => {
     await harness.createPod("pending", "b", performancePod);
     await harness.createPod("done", "b", performancePod);
     await harness.finishPod("done");
@@ -260,7 +260,7 @@ describe("the guard, through the API", () => {
     expect(await harness.shown("b")).toEqual(eco);
   });
 
-  it("OPR-10 a pod that excludes eco by its affinity holds a node; one that is content with either does not", async () => {
+  it("OPR-10 counts a pod whose affinity excludes eco, but not one that accepts both profiles", async () => {
     const required = (values: string[]) => ({
       affinity: {
         nodeAffinity: {
@@ -320,7 +320,7 @@ describe("the guard, through the API", () => {
     expect((await harness.shown("b")).spec).toBe("performance");
   });
 
-  it("OPR-20 OPR-28 after a restart a node goes on from where its NodeTwin says; no pod is ever touched", async () => {
+  it("OPR-20 OPR-28 resumes from the NodeTwin after a restart and never modifies a pod", async () => {
     await harness.createPod("worker", "b", performancePod);
     const first = harness.start();
     await harness.advance(SOON);
@@ -332,7 +332,7 @@ describe("the guard, through the API", () => {
     expect([...first.writes, ...second.writes].filter(({ path }) => path.includes("/pods"))).toEqual([]);
   });
 
-  it("X-46 X-90 a node cordoned while draining is still re-checked and released", async () => {
+  it("X-46 X-90 re-checks and releases a node that was cordoned while draining", async () => {
     await harness.createPod("worker", "b", performancePod);
     harness.start();
     await harness.advance(SOON);

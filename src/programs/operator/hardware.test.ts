@@ -6,7 +6,7 @@ import { OperatorTestHarness } from "./testing/test-harness.ts";
 
 const SOON = 10;
 
-describe("what a node is made of, for the operator", () => {
+describe("the operator's view of the hardware", () => {
   let harness: OperatorTestHarness;
   let folder: string;
   beforeEach(async () => {
@@ -18,7 +18,7 @@ describe("what a node is made of, for the operator", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("X-11 takes NodeHardware's maxima as the agent published them, also above the catalogue's", async () => {
+  it("X-11 uses the maxima in NodeHardware, even above those in the catalogue", async () => {
     await harness.createNode("n");
     await harness.discovered("n", {
       cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192, capRange: { maxWattsPerSocket: 2000 } },
@@ -41,7 +41,7 @@ describe("what a node is made of, for the operator", () => {
     expect((await measured())?.cpuTdpW).toBe(222);
   });
 
-  it("X-30 OPR-12 an identified node keeps its place before the same node whose agent has not reported", async () => {
+  it("X-30 OPR-12 ranks an identified node before the same node without an agent report", async () => {
     const capacity = { cpu: "384" };
     const rest = { status: { capacity, allocatable: capacity } };
     for (const name of ["a-unknown", "b-known", "c-unknown"]) await harness.createNode(name, {}, rest);

@@ -11,7 +11,7 @@ const crds: Resource = {
   namespaced: false,
 };
 
-it("X-98 without its CRDs the operator says once which are missing and how to install them, and goes on once they are there", async () => {
+it("X-98 logs missing CRDs and how to install them once, and continues after they are installed", async () => {
   const harness = await OperatorTestHarness.begin();
   for (const { plural } of kinds) await harness.user.delete(crds, { name: `${plural}.joulie.io` });
   await harness.createNode("n");

@@ -13,7 +13,7 @@ function neededBy(method: string, path: string): string {
   return `${resource} ${verbs[method]}`;
 }
 
-it("the verbs it is granted on what it reads are the verbs it uses", async () => {
+it("uses exactly the granted verbs on the resources it reads", async () => {
   const harness = await OperatorTestHarness.begin();
   await harness.createNode("a");
   const used = new Set<string>();
@@ -35,7 +35,7 @@ it("the verbs it is granted on what it reads are the verbs it uses", async () =>
   await harness.end();
 });
 
-it("X-12 every request it makes is granted, the warning on a pod of any namespace included", async () => {
+it("X-12 has permission for every request, including the warning Event on a pod in any namespace", async () => {
   const harness = await OperatorTestHarness.begin();
   await harness.user.create(resources.namespaces, { metadata: { name: "team-a" } });
   await harness.createNode("a");

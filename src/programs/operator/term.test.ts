@@ -13,7 +13,7 @@ const measuredIn = (writes: readonly RecordedWrite[]) =>
   writes.flatMap(({ body }) => (body["status"] as Measured | undefined)?.powerMeasurement ?? []);
 const sourcesIn = (writes: readonly RecordedWrite[]) => measuredIn(writes).map(({ source }) => source);
 
-describe("a term of an operator", () => {
+describe("a term of leadership", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -29,7 +29,7 @@ describe("a term of an operator", () => {
   const isLeading = async (operator: Operator) =>
     (await operator.series("joulie_operator_leading")).includes("joulie_operator_leading 1");
 
-  it("X-57 who takes over measures before it plans, and writes no twin that is right as it is", async () => {
+  it("X-57 a new leader reads the meters before it plans, and writes no unchanged twin", async () => {
     const names = ["a", "b", "c", "d", "e"];
     for (const name of names) await harness.createNode(name);
     harness.usage = Object.fromEntries(names.map((name) => [name, "20"]));
@@ -47,7 +47,7 @@ describe("a term of an operator", () => {
     expect((await harness.twin("a")).status?.powerMeasurement?.source).toBe("utilization");
   });
 
-  it("a cold start writes each status with its source at once", async () => {
+  it("a cold start writes each status once, with its power source", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     harness.usage = { a: "20", b: "20" };
     const operator = harness.start();
@@ -55,7 +55,7 @@ describe("a term of an operator", () => {
     expect(new Set(sourcesIn(operator.written()))).toEqual(new Set(["utilization"]));
   });
 
-  it("meters that never answer keep the first pass waiting for some seconds only", async () => {
+  it("the first pass waits only a few seconds for meters that do not respond", async () => {
     await harness.createNode("a");
     harness.usageTakes = milliseconds(3_600_000);
     harness.usage = { a: "20" };
@@ -66,7 +66,7 @@ describe("a term of an operator", () => {
     expect((await harness.findTwin("a"))?.status?.powerMeasurement?.source).toBe("static");
   });
 
-  it("X-31 one failed list of metrics.k8s.io moves no node to another source", async () => {
+  it("X-31 one failed request to metrics.k8s.io changes no node's power source", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const usage = { a: "20", b: "20" };
     harness.usage = usage;
@@ -80,7 +80,7 @@ describe("a term of an operator", () => {
     expect(new Set(sourcesIn(operator.written()))).toEqual(new Set(["utilization"]));
   });
 
-  it("X-31 X-57 who takes over while metrics.k8s.io is silent goes by what was published, as long as by a reading of its own", async () => {
+  it("X-31 X-57 a new leader uses published readings while metrics.k8s.io does not respond, as long as its own", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     harness.usage = { a: "20", b: "30" };
     const first = harness.start();
@@ -97,7 +97,7 @@ describe("a term of an operator", () => {
     expect(sourcesIn(second.written())).toContain("static");
   });
 
-  it("publishes no reading of an earlier term", async () => {
+  it("publishes no reading from an earlier term", async () => {
     await harness.createNode("a");
     harness.usage = { a: "20" };
     const operator = harness.start();
@@ -116,7 +116,7 @@ describe("a term of an operator", () => {
     }
   });
 
-  it("X-15 who no longer leads shows no node's series and no plan", async () => {
+  it("X-15 a former leader exports no node series and no plan", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const first = harness.start();
     await harness.advance(SOON);

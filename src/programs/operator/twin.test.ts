@@ -7,7 +7,7 @@ const SOON = 10;
 const gpus = { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
 const rack = (name: string) => ({ "joulie.io/rack": name });
 
-describe("the twin that the operator publishes", () => {
+describe("the published NodeTwin status", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -26,7 +26,7 @@ describe("the twin that the operator publishes", () => {
     await harness.agent.apply(resources.nodeTwins, { name }, { status }, { subresource: "status" });
   };
 
-  it("TWN-05 measuredNodePowerW is what CPUs and GPUs draw together, and follows them", async () => {
+  it("TWN-05 measuredNodePowerW is the sum of CPU and GPU power", async () => {
     await harness.createNode("g", gpus);
     harness.start();
     await harness.advance(SOON);
@@ -38,7 +38,7 @@ describe("the twin that the operator publishes", () => {
     expect(await measured("g")).toMatchObject({ source: "agent", measuredNodePowerW: 4690 });
   });
 
-  it("X-31 goes by an agent's reading until it is three minutes old, whatever the agent's interval", async () => {
+  it("X-31 uses an agent's reading for three minutes, independent of the agent's interval", async () => {
     await harness.createNode("n");
     harness.start({ RECONCILE_INTERVAL: "5s" });
     await harness.advance(SOON);
@@ -49,7 +49,7 @@ describe("the twin that the operator publishes", () => {
     expect((await measured("n"))?.source).toBe("static");
   });
 
-  it("TWN-10 X-81 powerTrendWPerMin follows the readings: positive while they rise, negative while they fall", async () => {
+  it("TWN-10 X-81 powerTrendWPerMin is positive while power rises and negative while it falls", async () => {
     await harness.createNode("n");
     harness.start();
     await harness.advance(SOON);
@@ -65,7 +65,7 @@ describe("the twin that the operator publishes", () => {
     expect((await measured("n"))?.powerTrendWPerMin).toBeCloseTo(-30, 0);
   });
 
-  it("TWN-19 psuStress adds measured watts, and the cap estimate of a node that is unmeasured, over 50 kW", async () => {
+  it("TWN-19 psuStress is the sum of measured watts, or of the caps of unmeasured nodes, relative to 50 kW", async () => {
     // A source that is named is not replaced by another: b, of which metrics.k8s.io says nothing, is unmeasured.
     harness.usage = { a: "0" };
     for (const name of ["a", "b"]) await harness.createNode(name, { "joulie.io/hw.cpu-model": "AMD-EPYC-9654" });
@@ -80,7 +80,7 @@ describe("the twin that the operator publishes", () => {
     for (const name of ["a", "b"]) expect((await statusOf(name))?.predictedPsuStressScore).toBe(published);
   });
 
-  it("TWN-19 psuStress stays at 100 beyond the supply", async () => {
+  it("TWN-19 limits psuStress to 100", async () => {
     await harness.createNode("n");
     harness.start();
     await harness.advance(SOON);
@@ -89,7 +89,7 @@ describe("the twin that the operator publishes", () => {
     expect((await statusOf("n"))?.predictedPsuStressScore).toBe(100);
   });
 
-  it("TWN-21 X-34 nodes of one rack share one PSU figure, and those of another have their own", async () => {
+  it("TWN-21 X-34 nodes of one rack have the same psuStress, independent of other racks", async () => {
     const watts: Readonly<Record<string, number>> = { a: 5000, b: 10_000, c: 2500 };
     await harness.createNode("a", rack("r1"));
     await harness.createNode("b", rack("r1"));
@@ -102,7 +102,7 @@ describe("the twin that the operator publishes", () => {
     expect([await stress("a"), await stress("b"), await stress("c")]).toEqual([30, 30, 5]);
   });
 
-  it("TWN-28 computes every managed node's status each tick, a minute apart, and nobody else's", async () => {
+  it("TWN-28 computes the status of every managed node each minute, and of no other node", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     await harness.createNode("other", { "joulie.io/managed": "false" });
     const operator = harness.start({ STATIC_HP_FRAC: "1" });
@@ -110,7 +110,7 @@ describe("the twin that the operator publishes", () => {
     await harness.advance(SOON);
     const power = async () => [(await measured("a"))?.measuredNodePowerW, (await measured("b"))?.measuredNodePowerW];
     let before = await power();
-    // metrics.k8s.io tells nobody that it has news: only a tick finds out.
+    // metrics.k8s.io has no watch, so only a tick notices a change.
     for (const cpus of ["16", "32", "48"]) {
       harness.usage = { a: cpus, b: cpus };
       operator.written();

@@ -5,7 +5,7 @@ import { OperatorTestHarness } from "../testing/test-harness.ts";
 const SOON = 5;
 const annotated = (text: string) => ({ annotations: { "joulie.io/workload-class": text } });
 
-describe("X-12 a misspelt joulie.io/workload-class", () => {
+describe("X-12 an invalid joulie.io/workload-class", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -17,7 +17,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
   const annotate = async (name: string, text: string) =>
     harness.user.mergePatch(resources.pods, { name, namespace: "default" }, { metadata: annotated(text) });
 
-  it("gives a Warning Event on the Pod, soon, that names the value and the allowed ones", async () => {
+  it("produces a Warning Event on the Pod with the value and the allowed values", async () => {
     harness.start();
     await harness.advance(SOON);
     await harness.createPod("fast", undefined, annotated("perfomance"));
@@ -33,7 +33,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
     ]);
   });
 
-  it("is told once per pod and value, however often the pod changes", async () => {
+  it("is reported once per pod and value, however often the pod changes", async () => {
     await harness.createPod("fast", undefined, annotated("perfomance"));
     harness.start();
     await harness.advance(SOON);
@@ -59,7 +59,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
     expect(await warnings()).toHaveLength(2);
   });
 
-  it("says nothing of pods whose class is right, or that have ended", async () => {
+  it("is not reported for pods with a valid class or pods that have ended", async () => {
     await harness.createPod("a", undefined, annotated("performance"));
     await harness.createPod("b", undefined, annotated("standard"));
     await harness.createPod("c", undefined);
@@ -70,7 +70,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
     expect(await warnings()).toEqual([]);
   });
 
-  it("escapes and shortens the value: anybody may write it", async () => {
+  it("is escaped and shortened, because users control it", async () => {
     harness.start();
     await harness.createPod("odd", undefined, annotated(`a\n"\u009b\u202e${"x".repeat(2000)}`));
     await harness.advance(SOON);
@@ -79,7 +79,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
     expect(note.length).toBeLessThan(250);
   });
 
-  it("of very many pods is told of some per minute, so that other events still get through", async () => {
+  it("is reported for a limited number of pods per minute, so that other Events still get through", async () => {
     for (let pod = 0; pod < 120; pod++) await harness.createPod(`p${pod}`, undefined, annotated("perf"));
     harness.start();
     await harness.advance(SOON);
@@ -90,7 +90,7 @@ describe("X-12 a misspelt joulie.io/workload-class", () => {
     expect(await warnings()).toHaveLength(120);
   });
 
-  it("is told by the leader alone", async () => {
+  it("is reported only by the leader", async () => {
     harness.start();
     harness.start();
     await harness.advance(SOON);

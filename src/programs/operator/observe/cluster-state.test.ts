@@ -5,7 +5,7 @@ import { seededRandom } from "../../../platform/random/index.ts";
 import { OperatorTestHarness } from "../testing/test-harness.ts";
 import { ClusterState } from "./cluster-state.ts";
 
-describe("the cluster as the operator knows it", () => {
+describe("ClusterState", () => {
   let harness: OperatorTestHarness;
   let state: ClusterState;
   beforeEach(async () => {
@@ -26,7 +26,7 @@ describe("the cluster as the operator knows it", () => {
     await harness.end();
   });
 
-  it("tells when the pods of a node are others, and forgets a Node that went before its pods", async () => {
+  it("changes podsVersion with the pods of a node, and forgets a Node that was deleted before its pods", async () => {
     await harness.createNode("n");
     await harness.advance(1);
     expect(state.podsVersion("n")).toBe(0);

@@ -19,8 +19,8 @@ function world() {
   return { clock, watched, latest: new LatestObjects(store as StoreView<Thing>, clock) };
 }
 
-describe("the latest of an object", () => {
-  it("is the answer to a write until the watch has come as far, also past an older event", () => {
+describe("LatestObjects", () => {
+  it("returns the response to a write until the watch has caught up, even after an older event", () => {
     const { watched, latest } = world();
     watched.set("a", thing("5"));
     latest.recordResponse("a", thing("9"));
@@ -30,7 +30,7 @@ describe("the latest of an object", () => {
     expect(latest.get("a")).toEqual(thing("10"));
   });
 
-  it("is what we made before the watch tells of it, but not for ever: it may be gone again", () => {
+  it("returns a created object before the watch shows it, for a limited time", () => {
     const { clock, latest } = world();
     latest.recordResponse("a", thing("9"));
     expect(latest.get("a")).toEqual(thing("9"));
@@ -39,7 +39,7 @@ describe("the latest of an object", () => {
     expect(latest.get("a")).toBeUndefined();
   });
 
-  it("is nothing once it is gone, and a late word of an older object's end does not end the new one", () => {
+  it("returns nothing after a deletion, and ignores a late deletion of an older object", () => {
     const { latest } = world();
     latest.recordResponse("a", thing("9", "new"));
     latest.recordDeletion("a", "old");
@@ -48,7 +48,7 @@ describe("the latest of an object", () => {
     expect(latest.get("a")).toBeUndefined();
   });
 
-  it("knows the echo of an answer from news", () => {
+  it("distinguishes the echo of a response from a change", () => {
     const { latest } = world();
     latest.recordResponse("a", thing("9"));
     expect(latest.isEcho("a", thing("9"))).toBe(true);

@@ -67,8 +67,8 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array, void, undefined>
   yield Buffer.from(text);
 }
 
-describe("PowerMeter", () => {
-  it("X-31 keeps what a round did not bring until it is five minutes old, and nothing of nodes that left", async () => {
+describe("PowerPoller", () => {
+  it("X-31 keeps a missing reading for five minutes, and drops readings of removed nodes", async () => {
     let usage: Record<string, string> = { a: "1", b: "2" };
     let nodes = ["a", "b"];
     const { meter, told, pass, end } = open(
@@ -90,7 +90,7 @@ describe("PowerMeter", () => {
     await end();
   });
 
-  it("a round that breaks is told of, and is not the last", async () => {
+  it("reports a poll that throws, and polls again", async () => {
     let isBroken = true;
     const { meter, problems, told, pass, end } = open(
       () => ({ a: "1" }),

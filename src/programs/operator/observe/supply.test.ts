@@ -35,7 +35,7 @@ describe("X-46 nodes that cannot accept pods", () => {
   const performanceOf = async (names: readonly string[]) =>
     (await profiles(names)).filter((profile) => profile === "performance").length;
 
-  it("leave the performance places to live nodes soon, and keep their own target", async () => {
+  it("yield the performance places to live nodes, and keep their own target", async () => {
     const operator = harness.start();
     await harness.advance(SOON);
     expect(await performanceOf(densest)).toBe(5);
@@ -67,7 +67,7 @@ describe("X-46 nodes that cannot accept pods", () => {
     expect(await performanceOf(live)).toBe(0);
   });
 
-  it("are named with their taint on /debug/plan; a GPU taint takes nothing away", async () => {
+  it("are shown with their taint on /debug/plan; a GPU taint has no effect", async () => {
     await taint("d0", [{ key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" }]);
     const operator = harness.start();
     await harness.advance(SOON);
@@ -81,7 +81,7 @@ describe("X-46 nodes that cannot accept pods", () => {
     expect(await performanceOf(live)).toBe(1);
   });
 
-  it("a kubelet's heartbeat on its conditions makes no pass", async () => {
+  it("a kubelet heartbeat triggers no pass", async () => {
     for (const name of densest) await ready(name, "True");
     for (const name of live) await ready(name, "False");
     const operator = harness.start();

@@ -58,7 +58,7 @@ class FakePrometheus {
   }
 }
 
-describe("what the operator measures", () => {
+describe("the operator's telemetry", () => {
   let harness: OperatorTestHarness;
   let prometheus: FakePrometheus;
   let address: string;
@@ -74,7 +74,7 @@ describe("what the operator measures", () => {
 
   const statusOf = async (name: string) => (await harness.findTwin(name))?.status;
 
-  it("OPR-37 asks no Prometheus unless facility metrics are enabled", async () => {
+  it("OPR-37 queries no Prometheus unless facility metrics are enabled", async () => {
     await harness.createNode("a");
     harness.start({ FACILITY_PROMETHEUS_ADDRESS: address });
     await harness.until(async () => (await statusOf("a"))?.estimatedPUE === 1);
@@ -102,7 +102,7 @@ describe("what the operator measures", () => {
     expect(new Set(prometheus.queries)).toEqual(new Set(Object.keys(figures)));
   });
 
-  it("a PUE that wavers around the middle between two hundredths is no reason to write", async () => {
+  it("a PUE that alternates between two hundredths causes no write", async () => {
     await harness.createNode("a");
     let polls = 0;
     const cooling = () => (polls++ % 2 === 0 ? "204" : "206");
@@ -128,7 +128,7 @@ describe("what the operator measures", () => {
     await harness.until(async () => (await statusOf("a"))?.estimatedPUE === 1.23);
   });
 
-  it("OPR-38 polls the facility each FACILITY_POLL_INTERVAL, whatever the passes do", async () => {
+  it("OPR-38 polls the facility every FACILITY_POLL_INTERVAL, independent of passes", async () => {
     await harness.createNode("a");
     prometheus.values = () => [{ labels: {}, value: "20" }];
     harness.start({
@@ -144,7 +144,7 @@ describe("what the operator measures", () => {
     expect(harness.clock.now() - since).toBeLessThan(60_000);
   });
 
-  it("OPR-38 polls in the background: passes go on while Prometheus does not answer", async () => {
+  it("OPR-38 polls in the background: passes continue while Prometheus does not respond", async () => {
     await harness.createNode("a");
     prometheus.silent = true;
     harness.start({ FACILITY_PROMETHEUS_ADDRESS: address, ENABLE_FACILITY_METRICS: "true" });
@@ -167,7 +167,7 @@ describe("what the operator measures", () => {
     });
     await harness.until(async () => (await statusOf("b.example.com"))?.powerMeasurement?.measuredNodePowerW === 220);
     expect((await statusOf("a"))?.powerMeasurement).toMatchObject({ source: "kepler", measuredNodePowerW: 210 });
-    // Unmeasured, and not 0 W: whoever named a source is not given another one.
+    // Unmeasured, not 0 W: a configured source is never replaced.
     expect((await statusOf("c"))?.powerMeasurement?.measuredNodePowerW).toBeUndefined();
     expect(
       await operator.series("power_samples_dropped_total", 'source="prometheus"', 'reason="negative"'),
@@ -177,7 +177,7 @@ describe("what the operator measures", () => {
     expect(rounds).toBeLessThan(12);
   });
 
-  it("X-64 believes no answer with an HTTP status of failure, whatever its body says", async () => {
+  it("X-64 ignores responses with an HTTP error status, whatever the body contains", async () => {
     await harness.createNode("a");
     const watts: Record<string, string> = {
       datacenter_total_it_power_watts: "1000",
@@ -274,7 +274,7 @@ describe("what the operator measures", () => {
     expect(await operator.series("power_samples_dropped_total", 'source="http"', 'reason="status"')).toHaveLength(1);
   });
 
-  it("X-31 http: a node whose endpoint misses a round keeps its reading", async () => {
+  it("X-31 http: a node whose endpoint misses one poll keeps its reading", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const page = { packagePowerWatts: 300 };
     prometheus.pages = { "/telemetry/a": page, "/telemetry/b": page };
@@ -292,7 +292,7 @@ describe("what the operator measures", () => {
     expect(await powerOf("b")).toBe(300);
   });
 
-  it("a facility that takes a moment is waited for before the first pass", async () => {
+  it("the first pass waits for a slow facility query", async () => {
     await harness.createNode("a");
     prometheus.values = () => [{ labels: {}, value: "40" }];
     const operator = harness.start({ FACILITY_PROMETHEUS_ADDRESS: address, ENABLE_FACILITY_METRICS: "true" });

@@ -6,8 +6,8 @@ const at = monotonicInstant;
 const eco = { profile: "eco" };
 const performance = { profile: "performance" };
 
-describe("labels that somebody else sets back", () => {
-  it("X-55 undoes it at once the first time, then later and later, up to five minutes", () => {
+describe("ConflictTracker", () => {
+  it("X-55 allows the first correction at once, then backs off up to five minutes", () => {
     const contest = new ConflictTracker();
     expect(contest.backoffOf("n", eco, at(0))).toBe(0);
     expect(contest.recordWrite("n", eco, at(0))).toBe(0);
@@ -26,7 +26,7 @@ describe("labels that somebody else sets back", () => {
     expect(contest.backoffOf("other", eco, at(now))).toBe(0);
   });
 
-  it("X-55 another value of ours is no repetition, nor is one after a long peace", () => {
+  it("X-55 counts neither another value nor a write after a long quiet time as a repetition", () => {
     const contest = new ConflictTracker();
     for (const [index, labels] of [eco, performance, eco, performance].entries())
       expect(contest.recordWrite("n", labels, at(index))).toBe(0);
@@ -38,7 +38,7 @@ describe("labels that somebody else sets back", () => {
     expect(contest.recordWrite("n", performance, at(1_200_004))).toBe(0);
   });
 
-  it("forgets nodes that are gone", () => {
+  it("forgets removed nodes", () => {
     const contest = new ConflictTracker();
     for (const now of [0, 1]) for (const name of ["n", "m"]) contest.recordWrite(name, eco, at(now));
     contest.keepOnly(new Set(["m"]));

@@ -21,7 +21,7 @@ describe("changing POWER_PROFILE_LABEL and DRAINING_LABEL", () => {
     return operator;
   };
 
-  it("OPR-15 OPR-18 removes the labels that were set under the former keys, and says so in one line", async () => {
+  it("OPR-15 OPR-18 removes the labels under the former keys and logs one line", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name, { zone: "z1" });
     const operator = await restartWith(OTHER);
     expect(await harness.labelsOf("a")).toEqual({
@@ -35,7 +35,7 @@ describe("changing POWER_PROFILE_LABEL and DRAINING_LABEL", () => {
     expect(operator.logs.filter(({ msg }) => msg.includes("former"))).toMatchObject([{ nodes: 2, labels: oldKeys }]);
   });
 
-  it("OPR-15 a node that left management meanwhile loses them as well", async () => {
+  it("OPR-15 removes them from a node that is no longer managed", async () => {
     await harness.createNode("a");
     const first = harness.start();
     await harness.advance(SOON);
@@ -46,7 +46,7 @@ describe("changing POWER_PROFILE_LABEL and DRAINING_LABEL", () => {
     expect(await harness.labelsOf("a")).toEqual({});
   });
 
-  it("OPR-15 OPR-18 leaves a label that another party has set, under whatever key", async () => {
+  it("OPR-15 OPR-18 keeps labels that another manager set, under any key", async () => {
     await harness.createNode("a", { "site.example/owner": "performance" });
     const first = harness.start();
     await harness.advance(SOON);
@@ -65,7 +65,7 @@ describe("changing POWER_PROFILE_LABEL and DRAINING_LABEL", () => {
     });
   });
 
-  it("tries again what could not be removed, and touches no Node under unchanged keys", async () => {
+  it("retries a failed removal, and writes no Node if the keys are unchanged", async () => {
     await harness.createNode("a");
     const heal = harness.api.faults.add({
       fault: { kind: "status", code: 409 },

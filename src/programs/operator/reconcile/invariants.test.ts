@@ -113,10 +113,10 @@ function* lowerings(writes: readonly RecordedWrite[], name: string): Generator<R
   }
 }
 
-describe("whatever happens", () => {
-  it("X-22 X-23 no eco caps are sent to a node with a performance pod that was seen, and in the end all that is published agrees", async () => {
+describe("random sequences of events", () => {
+  it("X-22 X-23 never set eco caps on a node with a known performance pod, and end with consistent published state", async () => {
     const seed = invariantSeed(process.env);
-    // oxlint-disable-next-line no-console -- a run that fails can be repeated only by whoever knows its seed
+    // oxlint-disable-next-line no-console -- a failed run can be repeated only with its seed
     console.log(`operator invariants: seed ${seed}; to repeat this run: JOULIE_TEST_SEED=${seed}`);
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (actions) => {

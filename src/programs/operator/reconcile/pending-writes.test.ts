@@ -7,7 +7,7 @@ const eco = { spec: "eco", class: "eco", labels: "eco false", cap: 60 };
 /** Eco, but for the caps: a performance pod was there before them. */
 const held = { ...eco, cap: 100 };
 
-describe("what was sent and not confirmed", () => {
+describe("pending writes", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -15,7 +15,7 @@ describe("what was sent and not confirmed", () => {
   });
   afterEach(async () => harness.end());
 
-  it("X-22 eco caps that a pod overtook on their way are taken back", async () => {
+  it("X-22 withdraws eco caps if a pod arrived while they were being written", async () => {
     let first = true;
     harness.intercept(async (request, go) => {
       if (first && bringsEcoCaps(request)) {
@@ -32,7 +32,7 @@ describe("what was sent and not confirmed", () => {
     expect(await harness.shown("n")).toEqual(held);
   });
 
-  it("X-22 OPR-29 a rival's cap that comes in with a change of state and cannot be removed at once goes later, and the change is told", async () => {
+  it("X-22 OPR-29 removes another writer's cap later if the first attempt fails, and reports the transition", async () => {
     let [adds, refusals] = [false, 0];
     harness.intercept(async (request, go) => {
       if (adds && isSpecOfN(request)) {
@@ -54,7 +54,7 @@ describe("what was sent and not confirmed", () => {
     expect(await counted(operator)).toEqual(["ActivePerformance ActiveEco 1"]);
   });
 
-  it("X-22 eco caps whose answer was lost are taken back once a pod is there", async () => {
+  it("X-22 withdraws eco caps whose response was lost when a pod arrives", async () => {
     let first = true;
     harness.intercept(async (request, go) => {
       if (!first || !bringsEcoCaps(request)) return go();
@@ -68,7 +68,7 @@ describe("what was sent and not confirmed", () => {
     expect(await harness.shown("n")).toEqual(held);
   });
 
-  it("X-22 eco caps that a server held back until their sender's term was over are taken back in the next", async () => {
+  it("X-22 withdraws eco caps that the server executed after the sender's term ended", async () => {
     let [first, frozen] = [true, false];
     harness.intercept(async (request, go) => {
       if (first && bringsEcoCaps(request)) [first, frozen] = [false, true];
@@ -89,7 +89,7 @@ describe("what was sent and not confirmed", () => {
     expect(await harness.shown("n")).toEqual(held);
   });
 
-  it("OPR-29 X-16 a change of state whose answer was lost is counted and told once it is seen", async () => {
+  it("OPR-29 X-16 counts and reports a transition whose response was lost as soon as it is observed", async () => {
     let lose = false;
     harness.intercept(async (request, go) => {
       const done = await go();
@@ -124,7 +124,7 @@ describe("what was sent and not confirmed", () => {
     return { isSent: () => late !== undefined, takeIn: async () => (await late?.())?.status };
   };
 
-  it("X-22 eco caps that a server takes in only after their node was found without them are refused", async () => {
+  it("X-22 the server rejects delayed eco caps after the node was found without them", async () => {
     const lost = lose();
     const operator = harness.start({ STATIC_HP_FRAC: "0", TWIN_HEARTBEAT: "1h" });
     await harness.advance(20);
@@ -136,7 +136,7 @@ describe("what was sent and not confirmed", () => {
     expect(operator.written().map(({ path }) => path.split("/").at(-1))).toEqual(["status", "status"]);
   });
 
-  it("X-22 eco caps that come late to a node whose writes fail are taken back at once", async () => {
+  it("X-22 withdraws delayed eco caps at once, even on a node whose writes fail", async () => {
     const lost = lose();
     const heal = harness.api.faults.add({
       fault: { kind: "status", code: 403 },
@@ -156,7 +156,7 @@ describe("what was sent and not confirmed", () => {
     expect(await harness.shown("n")).toEqual(held);
   });
 
-  it("X-22 X-57 eco caps that another replica sent do not come over a pod once there is a new leader", async () => {
+  it("X-22 X-57 eco caps sent by a former leader do not take effect over a pod", async () => {
     const lost = lose();
     const first = harness.start({ STATIC_HP_FRAC: "0", TWIN_HEARTBEAT: "1h" });
     await harness.until(lost.isSent);
@@ -168,7 +168,7 @@ describe("what was sent and not confirmed", () => {
     expect(await harness.shown("n")).toEqual(held);
   });
 
-  it("X-22 eco caps whose answer was lost and that nobody was under are in force: who comes later is an intruder", async () => {
+  it("X-22 keeps eco caps whose response was lost if no pod was affected; a later pod counts as an intruder", async () => {
     let isLost = false;
     harness.intercept(async (request, go) => {
       const done = await go();
@@ -208,7 +208,7 @@ describe("what was sent and not confirmed", () => {
     },
   );
 
-  it("OPR-29 a node that goes up while its eco caps are taken back is told of", async () => {
+  it("OPR-29 reports a promotion that happens while eco caps are withdrawn", async () => {
     let isLost = false;
     harness.intercept(async (request, go) => {
       const done = await go();
@@ -225,7 +225,7 @@ describe("what was sent and not confirmed", () => {
     expect(await counted(operator)).toContain("ActiveEco ActivePerformance 1");
   });
 
-  it("OPR-29 X-57 a change of state whose answer was lost together with the term is told in the next", async () => {
+  it("OPR-29 X-57 reports in the next term a transition whose response was lost with the lease", async () => {
     let isLost = true;
     harness.intercept(async (request, go) => {
       if (isLost || !isSpecOfN(request)) return go();
@@ -248,7 +248,7 @@ describe("what was sent and not confirmed", () => {
     expect((await harness.events()).filter(({ reason }) => reason === "DowngradeDeferred")).toHaveLength(1);
   });
 
-  it("OPR-20 a node that left and comes back is a new one: eco caps that were once sent to it say nothing", async () => {
+  it("OPR-20 treats a node that was removed and added again as new, without pending eco caps", async () => {
     harness.intercept(async (request, go) => {
       if (bringsEcoCaps(request)) throw new Error("no answer");
       return go();

@@ -9,14 +9,14 @@ const epyc = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654", "joulie.io/hw.cpu-sock
 const withoutValue = (series: string) => series.replace(/ \S+$/, "");
 const h100 = { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
 
-describe("what the operator publishes", () => {
+describe("the operator's writes", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
   });
   afterEach(async () => harness.end());
 
-  it("OPR-01 OPR-02 X-63 only managed nodes get a twin and labels; of a Node only our labels are written", async () => {
+  it("OPR-01 OPR-02 X-63 writes twins and labels only for managed nodes, and only Joulie's labels on a Node", async () => {
     await harness.createNode("a", { zone: "z1" });
     await harness.createNode("other", { "joulie.io/managed": "false" });
     const operator = harness.start();
@@ -35,7 +35,7 @@ describe("what the operator publishes", () => {
     expect(written.every(({ path }) => path.includes("/nodes/") || path.includes("/nodetwins/"))).toBe(true);
   });
 
-  it("OPR-03 OPR-04 X-46 reserved and cordoned nodes count for nothing and get nothing before they had a target", async () => {
+  it("OPR-03 OPR-04 X-46 neither plans nor writes reserved and cordoned nodes without a target", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     await harness.createNode("reserved", { "joulie.io/reserved": "true" });
     await harness.createNode("cordoned", {}, { spec: { unschedulable: true } });
@@ -46,7 +46,7 @@ describe("what the operator publishes", () => {
     expect((await harness.shown("b")).spec).toBe("eco");
   });
 
-  it("X-46 a node that is reserved or cordoned later keeps its target, and its twin stays fresh", async () => {
+  it("X-46 keeps the target of a node that is reserved or cordoned later, and refreshes its twin", async () => {
     for (const name of ["a", "b", "c", "d"]) await harness.createNode(name);
     harness.start();
     await harness.advance(SOON);
@@ -60,7 +60,7 @@ describe("what the operator publishes", () => {
     expect(age).toBeLessThan(130_000);
   });
 
-  it("OPR-05 OPR-06 OPR-07 OPR-08 OPR-09 OPR-11 OPR-12 the densest node performs: labels and allocatable first, then what the agent found", async () => {
+  it("OPR-05 OPR-06 OPR-07 OPR-08 OPR-09 OPR-11 OPR-12 keeps the densest node at performance, by labels and allocatable, then by NodeHardware", async () => {
     await harness.createNode("a");
     await harness.createNode("b", epyc);
     const gpus = { cpu: "64", "nvidia.com/gpu": "4" };
@@ -84,7 +84,7 @@ describe("what the operator publishes", () => {
     expect(await density("a")).toBeGreaterThan(await density("b"));
   });
 
-  it("OPR-30 OPR-32 by default caps are percentages alone", async () => {
+  it("OPR-30 OPR-32 writes caps as percentages only by default", async () => {
     await harness.createNode("g", { ...epyc, ...h100 });
     harness.start({ STATIC_HP_FRAC: "0", CPU_ECO_CAP_PCT_OF_MAX: "55", GPU_ECO_CAP_PCT_OF_MAX: "50" });
     await harness.advance(SOON);
@@ -109,14 +109,14 @@ describe("what the operator publishes", () => {
     expect(spec.gpu?.powerCap).toEqual({ scope: "perGpu", capPctOfMax: 60, capWattsPerGpu: 300 });
   });
 
-  it("OPR-34 absolute GPU caps without a mapping stay percentages", async () => {
+  it("OPR-34 writes percentages if the GPU has no absolute mapping", async () => {
     await harness.createNode("g", { "joulie.io/hw.gpu-model": "Some-New-Board", "joulie.io/hw.gpu-count": "2" });
     harness.start({ GPU_WRITE_ABSOLUTE_CAPS: "true" });
     await harness.advance(SOON);
     expect((await harness.twin("g")).spec.gpu?.powerCap).toEqual({ scope: "perGpu", capPctOfMax: 100 });
   });
 
-  it("X-45 GPU nodes get CPU caps, unless CPU_CAP_GPU_NODES=false, which the twin knows", async () => {
+  it("X-45 caps the CPUs of GPU nodes unless CPU_CAP_GPU_NODES=false, and the twin reflects it", async () => {
     await harness.createNode("g", { ...epyc, ...h100 });
     const first = harness.start({ STATIC_HP_FRAC: "0" });
     await harness.advance(SOON);
@@ -140,7 +140,7 @@ describe("what the operator publishes", () => {
     expect([...seen].toSorted()).toEqual(["eco/performance", "performance/eco"]);
   });
 
-  it("OPR-43 TWN-28 every managed node has a status each tick; without facility metrics its PUE is 1", async () => {
+  it("OPR-43 TWN-28 writes a status for every managed node; without facility metrics the PUE is 1", async () => {
     for (const name of ["a", "b.rack-1.example.com"]) await harness.createNode(name);
     harness.start();
     await harness.advance(SOON);
@@ -159,7 +159,7 @@ describe("what the operator publishes", () => {
     }
   });
 
-  it("X-55 nothing is written while nothing changes, but for a refresh within each TWIN_HEARTBEAT", async () => {
+  it("X-55 writes only heartbeats while nothing changes", async () => {
     for (const name of ["a", "b", "c"]) await harness.createNode(name);
     const operator = harness.start({ TWIN_HEARTBEAT: "2m" });
     await harness.advance(2 * TICK);
@@ -173,7 +173,7 @@ describe("what the operator publishes", () => {
     expect((await operator.series('writes_total{kind="heartbeat"}'))[0]).toMatch(/ \d+$/);
   });
 
-  it("X-55 a node that cannot be written keeps nobody else waiting, and shows in a metric, an event and its condition", async () => {
+  it("X-55 a failing node delays no other node, and is reported by metric, Event and condition", async () => {
     for (const name of ["a", "b", "c", "d"]) await harness.createNode(name);
     const heal = harness.api.faults.add({
       fault: { kind: "status", code: 403 },
@@ -193,7 +193,7 @@ describe("what the operator publishes", () => {
     expect((await harness.twin("b")).status?.conditions).toMatchObject([{ status: "True", reason: "Written" }]);
   });
 
-  it("X-55 begins with another node in each pass, so that none is always the last", async () => {
+  it("X-55 starts each pass with another node", async () => {
     const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
     for (const name of names) await harness.createNode(name);
     const operator = harness.start({ TWIN_HEARTBEAT: "1h" });
@@ -210,7 +210,7 @@ describe("what the operator publishes", () => {
     expect(first.size).toBeGreaterThan(2);
   });
 
-  it("X-14 X-15 its metrics exist, and a node that leaves takes its series with it", async () => {
+  it("X-14 X-15 exports its metrics, and drops the series of removed nodes", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     harness.usage = { a: "much" };
     harness.api.faults.add({
@@ -245,7 +245,7 @@ describe("what the operator publishes", () => {
     expect((await operator.series('node="a"')).length).toBeGreaterThan(0);
   });
 
-  it("while pods cannot be read their number is unknown and not 0, and says so; an intruder is told of once", async () => {
+  it("exports no pod count while pods cannot be read, and reports an intruder once", async () => {
     await harness.createNode("a");
     const operator = harness.start({ STATIC_HP_FRAC: "0" });
     await harness.advance(3 * SOON);
@@ -270,7 +270,7 @@ describe("what the operator publishes", () => {
     expect(told[0]).not.toHaveProperty("series");
   });
 
-  it("X-41 a node that leaves management loses its labels, NodeTwin and NodeHardware, but never a person's NodePowerProfile", async () => {
+  it("X-41 removes labels, NodeTwin and NodeHardware of an unmanaged node, but never a user's NodePowerProfile", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name, { mine: "too" });
     await harness.discovered("b", { cpu: { totalCores: 8 } });
     await harness.pin("b", { profile: "eco" });
@@ -288,7 +288,7 @@ describe("what the operator publishes", () => {
     expect(await harness.shown("b")).toMatchObject({ spec: "eco", class: "eco" });
   });
 
-  it("X-41 what is left of a node that is gone goes too", async () => {
+  it("X-41 removes the objects of a deleted node", async () => {
     await harness.createNode("a");
     await harness.discovered("gone", { cpu: { totalCores: 8 } });
     await harness.user.create(resources.nodeTwins, {
@@ -303,7 +303,7 @@ describe("what the operator publishes", () => {
     expect(await harness.find(resources.nodeHardwares, "gone")).toBeUndefined();
   });
 
-  it("X-41 what an agent found before its Node was seen stays; once a Node was seen to go it goes at once", async () => {
+  it("X-41 keeps NodeHardware that was written before its Node appeared, and removes it when the Node is deleted", async () => {
     await harness.createNode("a");
     harness.start();
     await harness.advance(SOON);
@@ -319,7 +319,7 @@ describe("what the operator publishes", () => {
     expect(await harness.find(resources.nodeTwins, "b")).toBeUndefined();
   });
 
-  it("X-06 a person's NodePowerProfile pins its node through the guard, and is never altered", async () => {
+  it("X-06 applies a user's NodePowerProfile through the guard and never modifies it", async () => {
     for (const name of ["a", "b", "c", "d"]) await harness.createNode(name);
     await harness.createPod("worker", "a", performancePod);
     const pinned = { profile: "eco", cpu: { packagePowerCapPctOfMax: 42 } };
@@ -338,7 +338,7 @@ describe("what the operator publishes", () => {
     expect(await harness.find(resources.nodePowerProfiles, "a")).toEqual(before);
   });
 
-  it("X-07 WRITE_NODE_POWER_PROFILES=true mirrors targets under our label; a mirror pins nothing, and goes when it is not wanted", async () => {
+  it("X-07 WRITE_NODE_POWER_PROFILES=true mirrors targets under Joulie's label; a mirror pins nothing and is deleted when the variable is false", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const first = harness.start({ WRITE_NODE_POWER_PROFILES: "true" });
     await harness.advance(SOON);
@@ -357,7 +357,7 @@ describe("what the operator publishes", () => {
     expect(await harness.find(resources.nodePowerProfiles, "b")).toBeUndefined();
   });
 
-  it("what the agent reports survives every write of the operator", async () => {
+  it("keeps the agent's controlStatus in every write", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     harness.start();
     await harness.advance(SOON);
@@ -369,7 +369,7 @@ describe("what the operator publishes", () => {
     expect(status?.controlStatus?.cpu).toMatchObject({ backend: "rapl", observedPowerWatts: 123 });
   });
 
-  it("X-97 X-31 power by default: the agent's own reading while it is fresh, else utilization, else static; none of it is a jump to 0 W", async () => {
+  it("X-97 X-31 uses the agent's reading while it is fresh, else utilization, else static, and never falls to 0 W", async () => {
     await harness.createNode("a", epyc);
     harness.usage = {};
     harness.start();
@@ -392,7 +392,7 @@ describe("what the operator publishes", () => {
     expect(await power()).toMatchObject({ source: "static", measuredNodePowerW: idle });
   });
 
-  it("X-57 of two operators one decides; the other takes over when it ends", async () => {
+  it("X-57 one of two operators leads; the other takes over when it stops", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const [first, second] = [harness.start(), harness.start()];
     await harness.advance(SOON);
@@ -408,7 +408,7 @@ describe("what the operator publishes", () => {
     expect(standby.written().length).toBeGreaterThan(0);
   });
 
-  it("X-57 a leader that cannot renew its lease writes nothing more", async () => {
+  it("X-57 a leader that cannot renew its lease stops writing", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const operator = harness.start();
     await harness.advance(SOON);
@@ -424,7 +424,7 @@ describe("what the operator publishes", () => {
     expect((await harness.shown("b")).spec).toBe("performance");
   });
 
-  it("X-55 an outage of the API is no fault of its nodes: afterwards only what changed is written", async () => {
+  it("X-55 an API outage is not reported on nodes, and afterwards only changes are written", async () => {
     for (const name of ["a", "b", "c", "d"]) await harness.createNode(name);
     const operator = harness.start({ TWIN_HEARTBEAT: "1h" });
     await harness.advance(TICK);
@@ -442,7 +442,7 @@ describe("what the operator publishes", () => {
     expect(conditions.filter((body) => body.includes("WriteFailed"))).toEqual([]);
   });
 
-  it("X-57 a leader whose lease ran out while the machine slept stops between two writes", async () => {
+  it("X-57 a leader whose lease expired while the machine slept stops between two writes", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const operator = harness.start();
     await harness.advance(SOON);
@@ -463,7 +463,7 @@ describe("what the operator publishes", () => {
     expect(operator.written()).toEqual([]);
   });
 
-  it("a rival's hand on the target is undone, whoever owns the field", async () => {
+  it("reverts another writer's change of the target, whichever manager owns the field", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     harness.start();
     await harness.advance(SOON);
@@ -473,7 +473,7 @@ describe("what the operator publishes", () => {
     expect(await harness.shown("b")).toEqual({ spec: "eco", class: "eco", labels: "eco false", cap: 60 });
   });
 
-  it("X-12 a workload class nobody knows is warned of once", async () => {
+  it("X-12 warns once about an invalid workload class", async () => {
     await harness.createNode("a");
     const annotations = { "joulie.io/workload-class": "turbo" };
     for (const name of ["x", "y"]) await harness.createPod(name, "a", { annotations });
@@ -482,7 +482,7 @@ describe("what the operator publishes", () => {
     expect(operator.logs.filter(({ level }) => level === "warn")).toMatchObject([{ class: "turbo" }]);
   });
 
-  it("X-61 says what changed in few lines, and nothing when nothing did", async () => {
+  it("X-61 logs changes in few lines, and nothing without changes", async () => {
     for (let index = 0; index < 40; index++) await harness.createNode(`node-${index}`);
     const operator = harness.start();
     await harness.advance(TICK);
@@ -492,7 +492,7 @@ describe("what the operator publishes", () => {
     expect(operator.logs).toEqual([]);
   });
 
-  it("/debug/plan says why each node got its profile", async () => {
+  it("/debug/plan shows the reason for each node's profile", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const operator = harness.start();
     await harness.advance(SOON);

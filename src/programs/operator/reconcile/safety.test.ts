@@ -5,7 +5,7 @@ import { bringsEcoCaps, OperatorTestHarness, performancePod } from "../testing/t
 const SOON = 5;
 const eco = { spec: "eco", class: "eco", labels: "eco false", cap: 60 };
 
-describe("what must not happen, through the API", () => {
+describe("safety of the write path, end to end", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
     harness = await OperatorTestHarness.begin();
@@ -13,7 +13,7 @@ describe("what must not happen, through the API", () => {
   });
   afterEach(async () => harness.end());
 
-  it("X-22 eco caps that were refused are not sent again over a pod that was bound since", async () => {
+  it("X-22 does not resend rejected eco caps over a pod that was bound meanwhile", async () => {
     let first = true;
     let sent = 0;
     harness.intercept(async (request, go) => {
@@ -37,7 +37,7 @@ describe("what must not happen, through the API", () => {
     expect(await harness.shown("n")).toEqual({ ...eco, cap: 100 });
   });
 
-  it("X-22 X-24 nothing is lowered over a pod that a silent watch has not shown", async () => {
+  it("X-22 X-24 sets no eco caps over a pod that a silent watch has not delivered", async () => {
     const held = Promise.withResolvers<void>();
     let holding = false;
     let asked = 0;
@@ -66,7 +66,7 @@ describe("what must not happen, through the API", () => {
     expect(asked).toBe(0);
   });
 
-  it("X-22 a cap that somebody adds to a target is removed, and then nothing more is written", async () => {
+  it("X-22 removes a cap that another writer adds to a target, and then writes nothing more", async () => {
     const operator = harness.start({ STATIC_HP_FRAC: "1" });
     await harness.advance(20);
     const { spec } = await harness.twin("n");
@@ -84,7 +84,7 @@ describe("what must not happen, through the API", () => {
     expect(operator.written().filter(({ body }) => body["spec"] !== undefined)).toEqual([]);
   });
 
-  it.each(["refused", "done in vain"])("X-22 a cap whose removal is %s is told of", async (how) => {
+  it.each(["refused", "undone again"])("X-22 reports a cap whose removal is %s", async (how) => {
     harness.intercept(async (request, go) => {
       const { method, path, headers } = request;
       const removes = path.includes("/nodetwins/n?") && headers?.["content-type"]?.includes("merge") === true;
@@ -122,7 +122,7 @@ describe("what must not happen, through the API", () => {
     expect(await harness.shown("n")).toEqual(shown);
   });
 
-  it("X-55 a rival that keeps setting our label is told of once, and written against less and less often", async () => {
+  it("X-55 reports a writer that keeps changing Joulie's label once, and restores the label with backoff", async () => {
     let fights = true;
     harness.intercept(async (request, go) => {
       const done = await go();
@@ -141,7 +141,7 @@ describe("what must not happen, through the API", () => {
     expect((await harness.shown("n")).labels).toBe("performance false");
   });
 
-  it("X-24 after a restart no node goes down before hardware was read", async () => {
+  it("X-24 downgrades no node after a restart before NodeHardware was read", async () => {
     await harness.createNode("m");
     await harness.discovered("n", { cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192 } });
     const first = harness.start();
@@ -167,7 +167,7 @@ describe("what must not happen, through the API", () => {
     expect(await second.series("state_transitions_total", 'node="n"')).toEqual([]);
   });
 
-  it("X-41 what a person changes on a Node just before our own write is news, though the answer tells it first", async () => {
+  it("X-41 notices a user's change of a Node that first appears in the response to a write", async () => {
     const held = Promise.withResolvers<void>();
     let armed = false;
     let holding = false;
@@ -193,7 +193,7 @@ describe("what must not happen, through the API", () => {
     expect(await harness.findTwin("n")).toBeUndefined();
   });
 
-  it("X-22 what somebody does to a target just before our own write is undone soon, though the answer tells it first", async () => {
+  it("X-22 reverts another writer's change of a target that first appears in the response to a write", async () => {
     const held = Promise.withResolvers<void>();
     let armed = false;
     let holding = false;
@@ -218,7 +218,7 @@ describe("what must not happen, through the API", () => {
     expect((await harness.shown("n")).spec).toBe("performance");
   });
 
-  it("X-55 a target that is refused is tried less and less often", async () => {
+  it("X-55 retries a rejected target with backoff", async () => {
     let tries = 0;
     let refuse = false;
     harness.intercept(async (request, go) => {
@@ -241,7 +241,7 @@ describe("what must not happen, through the API", () => {
     expect((await harness.shown("n")).spec).toBe("performance");
   });
 
-  it("X-22 a refused lowering that a pod overtook comes back once the pod has gone", async () => {
+  it("X-22 retries rejected eco caps after the pod that blocked them has ended", async () => {
     let refuse = true;
     harness.intercept(async (request, go) => (refuse && bringsEcoCaps(request) ? answer(403, {}) : go()));
     harness.start({ STATIC_HP_FRAC: "0", TWIN_HEARTBEAT: "1h" });
@@ -254,7 +254,7 @@ describe("what must not happen, through the API", () => {
     expect(await harness.shown("n")).toEqual(eco);
   });
 
-  it("X-55 profiles with equal caps cost no more passes than others", async () => {
+  it("X-55 profiles with equal caps need no additional passes", async () => {
     const operator = harness.start({ STATIC_HP_FRAC: "0", CPU_ECO_CAP_PCT_OF_MAX: "100", TWIN_HEARTBEAT: "10s" });
     await harness.advance(20);
     const passes = async () => Number((await operator.series("pass_duration_seconds_count"))[0]?.split(" ").at(-1));
@@ -263,7 +263,7 @@ describe("what must not happen, through the API", () => {
     expect((await passes()) - before).toBeLessThanOrEqual(12);
   });
 
-  it("X-22 X-24 nothing is lowered while the server does not say which pods are there", async () => {
+  it("X-22 X-24 sets no eco caps while the server does not list the pods", async () => {
     const heal = harness.api.faults.add({
       fault: { kind: "status", code: 500 },
       when: ({ path }) => /pods\?.*fieldSelector=spec.nodeName/.test(path),
