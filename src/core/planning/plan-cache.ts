@@ -1,11 +1,8 @@
 import type { DemandView, MarginalWatts } from "../demand/index.ts";
-import type { AssignedProfiles } from "./assigned-profiles.ts";
-import type { ManagedNode, NodeShape } from "./managed-node.ts";
-import type { NodePlan } from "./node-plan.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget } from "./node-plan.ts";
 
 /** The last result of a computation. It is computed again when an input is another object or another value. */
-export class Memo<Value> {
+class Memo<Value> {
   #inputs: readonly unknown[] | undefined;
   #value: Value | undefined;
 
@@ -26,7 +23,7 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
 }
 
 /** One memo per node. */
-export class NodeMemo<Value> {
+class NodeMemo<Value> {
   readonly #memos = new Map<string, Memo<Value>>();
 
   get(node: string, inputs: readonly unknown[], compute: () => Value): Value {

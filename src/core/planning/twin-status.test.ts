@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { densityOf, hardwareView } from "../inventory/index.ts";
 import { effectiveCaps, linearCoolingModel } from "../twin/index.ts";
 import { instant, milliseconds, watts } from "../units/index.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { NodeTarget } from "./node-plan.ts";
 import { PlanCache } from "./plan-cache.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import { PowerTrends } from "./power-trends.ts";

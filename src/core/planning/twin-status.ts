@@ -9,9 +9,7 @@ import {
   type TwinInput,
 } from "../twin/index.ts";
 import type { Celsius } from "../units/index.ts";
-import type { ManagedNode } from "./managed-node.ts";
-import type { NodePlan } from "./node-plan.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { ManagedNode, NodePlan, NodeTarget } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
 import { powerReadingOf } from "./power-reading.ts";
 
