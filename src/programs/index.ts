@@ -34,20 +34,20 @@ export const programs: readonly Program[] = [
     name: "agent",
     summary: "Enforces power caps on nodes and reports their hardware and power.",
     config: async () => (await import("./agent/config.ts")).agentConfig,
-    metrics: async () => (await import("./agent/metrics.ts")).definitions,
+    metrics: async () => (await import("./agent/report/metrics.ts")).definitions,
     start: async (config) => (await import("./agent/start.ts")).start(config),
     actions: [
       program({
         name: "probe",
         summary: "Shows what this machine offers, and what caps would do on it; needs no cluster and changes nothing.",
         config: async () => (await import("./agent/config.ts")).probeConfig,
-        start: async (config) => (await import("./agent/probe.ts")).probe(config),
+        start: async (config) => (await import("./agent/probe/probe.ts")).probe(config),
       }),
       program({
         name: "restore",
         summary: "Puts back the limits that an agent which no longer runs has left in force.",
         config: async () => (await import("./agent/config.ts")).restoreConfig,
-        start: async (config) => (await import("./agent/restore.ts")).restore(config),
+        start: async (config) => (await import("./agent/restore/restore.ts")).restore(config),
       }),
     ],
   }),

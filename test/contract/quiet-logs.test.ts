@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
-import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
-import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
+import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
 import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const NODES = 60;
@@ -43,25 +43,25 @@ describe("logs at the default level", () => {
   });
 
   it("X-61 the extender writes no line per node, nor per request", async () => {
-    const trial = new ExtenderTrial();
+    const trial = new ExtenderHarness();
     for (const name of names) {
       await trial.createNode(name);
-      await trial.twin(name, calm);
+      await trial.twin(name, calmTwinStatus);
     }
     const extender = await trial.start();
     for (let round = 0; round < 20; round++) {
       await extender.filter(pod("performance"), names);
       await extender.scores(pod("standard"), names);
     }
-    for (const name of names) await trial.twin(name, { ...calm, schedulableClass: "eco" });
+    for (const name of names) await trial.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
     await trial.until(async () => (await extender.filter(pod("performance"), names)).NodeNames?.length === 0);
     expect(extender.logs.length).toBeLessThan(FEW);
     await trial.end();
   });
 
   it("X-61 a pool's agent writes no line per node, whether its nodes answer or not", async () => {
-    const trial = new AgentTrial();
-    const service = new ControlService();
+    const trial = new AgentTestHarness();
+    const service = new FakeControlService();
     await service.listen();
     const http = (endpoint: string) => ({ type: "http", http: { endpoint, timeoutSeconds: 2 } });
     await trial.route("all", {
@@ -86,7 +86,7 @@ describe("logs at the default level", () => {
     await trial.until(async () => (await failed()) === NODES);
     expect(agent.logs.length).toBeLessThan(FEW);
     service.silent.clear();
-    await trial.end();
+    await trial.close();
     await service.close();
   });
 });

@@ -19,7 +19,7 @@ const endpoint = {
 
 const table: VariableTable = {
   HOST_SYS_ROOT: { ...usual, value: `${THERE}/sys`, changed: { limits: [0, 350] } },
-  // By its boot id the firmware has set the package anew since: it is left alone.
+  // The boot id has changed, so the firmware has reset the package: it is not restored.
   HOST_PROC_ROOT: { ...usual, value: `${THERE}/proc`, changed: { limits: [210, 0] } },
   NVML_LIBRARY: {
     ...usual,
@@ -31,14 +31,14 @@ const table: VariableTable = {
       ...usual,
       value: `${THERE}/state`,
       changed: {
-        "": `an agent is running with STATE_DIR=${THERE}/state: stop it first; what it has set it then restores by itself`,
+        "": `an agent is running with STATE_DIR=${THERE}/state: stop it first; it restores its limits when it stops`,
       },
     },
     { ...usual, value: `${THERE}/kept`, changed: { gpu: "is known on", limits: [210, 0] } },
     {
       ...usual,
       value: `${THERE}/empty`,
-      changed: { "": `nothing to restore: no original limit is kept in ${THERE}/empty` },
+      changed: { "": `nothing to restore: no original limit is stored in ${THERE}/empty` },
     },
   ],
   // A pool's agent calls services on loopback without further ado.

@@ -7,7 +7,7 @@ import { HostDirectory, RaplBackend } from "../../src/platform/hardware/index.ts
 import { Journal, type JournalEntry, journalFiles } from "../../src/platform/journal/index.ts";
 import { lockFolder } from "../../src/platform/lock/index.ts";
 import { restoreConfig } from "../../src/programs/agent/config.ts";
-import { restore } from "../../src/programs/agent/restore.ts";
+import { restore } from "../../src/programs/agent/restore/restore.ts";
 import { fileAt, HERE, inPlace, LIMIT, THERE, withMachines } from "./agent-on-host.ts";
 import { serveSecurely } from "./secure-service.ts";
 import { configured } from "./variable-table.ts";

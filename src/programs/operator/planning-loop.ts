@@ -1,6 +1,6 @@
 import { type ClusterPlan, PlanCache, PowerTrends, planCluster, type Telemetry } from "../../core/planning/index.ts";
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import type { EventPublisher } from "./events/event-publisher.ts";
 import type { UnknownClassEvents } from "./events/unknown-class-events.ts";
@@ -93,10 +93,7 @@ export class PlanningLoop {
   /** Waits for the interval, or for a relevant change and then a moment for further ones. */
   async #untilNext(coalesce: Milliseconds, term: AbortSignal): Promise<void> {
     const { clock, interval } = this.#options;
-    const ended = new AbortController();
-    const tick = clock.sleep(interval, AbortSignal.any([term, ended.signal])).catch(() => undefined);
-    const woken = await Promise.race([tick.then(() => false), this.#wake.promise.then(() => true)]);
-    ended.abort();
+    const woken = await endsWithin(clock, interval, this.#wake.promise, term);
     term.throwIfAborted();
     if (woken) await clock.sleep(coalesce, term);
   }

@@ -1,9 +1,9 @@
 import process from "node:process";
-import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import {
   EventRecorder,
@@ -50,6 +50,8 @@ const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
  * and the next pass would write them all back.
  */
 const FIRST_READINGS = milliseconds(5000);
+
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 
 /** Runs `joulie operator` until a signal. Returns the exit code. */
 export async function start(config: OperatorConfig): Promise<number> {
@@ -105,7 +107,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
     onRelevantChange: () => loop.request(),
-    onUnknownClass: onceEach((text) => log.warn({ class: text }, "invalid workload class; its pods count as standard")),
+    onUnknownClass: onceEach((text) =>
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "invalid workload class; its pods count as standard"),
+    ),
   });
   const managed = () =>
     Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");
@@ -171,7 +175,10 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
         term,
       );
-      const ready = synced.then(async () => within(FIRST_READINGS, polled.promise, clock, term));
+      const ready = synced.then(async () => {
+        await endsWithin(clock, FIRST_READINGS, polled.promise, term);
+        term.throwIfAborted();
+      });
       try {
         await loop.run(current, ready, term);
       } finally {
@@ -209,15 +216,6 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     eventLoop.stop();
     await Promise.all([served?.close(), state.stop(), recorder.stop(), poller.close()]);
   }
-}
-
-/** Waits for the work, but not longer than the timeout. */
-async function within(timeout: Milliseconds, work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const ended = new AbortController();
-  const timedOut = clock.sleep(timeout, AbortSignal.any([signal, ended.signal])).catch(() => undefined);
-  await Promise.race([work, timedOut]);
-  ended.abort();
-  signal.throwIfAborted();
 }
 
 /** Reports each text once, up to a limit. */

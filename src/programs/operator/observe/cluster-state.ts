@@ -6,12 +6,13 @@ import {
   nodePowerProfileKind,
   nodeTwinKind,
   type Pod,
+  readAs,
 } from "../../../core/api/index.ts";
 import { type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
+import { type Clock, withTimeLimit } from "../../../platform/clock/index.ts";
 import {
   type Change,
   type KubeClient,
@@ -24,7 +25,7 @@ import {
 import type { Logger } from "../../../platform/log/index.ts";
 import type { PodOfUnknownClass } from "../events/unknown-class-events.ts";
 import { LatestObjects } from "./latest-objects.ts";
-import { clusterNodeOf, readAs } from "./projection.ts";
+import { clusterNodeOf } from "./projection.ts";
 import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./relevant-changes.ts";
 
 export interface ClusterStateOptions {
@@ -161,11 +162,9 @@ export class ClusterState implements ClusterSnapshot {
   async synced(signal: AbortSignal): Promise<void> {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
     await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));
-    const enough = new AbortController();
-    const timer = this.#clock.after(OPTIONAL_LISTS_TIMEOUT, () => enough.abort());
-    const either = AbortSignal.any([signal, enough.signal]);
-    await Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(either)));
-    timer.cancel();
+    const optionalLists = async (limit: AbortSignal) =>
+      Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(limit)));
+    await withTimeLimit(this.#clock, OPTIONAL_LISTS_TIMEOUT, optionalLists, { signal });
     signal.throwIfAborted();
   }
 

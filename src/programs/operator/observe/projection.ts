@@ -1,15 +1,6 @@
-import { type Node, type ResourceKind, readObject } from "../../../core/api/index.ts";
+import type { Node } from "../../../core/api/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
-
-/** Parses an object of one of Joulie's kinds. The reflector reports objects that cannot be parsed. */
-export const readAs =
-  <Value>(kind: ResourceKind<Value>) =>
-  (object: KubeObject): Value => {
-    const reading = readObject(kind, object);
-    if (reading.ok) return reading.value.object;
-    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
-  };
 
 /** The few fields that planning reads. 5,000 whole Nodes would take 60 MB. */
 export function clusterNodeOf(object: KubeObject): SnapshotNode {

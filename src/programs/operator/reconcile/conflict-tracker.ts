@@ -1,4 +1,5 @@
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import { backoffDelay } from "../../../platform/backoff/index.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -9,10 +10,9 @@ interface LabelWrite {
   readonly repeated: number;
 }
 
-const FIRST_BACKOFF = 1000;
-const LONGEST_BACKOFF = 300_000;
+const BACKOFF = { first: milliseconds(1000), longest: milliseconds(300_000) };
 /** Labels that stayed unchanged for this long have no conflicting writer. */
-const RESET_AFTER = 2 * LONGEST_BACKOFF;
+const RESET_AFTER = 2 * BACKOFF.longest;
 
 /** Tracks labels that another writer keeps resetting, and backs off: two writers that always react would never stop. */
 export class ConflictTracker {
@@ -22,7 +22,7 @@ export class ConflictTracker {
   backoffOf(node: string, labels: Labels, now: MonotonicInstant): Milliseconds {
     const last = this.#writes.get(node);
     if (last === undefined || !isRepetition(last, labels, now) || last.repeated === 0) return milliseconds(0);
-    const backoff = Math.min(FIRST_BACKOFF * 2 ** last.repeated, LONGEST_BACKOFF);
+    const backoff = backoffDelay(last.repeated + 1, BACKOFF);
     return milliseconds(Math.max(0, backoff - elapsed(last.at, now)));
   }
 

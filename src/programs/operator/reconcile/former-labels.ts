@@ -1,9 +1,9 @@
 import { fieldManagers } from "../../../core/api/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { jittered } from "../../../platform/random/index.ts";
 
 interface ManagedFields {
   readonly manager?: string;
@@ -44,8 +44,7 @@ export interface FormerLabelsOptions {
 
 /** Whole Nodes with managedFields: a hundred of them are about a megabyte. */
 const PAGE_SIZE = 100;
-const FIRST_PAUSE = milliseconds(5000);
-const LONGEST_PAUSE = milliseconds(600_000);
+const BACKOFF = { first: milliseconds(5000), longest: milliseconds(600_000), jitter: 0.2 };
 const CALL = { timeout: milliseconds(30_000), retries: 0 } as const;
 
 /**
@@ -54,7 +53,7 @@ const CALL = { timeout: milliseconds(30_000), retries: 0 } as const;
  */
 export async function removeFormerLabels(options: FormerLabelsOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
-  for (let pause: Milliseconds = FIRST_PAUSE; !signal.aborted; pause = longer(pause)) {
+  for (let failures = 1; !signal.aborted; failures++) {
     try {
       const { removed, failed } = await removeOnce(options, signal);
       if (removed.size > 0) log.info({ nodes: removed.size, labels: labelsIn(removed) }, "removed former node labels");
@@ -63,11 +62,10 @@ export async function removeFormerLabels(options: FormerLabelsOptions, signal: A
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, "cannot search the nodes for former labels; retrying");
     }
-    await clock.sleep(jittered(pause, 0.2, random), signal).catch(() => undefined);
+    await clock.sleep(backoffDelay(failures, BACKOFF, random), signal).catch(() => undefined);
   }
 }
 
-const longer = (pause: Milliseconds): Milliseconds => milliseconds(Math.min(2 * pause, LONGEST_PAUSE));
 const labelsIn = (removed: ReadonlyMap<string, readonly string[]>) => [...new Set([...removed.values()].flat())];
 
 async function removeOnce({ client, current, mayWrite }: FormerLabelsOptions, signal: AbortSignal) {
