@@ -3,7 +3,7 @@ import { milliseconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
 import { AgentTestHarness } from "./agent/testing/agent-test-harness.ts";
 import { ExtenderHarness } from "./extender/testing/extender-harness.ts";
-import { Trial as OperatorTrial } from "./operator/trial.ts";
+import { OperatorTestHarness } from "./operator/testing/test-harness.ts";
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -43,7 +43,7 @@ async function urlIn(logs: readonly { readonly [field: string]: unknown }[]): Pr
 
 const programs: Readonly<Record<string, (variables: Variables) => Promise<Running>>> = {
   operator: async (variables) => {
-    const trial = await OperatorTrial.begin();
+    const trial = await OperatorTestHarness.begin();
     endings.push(async () => trial.end());
     const posted = watchPosts(trial);
     const { logs } = trial.start(variables);

@@ -27,7 +27,7 @@ export const programs: readonly Program[] = [
     name: "operator",
     summary: "Plans which nodes run at performance and which at eco, and publishes each node's twin.",
     config: async () => (await import("./operator/config.ts")).operatorConfig,
-    metrics: async () => (await import("./operator/metrics.ts")).definitions,
+    metrics: async () => (await import("./operator/metrics/definitions.ts")).definitions,
     start: async (config) => (await import("./operator/start.ts")).start(config),
   }),
   program({

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
 import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
-import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
+import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const contract = readFileSync(join(import.meta.dirname, "../../docs/reference/contract.md"), "utf8");
 const section = /^## 4\..*?(?=^## 5\.)/ms.exec(contract)?.[0] ?? "";
@@ -30,7 +30,7 @@ function served(lines: readonly string[]): string[] {
 
 describe("the metrics of contract 4", () => {
   it("X-14 joulie operator serves each of its metrics, with the labels listed", async () => {
-    const trial = await OperatorTrial.begin();
+    const trial = await OperatorTestHarness.begin();
     for (const name of ["a", "b"]) await trial.createNode(name);
     trial.usage = { a: "much" };
     trial.api.faults.add({
@@ -38,7 +38,7 @@ describe("the metrics of contract 4", () => {
       when: ({ method, path }) => method === "PATCH" && path.startsWith("/api/v1/nodes/a"),
     });
     const operator = trial.start();
-    await trial.pass(10);
+    await trial.advance(10);
     const seen = served(await operator.series("joulie_"));
     await trial.end();
     expect(listed("operator").length).toBeGreaterThanOrEqual(6);

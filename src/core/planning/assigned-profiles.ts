@@ -1,12 +1,6 @@
-import { type PlanNode, type PlannedNode, performanceHeldUntil, planProfiles } from "../policy/index.ts";
-import type { ManagedNode } from "./managed-node.ts";
+import { type PlanNode, performanceHeldUntil, planProfiles } from "../policy/index.ts";
+import type { AssignedProfiles, ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
-
-/** The policy's decision for every eligible node. */
-export interface AssignedProfiles {
-  readonly hpCount: number;
-  readonly byName: ReadonlyMap<string, PlannedNode>;
-}
 
 export function assignProfiles(
   managed: readonly ManagedNode[],

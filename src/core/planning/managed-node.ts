@@ -1,27 +1,10 @@
-import type { NodeHardware, NodePowerProfile, NodePowerProfileSpec } from "../api/index.ts";
-import { type Density, densityOf, type HardwareView, hardwareView } from "../inventory/index.ts";
-import { type Eligibility, eligibilityOf, type ProfileCaps, pinFrom } from "../policy/index.ts";
+import type { NodeHardware } from "../api/index.ts";
+import { densityOf, hardwareView } from "../inventory/index.ts";
+import { eligibilityOf, pinFrom } from "../policy/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
+import type { ManagedNode, NodeShape } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { PlanningSettings } from "./settings.ts";
-
-/** Values derived from a node's hardware. */
-export interface NodeShape {
-  readonly hardware: HardwareView;
-  readonly density: Density;
-  readonly caps: ProfileCaps;
-}
-
-/** A node that Joulie manages, and the values derived from its own objects. */
-export interface ManagedNode {
-  readonly name: string;
-  readonly node: SnapshotNode;
-  readonly hardware: NodeHardware | undefined;
-  readonly profile: NodePowerProfile | undefined;
-  readonly eligibility: Eligibility;
-  readonly shape: NodeShape;
-  readonly pin: NodePowerProfileSpec | undefined;
-}
 
 export function managedNodesIn({ snapshot, settings, cache }: PlanningInput): ManagedNode[] {
   const managed: ManagedNode[] = [];

@@ -1,8 +1,7 @@
-import type { NodeTwin, NodeTwinSpec, Profile } from "../api/index.ts";
+import type { NodeTwin, NodeTwinSpec } from "../api/index.ts";
 import {
   blockingTaintOf,
   capsUnder,
-  type GuardDecision,
   guard,
   hasSameCaps,
   lastTargetProfile,
@@ -14,32 +13,10 @@ import {
   publishedStateOf,
   targetOf,
 } from "../policy/index.ts";
-import { type EffectiveCaps, effectiveCaps, nodePower } from "../twin/index.ts";
-import type { Watts } from "../units/index.ts";
-import type { ManagedNode } from "./managed-node.ts";
+import { effectiveCaps, nodePower } from "../twin/index.ts";
+import type { ManagedNode, NodeTarget } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { PlanningSettings } from "./settings.ts";
-
-/** The desired spec and labels of one node, and the reason. */
-export interface NodeTarget {
-  readonly name: string;
-  readonly planned: Profile;
-  readonly reason: string;
-  /** Undefined if the pods could not be read. */
-  readonly performancePods: number | undefined;
-  /** The state in the snapshot. */
-  readonly seen: ObservedState;
-  readonly decision: GuardDecision;
-  /** The state that this pass writes. */
-  readonly next: PowerState;
-  readonly spec: NodeTwinSpec;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly managed: ManagedNode;
-  readonly twin: NodeTwin | undefined;
-  readonly caps: EffectiveCaps;
-  /** The power that the node may draw under its caps. */
-  readonly budget: Watts | undefined;
-}
 
 /** The input of a target, besides the settings. */
 interface TargetInput {

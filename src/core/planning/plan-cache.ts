@@ -1,11 +1,8 @@
 import type { DemandView, MarginalWatts } from "../demand/index.ts";
-import type { AssignedProfiles } from "./assigned-profiles.ts";
-import type { ManagedNode, NodeShape } from "./managed-node.ts";
-import type { NodePlan } from "./node-plan.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget } from "./node-plan.ts";
 
 /** The last result of a computation. It is computed again when an input is another object or another value. */
-export class Memo<Value> {
+class Memo<Value> {
   #inputs: readonly unknown[] | undefined;
   #value: Value | undefined;
 
@@ -18,11 +15,15 @@ export class Memo<Value> {
   }
 }
 
-const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
-  one.length === other.length && one.every((input, index) => input === other[index]);
+/** A plain loop, because every pass calls it several times per node. */
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
+  return true;
+}
 
 /** One memo per node. */
-export class NodeMemo<Value> {
+class NodeMemo<Value> {
   readonly #memos = new Map<string, Memo<Value>>();
 
   get(node: string, inputs: readonly unknown[], compute: () => Value): Value {
@@ -31,7 +32,8 @@ export class NodeMemo<Value> {
     return memo.get(inputs, compute);
   }
 
-  keepOnly(nodes: { has(name: string): boolean }): void {
+  keepOnly(nodes: ReadonlySet<string>): void {
+    if (this.#memos.size <= nodes.size) return;
     for (const name of this.#memos.keys()) if (!nodes.has(name)) this.#memos.delete(name);
   }
 }
@@ -46,8 +48,8 @@ export class PlanCache {
   readonly podWatts = new NodeMemo<MarginalWatts>();
   readonly plans = new NodeMemo<NodePlan>();
 
-  /** Drops the results of all other nodes. */
-  keepOnly(nodes: { has(name: string): boolean }): void {
+  /** Bounds the size: drops results of other nodes when there are more results than nodes. */
+  keepOnly(nodes: ReadonlySet<string>): void {
     for (const memo of [this.shapes, this.managed, this.targets, this.podWatts, this.plans]) memo.keepOnly(nodes);
   }
 }

@@ -29,7 +29,7 @@ export function planCluster(input: PlanningInput): ClusterPlan {
   // Inventory: managed nodes with their hardware, eligibility and pin.
   const managed = managedNodesIn(input);
   const names = new Set(managed.map(({ name }) => name));
-  cache.keepOnly({ has: (name) => names.has(name) || snapshot.node(name) !== undefined });
+  cache.keepOnly(new Set(Array.from(snapshot.nodes(), ({ metadata }) => metadata.name)));
   trends.keepOnly(names);
   // Demand: performance-sensitive pods, in the cluster and by node.
   const demand = cache.demand.get([snapshot.allPodsVersion], () => demandViewOf(snapshot.pods()));

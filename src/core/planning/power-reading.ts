@@ -10,7 +10,7 @@ import {
 } from "../twin/index.ts";
 import { type Instant, instant, isPositive, isStale, parseQuantity, watts } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { NodeTarget } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 
 /** The node's power from the configured source. Sources of lower preference are evaluated only when needed. */

@@ -18,7 +18,7 @@ export class PowerTrends {
     return known.trend.slope(now);
   }
 
-  keepOnly(nodes: { has(name: string): boolean }): void {
+  keepOnly(nodes: ReadonlySet<string>): void {
     for (const name of this.#nodes.keys()) if (!nodes.has(name)) this.#nodes.delete(name);
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { densityOf, hardwareView } from "../inventory/index.ts";
 import { effectiveCaps, linearCoolingModel } from "../twin/index.ts";
 import { instant, milliseconds, watts } from "../units/index.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { NodeTarget } from "./node-plan.ts";
 import { PlanCache } from "./plan-cache.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import { PowerTrends } from "./power-trends.ts";
@@ -58,8 +58,8 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
   return { reads, cooling };
 }
 
-describe("the twins of a pass", () => {
-  it("TWN-26 cost as much for each node however many there are", () => {
+describe("withTwinStatus", () => {
+  it("TWN-26 has a constant cost per node", () => {
     const [few, many] = [costOf(30), costOf(300)];
     expect(many.cooling).toBe(300);
     expect(few.cooling).toBe(30);

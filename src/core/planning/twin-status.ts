@@ -9,9 +9,7 @@ import {
   type TwinInput,
 } from "../twin/index.ts";
 import type { Celsius } from "../units/index.ts";
-import type { ManagedNode } from "./managed-node.ts";
-import type { NodePlan } from "./node-plan.ts";
-import type { NodeTarget } from "./node-target.ts";
+import type { ManagedNode, NodePlan, NodeTarget } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
 import { powerReadingOf } from "./power-reading.ts";
 
@@ -30,12 +28,11 @@ export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningIn
     const zone = node.metadata.labels?.[labels.coolingZone] ?? "";
     let conditions = zones.get(zone);
     if (conditions === undefined) zones.set(zone, (conditions = conditionsIn(zone, telemetry)));
+    const { ambient, pue } = conditions;
     const reading = readings[index];
     const trend = trends.slopeWith(node, reading, now);
-    plans.set(
-      target.name,
-      planOf(target, { ...conditions, reading, trend, supplyTotal: totalOf(rackOf(target.managed)) }, input),
-    );
+    const supplyTotal = totalOf(rackOf(target.managed));
+    plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal }, input));
   });
   return plans;
 }

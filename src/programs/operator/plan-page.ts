@@ -1,7 +1,7 @@
 import { type ClusterPlan, type NodePlan, statusAt } from "../../core/planning/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 
-/** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
+/** `/debug/plan`: the last plan with the reason for each node's profile; `?node=NAME` selects one node. */
 export function planPage(
   plan: ClusterPlan,
   failureOf: (node: string) => string | undefined,
@@ -9,8 +9,8 @@ export function planPage(
 ): unknown {
   const name = query.get("node");
   if (name !== null) {
-    const own = plan.nodes.get(name);
-    return own && nodeEntry(own, plan.at, failureOf(name));
+    const node = plan.nodes.get(name);
+    return node && nodeEntry(node, plan.at, failureOf(name));
   }
   return {
     at: new Date(plan.at).toISOString(),

@@ -17,7 +17,7 @@ import { lastTransitionTime, policyTypes } from "../../core/policy/index.ts";
 import { celsius, type Instant, instant, watts } from "../../core/units/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import { operatorConfig } from "./config.ts";
-import { jobFor } from "./diff.ts";
+import { diffNode } from "./reconcile/diff.ts";
 import { settingsOf } from "./settings.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
@@ -110,8 +110,8 @@ function passOver(view: ClusterSnapshot, more: Partial<PlanningInput> = {}): Clu
 const states = (planned: ClusterPlan) =>
   Object.fromEntries(Array.from(planned.nodes.values(), ({ name, next }) => [name, next.state]));
 
-describe("a pass", () => {
-  it("is the same for the same state, whatever was remembered", () => {
+describe("planCluster", () => {
+  it("gives the same plan with and without a cache", () => {
     const view = new Values().add("a").add("b").pod("a").pod(undefined);
     const memory = emptyMemory();
     const first = passOver(view, { ...memory });
@@ -119,7 +119,7 @@ describe("a pass", () => {
     expect(passOver(view)).toEqual(first);
   });
 
-  it("OPR-03 OPR-04 counts neither reserved nor cordoned nodes among those it plans", () => {
+  it("OPR-03 OPR-04 does not plan reserved and cordoned nodes", () => {
     const view = new Values()
       .add("a")
       .add("b")
@@ -130,7 +130,7 @@ describe("a pass", () => {
     expect([...planned.nodes.keys()]).toEqual(["a", "b"]);
   });
 
-  it("X-24 lets no node go down while the cluster may be history, and removes nothing while nodes may be", () => {
+  it("X-24 downgrades no node while the snapshot is stale, and removes nothing while the node list is stale", () => {
     const view = new Values().add("a").add("b");
     view.current = false;
     expect(states(passOver(view))).toEqual({ a: "ActivePerformance", b: "ActivePerformance" });
@@ -142,7 +142,7 @@ describe("a pass", () => {
     expect([...passOver(view).leftovers.keys()]).toEqual([]);
   });
 
-  it("X-31 a reading that is missing is missing: the node keeps no figure, and the trend makes no jump", () => {
+  it("X-31 publishes no power for a missing reading, and the trend does not jump", () => {
     const settings = configured({
       OPERATOR_NODE_POWER_SOURCE: "http",
       OPERATOR_NODE_POWER_HTTP_ENDPOINT: "http://meter/{node}",
@@ -164,7 +164,7 @@ describe("a pass", () => {
   it.each([
     ["60s", 300],
     ["10m", 1800],
-  ])("X-31 at an interval of %s a reading is none when it is older than %d s", (interval, seconds) => {
+  ])("X-31 ignores readings at an interval of %s when they are older than %d s", (interval, seconds) => {
     const view = new Values().add("a");
     const sourceAt = (mode: string, age: number) => {
       const settings = configured({
@@ -197,7 +197,7 @@ describe("a pass", () => {
     ["prometheus", "prometheus", 301, undefined, undefined],
     ["static", "utilization", 10, "static", 31.5],
   ] as const)(
-    "X-31 with %s and nothing read yet, what was published from %s %d s ago makes it %s, %d W",
+    "X-31 source %s without a reading: the value published from %s %d s ago gives %s, %d W",
     (mode, published, age, source, power) => {
       const settings = configured({
         OPERATOR_NODE_POWER_SOURCE: mode,
@@ -215,7 +215,7 @@ describe("a pass", () => {
     },
   );
 
-  it("gives the very same plan of a node while nothing about it is another, and a new one for each that is", () => {
+  it("returns the same plan object for an unchanged node, and a new one after each change", () => {
     const settings = configured();
     const memory = emptyMemory();
     const view = new Values().add("a").add("b").add("c");
@@ -236,74 +236,71 @@ describe("a pass", () => {
     );
   });
 
-  it.each(policyTypes)(
-    "%s makes of a remembered state what it makes of it unremembered, whatever happens",
-    (policy) => {
-      const settings = configured({ POLICY_TYPE: policy, QUEUE_PERF_PER_HP_NODE: "1" });
-      const memory = emptyMemory();
-      const view = new Values();
-      const names = ["a", "b", "c", "d"];
-      for (const name of names) view.add(name, { [labels.rack]: name < "c" ? "r1" : "r2" });
-      let now = NOW;
-      let telemetry = nothingRead;
-      const later = (minutes: number) => (now = instant(now + minutes * MINUTE));
-      /** What metrics.k8s.io says now: the cores in use on every node. */
-      const use = (cpuCores: number) => {
-        const usage = new Map(names.map((name) => [name, { cpuCores, at: now }]));
-        telemetry = { ...telemetry, usage };
-      };
-      const surround = (facility: Partial<Telemetry["facility"]>) =>
-        (telemetry = { ...telemetry, facility: { ...telemetry.facility, ...facility } });
-      // Trends are made of earlier readings, so they are the one thing that the uncached pass keeps as well.
-      const { trends } = emptyMemory();
-      const uncached = () => passOver(view, { settings, telemetry, now, trends, cache: new PlanCache() });
-      const told = (own: ClusterPlan) => ({
-        ...own,
-        nodes: Array.from(own.nodes.values(), (node) => ({ ...node, status: statusAt(node.status, now) })),
-      });
-      const remembered = () => {
-        const own = passOver(view, { settings, ...memory, telemetry, now });
-        expect(told(own)).toEqual(told(uncached()));
-        return own;
-      };
-      const happenings = [
-        () => view.pod("a"),
-        () => view.pod("d"),
-        () => view.pod(undefined).pod(undefined),
-        () => view.add("b", { [labels.reserved]: "true" }),
-        () => view.add("c", { [labels.managed]: "false" }),
-        () => view.twins.delete("d"),
-        () => view.pod("d", false),
-        () => (view.current = false),
-        () => view.add("c"),
-        () => (view.current = true),
-        () => view.profiles.set("d", { metadata: { name: "d" }, spec: { nodeName: "d", profile: "eco" } }),
-        () => view.add("a", { [labels.rack]: "r2", "joulie.io/hw.cpu-cores": "8" }),
-        () => view.profiles.delete("d"),
-        () => surround({ racks: new Map(["r1", "r2"].map((rack) => [rack, watts(9000)])) }),
-        // Another source that says the same of a node without pods.
-        () => use(0),
-        // The first reading of a source, corrected: there is no trend yet, and the rack has its own meter.
-        () => use(10),
-        () => use(20),
-        // The same again, only newer.
-        () => use((later(1), 20)),
-        () => use((later(2), 50)),
-        // Nothing is read, and what was read first is out of the trend.
-        () => later(2.5),
-        () => surround({ site: { it: watts(1000), cooling: watts(500) } }),
-        () => surround({ site: { it: watts(1000), cooling: watts(600), ambient: celsius(33) } }),
-      ];
-      for (const happens of happenings) {
-        happens();
-        for (let pass = 0; pass < 2; pass++) view.show(remembered(), now);
-        // What is shown is new to it; the next happening finds it remembered.
-        remembered();
-      }
-    },
-  );
+  it.each(policyTypes)("%s gives the same plan with and without a cache after every kind of change", (policy) => {
+    const settings = configured({ POLICY_TYPE: policy, QUEUE_PERF_PER_HP_NODE: "1" });
+    const memory = emptyMemory();
+    const view = new Values();
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) view.add(name, { [labels.rack]: name < "c" ? "r1" : "r2" });
+    let now = NOW;
+    let telemetry = nothingRead;
+    const later = (minutes: number) => (now = instant(now + minutes * MINUTE));
+    /** What metrics.k8s.io says now: the cores in use on every node. */
+    const use = (cpuCores: number) => {
+      const usage = new Map(names.map((name) => [name, { cpuCores, at: now }]));
+      telemetry = { ...telemetry, usage };
+    };
+    const surround = (facility: Partial<Telemetry["facility"]>) =>
+      (telemetry = { ...telemetry, facility: { ...telemetry.facility, ...facility } });
+    // Trends are made of earlier readings, so they are the one thing that the uncached pass keeps as well.
+    const { trends } = emptyMemory();
+    const uncached = () => passOver(view, { settings, telemetry, now, trends, cache: new PlanCache() });
+    const told = (own: ClusterPlan) => ({
+      ...own,
+      nodes: Array.from(own.nodes.values(), (node) => ({ ...node, status: statusAt(node.status, now) })),
+    });
+    const remembered = () => {
+      const own = passOver(view, { settings, ...memory, telemetry, now });
+      expect(told(own)).toEqual(told(uncached()));
+      return own;
+    };
+    const happenings = [
+      () => view.pod("a"),
+      () => view.pod("d"),
+      () => view.pod(undefined).pod(undefined),
+      () => view.add("b", { [labels.reserved]: "true" }),
+      () => view.add("c", { [labels.managed]: "false" }),
+      () => view.twins.delete("d"),
+      () => view.pod("d", false),
+      () => (view.current = false),
+      () => view.add("c"),
+      () => (view.current = true),
+      () => view.profiles.set("d", { metadata: { name: "d" }, spec: { nodeName: "d", profile: "eco" } }),
+      () => view.add("a", { [labels.rack]: "r2", "joulie.io/hw.cpu-cores": "8" }),
+      () => view.profiles.delete("d"),
+      () => surround({ racks: new Map(["r1", "r2"].map((rack) => [rack, watts(9000)])) }),
+      // Another source that says the same of a node without pods.
+      () => use(0),
+      // The first reading of a source, corrected: there is no trend yet, and the rack has its own meter.
+      () => use(10),
+      () => use(20),
+      // The same again, only newer.
+      () => use((later(1), 20)),
+      () => use((later(2), 50)),
+      // Nothing is read, and what was read first is out of the trend.
+      () => later(2.5),
+      () => surround({ site: { it: watts(1000), cooling: watts(500) } }),
+      () => surround({ site: { it: watts(1000), cooling: watts(600), ambient: celsius(33) } }),
+    ];
+    for (const happens of happenings) {
+      happens();
+      for (let pass = 0; pass < 2; pass++) view.show(remembered(), now);
+      // What is shown is new to it; the next happening finds it remembered.
+      remembered();
+    }
+  });
 
-  it("sums a rack's power for the supply, and takes the rack's own meter where there is one", () => {
+  it("uses the sum of a rack's nodes for its supply, or the rack's meter if there is one", () => {
     const view = new Values()
       .add("a", { [labels.rack]: "r1" })
       .add("b", { [labels.rack]: "r1" })
@@ -318,7 +315,7 @@ describe("a pass", () => {
     expect(psu(metered, "a")).toBe(50);
   });
 
-  it("X-46 keeps the target of a cordoned or reserved node as it is, also when settings would have it otherwise", () => {
+  it("X-46 keeps the target of a cordoned or reserved node, even if the settings changed", () => {
     const view = new Values().add("a").add("b").add("c").add("d");
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const { labels: shown } = passOver(view).nodes.get("c") ?? {};
@@ -331,7 +328,7 @@ describe("a pass", () => {
     expect(planned.nodes.get("d")?.managed.eligibility).toBe("reserved");
   });
 
-  it("a Node that was made anew under its name has no trend of the machine before it", () => {
+  it("a Node that was recreated under the same name starts without a trend", () => {
     const view = new Values().add("a");
     const memory = emptyMemory();
     const trendAt = (minute: number, cpuCores: number) => {
@@ -347,7 +344,7 @@ describe("a pass", () => {
     expect(trendAt(3, 60)).toBe(0);
   });
 
-  it("a static estimate grows with the pods of the node", () => {
+  it("a static estimate increases with the node's pods", () => {
     const view = new Values().add("a").add("b");
     const memory = emptyMemory();
     const power = (name: string) =>
@@ -359,23 +356,23 @@ describe("a pass", () => {
     expect(power("b")).toBe(idle);
   });
 
-  it("gives a node without a twin no eco caps, whatever the draining caps are", () => {
+  it("gives a node without a twin no eco caps, even with DRAINING_CAPS=eco", () => {
     const view = new Values().add("a").pod("a");
     const planned = passOver(view, { settings: configured({ STATIC_HP_FRAC: "0", DRAINING_CAPS: "eco" }) });
     expect(planned.nodes.get("a")).toMatchObject({ next: { state: "DrainingPerformance", caps: "performance" } });
   });
 });
 
-describe("the difference between plan and cluster", () => {
+describe("diffNode", () => {
   const settings = configured();
   const context = { now: NOW, settings, heartbeatDue: false, failure: undefined };
   const kindsFor = (planned: ClusterPlan, view: ClusterSnapshot, name: string, more = {}) => {
     const own = planned.nodes.get(name);
     if (own === undefined) throw new Error(`${name} is not planned`);
-    return jobFor(own, view, { ...context, ...more }).steps.map(({ kind }) => kind);
+    return diffNode(own, view, { ...context, ...more }).steps.map(({ kind }) => kind);
   };
 
-  it("X-22 is in the order of the way down, of the way up, and of a new twin", () => {
+  it("X-22 orders the writes of a downgrade, a promotion and a new twin", () => {
     const view = new Values().add("a").add("b");
     const first = passOver(view);
     expect(kindsFor(first, view, "b")).toEqual(["spec", "status", "labels"]);
@@ -388,7 +385,7 @@ describe("the difference between plan and cluster", () => {
     expect(kindsFor(swapped, view, "b")).toEqual(["spec", "status", "labels"]);
   });
 
-  it("X-55 is nothing once the cluster shows the plan, and a refresh when the heartbeat is due", () => {
+  it("X-55 is empty when the cluster matches the plan, and a status write when the heartbeat is due", () => {
     const view = new Values().add("a").add("b");
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const planned = passOver(view);
@@ -398,7 +395,7 @@ describe("the difference between plan and cluster", () => {
     }
   });
 
-  it("X-22 lowers no caps of a node that no longer shows eco, though the plan was made when it did", () => {
+  it("X-22 lowers no caps of a node that no longer publishes eco", () => {
     const view = new Values().add("a").add("b");
     view.show(passOver(view));
     const lowering = passOver(view);
@@ -406,7 +403,7 @@ describe("the difference between plan and cluster", () => {
     expect(kindsFor(lowering, view, "b")).toEqual(["status", "labels"]);
   });
 
-  it("X-55 tells that a target is refused before it is tried again on the way up, once, and says nothing of the agent's", () => {
+  it("X-55 reports a rejected target once before it is retried, without the agent's controlStatus", () => {
     const view = new Values().add("a").add("b");
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const twin = view.twins.get("b") as NodeTwin;
@@ -415,7 +412,7 @@ describe("the difference between plan and cluster", () => {
     const refused = { failure: { step: "spec", message: "spec: forbidden" } };
     expect(kindsFor(planned, view, "b", refused)).toEqual(["status", "spec", "status", "labels"]);
     const own = planned.nodes.get("b");
-    const [told] = own === undefined ? [] : jobFor(own, view, { ...context, ...refused }).steps;
+    const [told] = own === undefined ? [] : diffNode(own, view, { ...context, ...refused }).steps;
     expect(told).toMatchObject({ status: { schedulableClass: "eco", conditions: [{ status: "False" }] } });
     expect(told).not.toHaveProperty("status.controlStatus");
     view.twins.set("b", { ...twin, status: (told as { status: NonNullable<NodeTwin["status"]> }).status });
@@ -426,16 +423,16 @@ describe("the difference between plan and cluster", () => {
     expect(kindsFor(planned, view, "b", statusRefused)).toEqual(["spec", "status", "labels"]);
   });
 
-  it("says which job must not be done should a performance pod have come", () => {
+  it("marks downgrades that must not be written if a performance pod arrived", () => {
     const view = new Values().add("a").add("b");
     const goesDown = passOver(view).nodes.get("b");
-    expect(goesDown && jobFor(goesDown, view, context).needsNoPerformancePods).toBe(true);
+    expect(goesDown && diffNode(goesDown, view, context).needsNoPerformancePods).toBe(true);
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const stays = passOver(view).nodes.get("b");
-    expect(stays && jobFor(stays, view, context).needsNoPerformancePods).toBe(false);
+    expect(stays && diffNode(stays, view, context).needsNoPerformancePods).toBe(false);
   });
 
-  it("a figure that moved by less than the deadband waits for the heartbeat", () => {
+  it("changes below the deadband wait for the heartbeat", () => {
     const view = new Values().add("a").add("b");
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const warmer = (ambient: number) =>
@@ -446,7 +443,7 @@ describe("the difference between plan and cluster", () => {
     expect(kindsFor(warmer(24), view, "a")).toEqual(["status"]);
   });
 
-  it("a twin without its owner is mended", () => {
+  it("restores a missing ownerReference of a twin", () => {
     const view = new Values().add("a");
     for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
     const twin = view.twins.get("a") as NodeTwin;
