@@ -475,7 +475,7 @@ it("an address in use ends the extender with a one-line error and closes the oth
   await new Promise((resolve) => free.close(resolve));
   const second = await harness.start({ EXTENDER_ADDR: `127.0.0.1:${port}`, METRICS_ADDR: metrics }, { synced: false });
   await expect(second.done).rejects.toThrow(
-    `cannot listen on EXTENDER_ADDR 127.0.0.1:${port}: another program listens`,
+    `cannot listen on EXTENDER_ADDR 127.0.0.1:${port}: another program uses this address`,
   );
   await expect(fetch(`http://${metrics}/livez`)).rejects.toThrow("fetch failed");
 });

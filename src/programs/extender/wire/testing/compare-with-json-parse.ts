@@ -24,6 +24,7 @@ export function compareWithJsonParse(body: Buffer, options?: ScanOptions): "read
     return "refused";
   }
   expectSameAsJsonParse(request, body);
+  expectSameSlots(request, body);
   return way;
 }
 
@@ -42,12 +43,17 @@ export function expectSameAsJsonParse({ pod, candidates }: ExtenderRequest, body
   if (!isDeepStrictEqual(ours, read)) {
     throw new Error(`read ${JSON.stringify(ours)} where JSON.parse reads ${JSON.stringify(read)}: ${excerpt(body)}`);
   }
-  const slotOf = (name: string) => read.names.indexOf(name);
+}
+
+/** Looks every name up by its bytes and compares the slots with those of a Map. */
+function expectSameSlots({ candidates }: ExtenderRequest, body: Buffer): void {
+  const names = Array.from({ length: candidates.count }, (_, i) => candidates.name(i));
+  const slotByName = new Map(names.map((name, slot) => [name, slot]));
   const index = new NameIndex();
-  for (const name of read.names) index.set(name, slotOf(name));
+  for (const [name, slot] of slotByName) index.set(name, slot);
   const slots = new Int32Array(candidates.count);
   candidates.slots(index, slots);
-  if (!isDeepStrictEqual([...slots], read.names.map(slotOf)))
+  if (!names.every((name, i) => slots[i] === slotByName.get(name)))
     throw new Error(`wrong slots ${slots.join()}: ${excerpt(body)}`);
 }
 
