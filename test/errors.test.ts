@@ -25,10 +25,11 @@ const INTERNAL_CLASSES = new Set([
   "MemoryBudgetError", // becomes a 503 answer of the extender
   "NoNodeFits", // becomes the PodScheduled condition of the embedded scheduler
   "NvmlError", // becomes the message of a blocked or failed cap
-  "Overtaken", // the operator plans the node again
+  "FailedStep", // carries the error of a write to the operator's queue
   "PowerCut", // a test's journal
   "QueryError", // an HTTP answer of the fleet
   "RequestError", // an HTTP answer of the extender
+  "WriteSuperseded", // the operator plans the node again
   "StatusError", // an HTTP answer of the embedded API server
 ]);
 

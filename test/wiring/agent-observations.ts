@@ -278,6 +278,6 @@ export const unencrypted = async (variables: RawValues): Promise<string> =>
     async ({ harness }) => {
       await harness.until(async () => (await harness.controlStatus())?.gpu?.message !== undefined);
       const { message = "" } = (await harness.controlStatus())?.gpu ?? {};
-      return message.includes("unencrypted") ? "not allowed" : message.includes("no answer") ? "tried" : message;
+      return message.includes("unencrypted") ? "not allowed" : message.includes("no response") ? "tried" : message;
     },
   );

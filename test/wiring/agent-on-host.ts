@@ -145,7 +145,7 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
 
 /** What is said of NVML. */
 function nvmlOf(text: string, here: string, there: string): string {
-  const [said = "nothing"] = /NVML is not used|NVML's library \S+/.exec(text) ?? [];
+  const [said = "nothing"] = /NVML is not used|NVML library \S+/.exec(text) ?? [];
   return said.replace(here, HERE).replace(there, THERE);
 }
 

@@ -71,9 +71,9 @@ function outcomeOf(line: string): string {
     /: restored$/,
     /not an allowed endpoint/,
     /unencrypted/,
-    /no answer/,
-    /NVML's library \S+/,
-    /is known on/,
+    /no response/,
+    /NVML library \S+/,
+    /no GPU "\S+" on this node/,
   ];
   return words.map((word) => word.exec(line)?.[0]).find((word) => word !== undefined) ?? line;
 }
