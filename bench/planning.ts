@@ -14,7 +14,7 @@ import {
   targetOf,
 } from "../src/core/policy/index.ts";
 import { instant, milliseconds, percent, watts } from "../src/core/units/index.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
 const PODS = 50_000;
@@ -153,7 +153,7 @@ function plan(): typeof twins {
 }
 
 /** CPU time of the thread: wall time would include other programs. */
-function timed(work: () => void): Figure {
+function timed(work: () => void): BenchFigure {
   const start = process.threadCpuUsage();
   work();
   const { user, system } = process.threadCpuUsage(start);
