@@ -1,5 +1,5 @@
 import { gpuProductLabels, labels, type NodeTwin, type Pod } from "../src/core/api/index.ts";
-import { demandViewOf, type PodSummary, podsByNode, podSummaryOf } from "../src/core/demand/index.ts";
+import { demandViewOf, type PodSummary, podSummaryOf, podsByNode } from "../src/core/demand/index.ts";
 import { builtinCatalogue } from "../src/core/inventory/index.ts";
 import {
   type ClusterPlan,

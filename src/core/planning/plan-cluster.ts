@@ -44,7 +44,14 @@ export function planCluster(input: PlanningInput): ClusterPlan {
   // Twin: the status of each node under its target.
   const nodes = withTwinStatus(targets, input);
   trends.keepOnly(nodes);
-  return { at: now, hpCount: profiles.hpCount, demand, current, nodes, leftovers: leftoversIn(snapshot, settings, nodes) };
+  return {
+    at: now,
+    hpCount: profiles.hpCount,
+    demand,
+    current,
+    nodes,
+    leftovers: leftoversIn(snapshot, settings, nodes),
+  };
 }
 
 function demandIn({ snapshot, cache }: PlanningInput): DemandView {

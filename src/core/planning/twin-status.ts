@@ -64,7 +64,10 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
   const { caps, next, managed } = target;
   const { hardware, density } = managed.shape;
   const { schedulableClass } = publishedStateOf(next);
-  const predicted = predictTwin({ hardware, caps, schedulableClass, density: density.total, ...readings }, settings.twin);
+  const predicted = predictTwin(
+    { hardware, caps, schedulableClass, density: density.total, ...readings },
+    settings.twin,
+  );
   const plan = { ...target, status: roundForPublication(predicted) };
   results.plan = { target, readings, plan };
   return plan;

@@ -1,5 +1,13 @@
 import type { PowerMeasurement } from "../api/index.ts";
-import { type Instant, isNonNegative, isoTime, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
+import {
+  type Instant,
+  isNonNegative,
+  isoTime,
+  percentOf,
+  type Watts,
+  type WattsPerMinute,
+  watts,
+} from "../units/index.ts";
 import { type EffectiveCaps, isPercentage } from "./caps.ts";
 import { type DevicePower, maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import type { PowerReading } from "./power-source.ts";
