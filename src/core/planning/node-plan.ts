@@ -18,7 +18,7 @@ import {
   type ProfileCaps,
 } from "../policy/index.ts";
 import type { EffectiveCaps, TwinOutput } from "../twin/index.ts";
-import type { Instant, Watts } from "../units/index.ts";
+import { type Instant, isoTime, type Watts } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 
 // The results of the stages of a pass, in order.
@@ -77,7 +77,7 @@ export interface NodePlan extends NodeTarget {
 export function statusAt({ powerMeasurement, ...rest }: TwinOutput, now: Instant): TwinOutput {
   if (powerMeasurement?.source !== "static")
     return powerMeasurement === undefined ? rest : { ...rest, powerMeasurement };
-  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: new Date(now).toISOString() } };
+  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: isoTime(now) } };
 }
 
 /** The status to write over `published`, with its times. `isWorthPublishing` of core/twin decides whether to write it. */
@@ -90,6 +90,6 @@ export function statusToPublish(
   return {
     ...statusAt(status, now),
     ...(transition !== undefined && { lastTransitionTime: transition }),
-    lastUpdated: new Date(now).toISOString(),
+    lastUpdated: isoTime(now),
   };
 }
