@@ -1,8 +1,7 @@
 import type { DemandView, MarginalWatts } from "../demand/index.ts";
 import type { Instant } from "../units/index.ts";
-import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget } from "./node-plan.ts";
+import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget, PlanReadings } from "./node-plan.ts";
 import type { PlanningSettings } from "./settings.ts";
-import type { PlanReadings } from "./twin-status.ts";
 
 /** The results for one node in the last pass, each with the inputs that the result itself does not contain. */
 export interface NodeResults {

@@ -8,8 +8,7 @@ import {
   roundForPublication,
   supplyTotals,
 } from "../twin/index.ts";
-import type { Celsius, Watts, WattsPerMinute } from "../units/index.ts";
-import type { ManagedNode, NodePlan, NodeTarget } from "./node-plan.ts";
+import type { ManagedNode, NodePlan, NodeTarget, PlanReadings, ZoneConditions } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
 import { powerReadingOf } from "./power-reading.ts";
 
@@ -35,19 +34,6 @@ export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningIn
     plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal }, input));
   });
   return plans;
-}
-
-/** Ambient temperature and cooling overhead at a node's location. */
-interface ZoneConditions {
-  readonly ambient: Celsius;
-  readonly pue: number;
-}
-
-/** The input of a plan's status besides its target. */
-export interface PlanReadings extends ZoneConditions {
-  readonly reading: PowerReading | undefined;
-  readonly trend: WattsPerMinute;
-  readonly supplyTotal: Watts | undefined;
 }
 
 const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labels?.[labels.rack];
