@@ -164,10 +164,6 @@ class BenchSnapshot implements ClusterSnapshot {
   }
 }
 
-<<<<<<< HEAD
-/** CPU time of the thread: wall time would include other programs. */
-function timed(work: () => void): BenchFigure {
-=======
 const snapshot = new BenchSnapshot();
 const telemetry = { power: new Map(), usage: new Map(), facility: { site: {}, zones: new Map(), racks: new Map() } };
 let now = Date.UTC(2026, 0, 1);
@@ -183,8 +179,7 @@ function pass(cache: PlanCache, trends: PowerTrends): ClusterPlan {
 for (let round = 0; round < 4; round++) snapshot.write(pass(new PlanCache(), new PowerTrends()));
 
 /** CPU time of the thread: wall time would include other programs. Some kernels count it in steps of 4 ms, hence `times`. */
-function timed(work: () => void, times = 1): Figure {
->>>>>>> w-perf
+function timed(work: () => void, times = 1): BenchFigure {
   const start = process.threadCpuUsage();
   for (let count = 0; count < times; count++) work();
   const { user, system } = process.threadCpuUsage(start);
