@@ -6,7 +6,6 @@ import {
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
-  type Pod,
 } from "../api/index.ts";
 import { type PodSummary, podSummaryOf } from "../demand/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
@@ -74,7 +73,7 @@ class TestSnapshot implements ClusterSnapshot {
   addNode(name: string, cpu: string, more: Record<string, string> = {}): this {
     const metadata = { name, uid: `uid-${name}`, resourceVersion: "1", labels: { [labels.managed]: "true", ...more } };
     const ready = [{ type: "Ready", status: "True" }];
-    this.byName.set(name, { metadata, spec: {}, status: { capacity: { cpu }, conditions: ready } } as SnapshotNode);
+    this.byName.set(name, { metadata, spec: {}, status: { capacity: { cpu }, conditions: ready } });
     return this;
   }
 
@@ -84,7 +83,7 @@ class TestSnapshot implements ClusterSnapshot {
       metadata: { name: `pod-${this.podList.length}`, annotations: { "joulie.io/workload-class": workloadClass } },
       spec: { nodeName: node, containers: [{ name: "main", resources: { requests } }] },
     };
-    this.podList.push(podSummaryOf(pod as unknown as Pod));
+    this.podList.push(podSummaryOf(pod));
   }
 
   nodes = () => this.byName.values();
@@ -124,7 +123,7 @@ function publish(snapshot: TestSnapshot, { nodes }: ClusterPlan): void {
   for (const plan of nodes.values()) {
     const { name, spec } = plan;
     const status = statusToPublish(plan, snapshot.twin(name)?.status, NOW);
-    snapshot.twins.set(name, { metadata: { name, uid: `twin-${name}` }, spec, status } as NodeTwin);
+    snapshot.twins.set(name, { metadata: { name, uid: `twin-${name}` }, spec, status });
     const node = snapshot.byName.get(name) as SnapshotNode;
     const merged = { ...node.metadata.labels, ...plan.labels };
     snapshot.byName.set(name, { ...node, metadata: { ...node.metadata, labels: merged } });
@@ -183,12 +182,12 @@ describe("planCluster", () => {
     const snapshot = cluster();
     const before = settle(snapshot);
     const node = snapshot.byName.get("big") as SnapshotNode;
-    snapshot.byName.set("big", { ...node, spec: { unschedulable: true } } as SnapshotNode);
+    snapshot.byName.set("big", { ...node, spec: { unschedulable: true } });
     snapshot.byName.set("new", {
       ...node,
       metadata: { ...node.metadata, name: "new" },
       spec: { unschedulable: true },
-    } as SnapshotNode);
+    });
     const plan = pass(snapshot);
     expect(plan.nodes.get("big")?.spec).toEqual(before.nodes.get("big")?.spec);
     expect(plan.nodes.get("big")?.reason).toBe("cordoned: it keeps its last target");
@@ -200,7 +199,7 @@ describe("planCluster", () => {
     settle(snapshot);
     const node = snapshot.byName.get("big") as SnapshotNode;
     const taints = [{ key: "dedicated", effect: "NoSchedule" }];
-    snapshot.byName.set("big", { ...node, spec: { taints } } as SnapshotNode);
+    snapshot.byName.set("big", { ...node, spec: { taints } });
     expect(pass(snapshot).nodes.get("big")?.reason).toMatch(/^tainted with dedicated:NoSchedule/);
   });
 
@@ -287,7 +286,7 @@ describe("the power of a node in a plan", () => {
   it("gives no utilization for a node without a CPU count", () => {
     const snapshot = alone();
     const node = snapshot.byName.get("a") as SnapshotNode;
-    snapshot.byName.set("a", { ...node, status: { capacity: { cpu: "many" } } } as SnapshotNode);
+    snapshot.byName.set("a", { ...node, status: { capacity: { cpu: "many" } } });
     const usage = new Map([["a", { cpuCores: 32, at: NOW }]]);
     const settings = { powerSource: "utilization" as const };
     expect(sourceOf(pass(snapshot, { settings, telemetry: { usage } }), "a")).toBeUndefined();
