@@ -362,7 +362,7 @@ describe("an invalid entry is rejected by name without affecting others", () => 
     ]);
   });
 
-  it("accepts only one of two entries with the same key", () => {
+  it("uses the first of two entries with the same key", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
     expect(problems).toEqual(["gpus[1] (site-gpu): key: duplicate; the first entry is used"]);
     expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
