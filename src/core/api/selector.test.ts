@@ -88,10 +88,13 @@ describe("parseLabelSelector", () => {
     expect(parseLabelSelector(`${"p".repeat(254)}/a`).ok).toBe(false);
   });
 
-  it.each(["", "a=", "a in (", "a b", "a,(", "a in", "-"])("keeps the error message short for %j followed by very long text", (start) => {
-    const parsed = parseLabelSelector(start + "x".repeat(100_000));
-    expect(parsed.ok ? "" : parsed.error.message).toMatch(/^".{81,90}" is not a label selector: .{1,150}$/);
-  });
+  it.each(["", "a=", "a in (", "a b", "a,(", "a in", "-"])(
+    "keeps the error message short for %j followed by very long text",
+    (start) => {
+      const parsed = parseLabelSelector(start + "x".repeat(100_000));
+      expect(parsed.ok ? "" : parsed.error.message).toMatch(/^".{81,90}" is not a label selector: .{1,150}$/);
+    },
+  );
 
   it("explains the error", () => {
     const parsed = parseLabelSelector("tier in ()");

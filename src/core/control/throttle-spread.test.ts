@@ -97,11 +97,14 @@ describe("spreadThrottle", () => {
     [1.5, 0.4],
     [1.2, 1.2],
     [2.1, 2],
-  ])("AGT-34 does not throttle a policy at %d GHz that has no lower frequency (minimum %d GHz), and reports it", (max, min) => {
-    expect(spreadThrottle([policy(0, 0, max * GHZ, min * GHZ)], percent(100), LOWEST)).toStrictEqual([
-      { id: 0, max: max * GHZ, saturated: true },
-    ]);
-  });
+  ])(
+    "AGT-34 does not throttle a policy at %d GHz that has no lower frequency (minimum %d GHz), and reports it",
+    (max, min) => {
+      expect(spreadThrottle([policy(0, 0, max * GHZ, min * GHZ)], percent(100), LOWEST)).toStrictEqual([
+        { id: 0, max: max * GHZ, saturated: true },
+      ]);
+    },
+  );
 
   it("marks only throttled policies as saturated", () => {
     expect(spreadThrottle([policy(0, 0, 1.2 * GHZ)], percent(0), LOWEST)).toStrictEqual([{ id: 0, max: 1.2 * GHZ }]);

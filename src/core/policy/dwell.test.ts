@@ -88,9 +88,15 @@ describe("X-96 a plan with held nodes", () => {
       { performancePods: 0, now: instant(0) },
     ).nodes.map(({ name, profile }) => `${name} ${profile}`);
 
-  it.each<PolicyType>(["static_partition", "queue_aware_v1"])("keeps them on performance beyond hp_count under %s", (type) => {
-    expect(profilesOf([node("a"), node("b", { heldUntil: until })], type)).toEqual(["a performance", "b performance"]);
-  });
+  it.each<PolicyType>(["static_partition", "queue_aware_v1"])(
+    "keeps them on performance beyond hp_count under %s",
+    (type) => {
+      expect(profilesOf([node("a"), node("b", { heldUntil: until })], type)).toEqual([
+        "a performance",
+        "b performance",
+      ]);
+    },
+  );
 
   it("fills hp_count without counting held nodes", () => {
     const nodes = [node("a"), node("b"), node("c", { heldUntil: until }), node("d")];

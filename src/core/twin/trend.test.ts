@@ -150,14 +150,11 @@ describe("a window with one more sample", () => {
     expect(slope(plus(window, sample(3, 900), at(8)), 8)).toBeCloseTo(fitted([3, 900], [4, 300], [8, 310]), 9);
   });
 
-  it.each([2, 4, 60, 90_000])(
-    "X-81 restarts the window when the clock is set back by %d minutes",
-    (by) => {
-      const window = plus(windowOf([100, 300], [101, 900], [102, 1500]), sample(102 - by, 300), at(102 - by));
-      expect(slope(window, 102 - by)).toBe(0);
-      expect(slope(plus(window, sample(103 - by, 310), at(103 - by)), 103 - by)).toBeCloseTo(10, 9);
-    },
-  );
+  it.each([2, 4, 60, 90_000])("X-81 restarts the window when the clock is set back by %d minutes", (by) => {
+    const window = plus(windowOf([100, 300], [101, 900], [102, 1500]), sample(102 - by, 300), at(102 - by));
+    expect(slope(window, 102 - by)).toBe(0);
+    expect(slope(plus(window, sample(103 - by, 310), at(103 - by)), 103 - by)).toBeCloseTo(10, 9);
+  });
 
   it("X-81 ignores samples with a future time after the clock is set back", () => {
     const window = windowOf([100, 300], [101, 900], [102, 1500]);

@@ -151,15 +151,18 @@ describe("the verbs of KubeClient on the wire", () => {
     ]);
   });
 
-  it.each(["", ".", ".."])("sends no request for an object named %j, which would address the collection", async (name) => {
-    const { api, client } = make();
-    await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
-    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(
-      /is not a valid object namespace/,
-    );
-    await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
-    expect(api.requests).toHaveLength(0);
-  });
+  it.each(["", ".", ".."])(
+    "sends no request for an object named %j, which would address the collection",
+    async (name) => {
+      const { api, client } = make();
+      await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
+      await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(
+        /is not a valid object namespace/,
+      );
+      await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
+      expect(api.requests).toHaveLength(0);
+    },
+  );
 
   it("lists one page with selectors, and all pages of one resourceVersion", async () => {
     const { api, client } = make();

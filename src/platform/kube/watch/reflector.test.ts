@@ -331,23 +331,20 @@ describe("Reflector", () => {
     [20_000, 20],
     [60_000, 60],
     [90_000, 90],
-  ])(
-    "reopens a watch if the probe is inconclusive, to bound staleness: %d ms, %d s",
-    async (limit, after) => {
-      const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
-      reflector.start();
-      const opened: number[] = [];
-      for (let second = 0; second <= 2 * after; second++) {
-        opened.push(watches());
-        api.put(LEASE, {});
-        await clock.advanceAsync(ms(1000));
-      }
-      expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
-      expect(watches()).toBe(3);
-      expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
-      await reflector.stop();
-    },
-  );
+  ])("reopens a watch if the probe is inconclusive, to bound staleness: %d ms, %d s", async (limit, after) => {
+    const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
+    reflector.start();
+    const opened: number[] = [];
+    for (let second = 0; second <= 2 * after; second++) {
+      opened.push(watches());
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+    }
+    expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
+    expect(watches()).toBe(3);
+    expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
+    await reflector.stop();
+  });
 
   it("keeps a watch that received data while its probe failed", async () => {
     const { clock, api, reflector, watches, told } = make({ idleLimit: ms(20_000) });
