@@ -67,7 +67,7 @@ describe("jsonPatched within bounds", () => {
     expect(() => jsonPatched(document, copies(60))).toThrow(expect.objectContaining({ code: 422 }));
   });
 
-  it("copies a null value", () => {
+  it("copies a value that is undefined", () => {
     const patch = [
       { op: "add", path: "/b" },
       { op: "copy", from: "/b", path: "/c" },
