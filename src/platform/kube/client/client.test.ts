@@ -274,7 +274,7 @@ describe("time limits, retries and rate limits of KubeClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("checks the precondition right before each attempt and sends nothing if it fails", async () => {
+  it("calls beforeSending right before each attempt and sends nothing if it throws", async () => {
     const { api, client, clock } = make({ limit: { perSecond: 1, burst: 1, queue: 9 } });
     await client.get(resources.nodes, { name: "x" }).catch(() => undefined);
     const asked: number[] = [];
