@@ -59,24 +59,27 @@ describe("the agent on a real control plane", () => {
     const before = plane.audited().length;
     const agent = harness.start(daemonset, { NODE_NAME: "flow-a.example.com", ...machine.variables });
     await machine.waitForLimits(CAPPED);
-    const { status } = await harness.waitForStatus("flow-a.example.com", "cpu", "rapl applied");
-    expect(status).toMatchObject({
-      schedulableClass: "eco",
-      predictedPowerHeadroomScore: 42,
-      controlStatus: { cpu: { message: expect.stringContaining("240 W per package") }, gpu: { result: "applied" } },
-    });
+    await harness.waitForStatus("flow-a.example.com", "cpu", "rapl applied");
+    // The agent reports the GPUs in a later write if their discovery takes longer.
+    await vi.waitFor(async () => {
+      expect((await harness.twin("flow-a.example.com")).status).toMatchObject({
+        schedulableClass: "eco",
+        predictedPowerHeadroomScore: 42,
+        controlStatus: { cpu: { message: expect.stringContaining("240 W per package") }, gpu: { result: "applied" } },
+      });
+    }, soon);
     await vi.waitFor(async () => {
       expect((await harness.profile("own")).status?.control).toMatchObject({
         cpu: { backend: "rapl", result: "applied", observed: { capWatts: 240 } },
         gpu: { backend: "amdgpu", result: "applied" },
       });
     }, soon);
-    const hardware = await vi.waitFor(
-      async () =>
-        plane.api.get<NodeHardware & { metadata: { name: string; uid: string } }>(`${hardwares}/flow-a.example.com`),
-      soon,
-    );
-    expect(hardware.status).toMatchObject({ cpu: { sockets: 2, totalCores: 8 }, gpu: { present: true, count: 2 } });
+    // The agent writes the object first and its status right after.
+    await vi.waitFor(async () => {
+      const path = `${hardwares}/flow-a.example.com`;
+      const { status } = await plane.api.get<NodeHardware>(path);
+      expect(status).toMatchObject({ cpu: { sockets: 2, totalCores: 8 }, gpu: { present: true, count: 2 } });
+    }, soon);
     // A changed target is enforced at once, and the operator's write does not erase the agent's fields.
     await harness.target("flow-a.example.com", { cpu: { packagePowerCapWatts: 200 } });
     await machine.waitForLimits("200 200 750 740");
