@@ -3,6 +3,7 @@ import { crdOf, crdReference, errorReference, kinds } from "../src/core/api/inde
 import { configurationReference } from "../src/platform/config/index.ts";
 import { metricsReference } from "../src/platform/metrics/index.ts";
 import { type Program, programs } from "../src/programs/index.ts";
+import { chartFiles } from "./chart/files.ts";
 
 /** Contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {
@@ -19,6 +20,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ["docs/reference/configuration.md", configurationReference(documented)],
     ["docs/reference/metrics.md", metricsReference(documented.filter(({ metrics }) => metrics.length > 0))],
     ["docs/reference/errors.md", errorReference()],
+    ...(await chartFiles()),
   ]);
 }
 
