@@ -23,6 +23,8 @@ const leaf = (about: string, value: unknown, schema: JsonSchema): Leaf => ({ kin
 export const text = (value: string, about: string, schema: JsonSchema = {}) => leaf(about, value, { type: "string", ...schema });
 export const flag = (value: boolean, about: string) => leaf(about, value, { type: "boolean" });
 export const integer = (value: number, about: string, minimum: number) => leaf(about, value, { type: "integer", minimum });
+export const intOrPercent = (value: number | string, about: string) =>
+  leaf(about, value, { type: ["integer", "string"], pattern: "^[0-9]+%$" });
 export const choice = (value: string, options: readonly string[], about: string) =>
   leaf(about, value, { type: "string", enum: options });
 export const list = (value: readonly unknown[], about: string, items: JsonSchema = { type: "object" }) =>

@@ -1,5 +1,5 @@
 import type { ConfigSchema } from "../../src/platform/config/index.ts";
-import { choice, flag, integer, list, object, type Section, section, stringMap, text, variables } from "./annotated.ts";
+import { choice, flag, integer, intOrPercent, list, object, type Section, section, stringMap, text, variables } from "./annotated.ts";
 
 export interface ProgramConfigs {
   readonly operator: ConfigSchema;
@@ -76,8 +76,14 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     agent: section("The agent, which sets power caps and reports hardware and power.", {
       enabled: flag(true, "Whether agents are installed."),
       mode: choice("daemonset", ["daemonset", "pool"], "daemonset: one agent per node. pool: few agents control nodes over HTTP."),
-      replicas: integer(1, "Agents in pool mode; they share the nodes.", 1),
-      nodeSelector: stringMap({ "joulie.io/managed": "true" }, "Labels of the nodes that run an agent in daemonset mode."),
+      daemonset: section("Settings of mode daemonset.", {
+        nodeSelector: stringMap({ "joulie.io/managed": "true" }, "Labels of the nodes that run an agent."),
+        maxUnavailable: intOrPercent(1, "Agents that an update replaces at once: a number or a percentage."),
+      }),
+      pool: section("Settings of mode pool.", {
+        replicas: integer(1, "Number of agents; they share the nodes, and POOL_SHARDS equals it.", 1),
+        nodeSelector: stringMap({}, "Labels of the nodes that may run the agents."),
+      }),
       tolerations: list(
         [
           { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
@@ -87,7 +93,6 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       ),
       affinity: object({}, "Affinity of agents."),
       priorityClassName: text("system-node-critical", "Priority class of agents."),
-      maxUnavailable: leafIntOrPercent(),
       terminationGracePeriodSeconds: integer(
         45,
         `Time to restore the original limits when an agent stops; at least ${shortestGrace}.`,
@@ -168,8 +173,3 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     }),
   });
 };
-
-function leafIntOrPercent() {
-  const about = "Agents that an update may replace at once: a number or a percentage.";
-  return { kind: "leaf", about, default: 1, schema: { type: ["integer", "string"] } } as const;
-}

@@ -69,7 +69,7 @@ describe("helm install on a real node", () => {
     for (const folder of [machine, images]) rmSync(folder, { recursive: true, force: true });
   });
 
-  it("AGT-11 X-65 brings every workload up, and a NodeHardware and a NodeTwin appear", async () => {
+  it("AGT-11 SCH-53 brings every workload up, and a NodeHardware and a NodeTwin appear", async () => {
     await helm("install", "joulie", chart, "--create-namespace", ...settings());
     // Helm's --wait takes a DaemonSet of one node, of which one may be unavailable, for ready at once.
     await node.until("all pods are Ready", async () => {
@@ -86,7 +86,7 @@ describe("helm install on a real node", () => {
     expect(differences(sys(), original)).toEqual([]);
   });
 
-  it("X-66 caps the host from a pod without capabilities, once enforcing", async () => {
+  it("caps the host from a pod without capabilities, once enforcing", async () => {
     await helm("upgrade", "joulie", chart, "--set", "mode=enforce", ...settings());
     await node.until("the CPU cap is in the file", async () => watts() === 210);
     await node.until("the twin reports the cap", async () => {
@@ -96,7 +96,21 @@ describe("helm install on a real node", () => {
     });
   });
 
-  it("SCH-53 answers through the Service", async () => {
+  it("X-65 keeps an agent on a node with a GPU taint", async () => {
+    const taints = [{ key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" }];
+    await node.api.mergePatch(`/api/v1/nodes/${node.name}`, { spec: { taints } });
+    const selector = "labelSelector=app.kubernetes.io/component%3Dagent";
+    const agents = `/api/v1/namespaces/${namespace}/pods?${selector}`;
+    const before = (await node.api.get<Pods>(agents)).items.map(({ metadata }) => metadata.name);
+    await node.kubectl(["delete", "pod", "--namespace", namespace, ...before]);
+    await node.until("another agent is Ready", async () => {
+      const { items } = await node.api.get<Pods>(agents);
+      return (await readyPods())[0] === "agent" && !items.some(({ metadata }) => before.includes(metadata.name));
+    });
+    await node.api.mergePatch(`/api/v1/nodes/${node.name}`, { spec: { taints: [] } });
+  });
+
+  it("answers through the Service", async () => {
     const path = `/api/v1/namespaces/${namespace}/services/joulie-scheduler-extender:http/proxy/healthz`;
     expect(await node.api.text("GET", path)).toBe("live\n");
   });
