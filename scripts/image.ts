@@ -8,7 +8,9 @@ try {
   const archive = relative(process.cwd(), image.archive);
   console.log(`${archive}: ${reference}, ${(image.bytes / 1e6).toFixed(0)} MB uncompressed`);
   console.log(`${relative(process.cwd(), image.sbom)}: its bill of materials`);
-  console.log(`load it with: ctr -n k8s.io images import ${archive}, or: skopeo copy oci-archive:${archive} docker://REGISTRY/joulie:TAG`);
+  console.log(
+    `load it with: ctr -n k8s.io images import ${archive}, or: skopeo copy oci-archive:${archive} docker://REGISTRY/joulie:TAG`,
+  );
 } catch (error) {
   console.error(`joulie: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);

@@ -18,11 +18,18 @@ export interface Section {
 
 export const section = (about: string, members: Section["members"]): Section => ({ kind: "section", about, members });
 
-const leaf = (about: string, value: unknown, schema: JsonSchema): Leaf => ({ kind: "leaf", about, default: value, schema });
+const leaf = (about: string, value: unknown, schema: JsonSchema): Leaf => ({
+  kind: "leaf",
+  about,
+  default: value,
+  schema,
+});
 
-export const text = (value: string, about: string, schema: JsonSchema = {}) => leaf(about, value, { type: "string", ...schema });
+export const text = (value: string, about: string, schema: JsonSchema = {}) =>
+  leaf(about, value, { type: "string", ...schema });
 export const flag = (value: boolean, about: string) => leaf(about, value, { type: "boolean" });
-export const integer = (value: number, about: string, minimum: number) => leaf(about, value, { type: "integer", minimum });
+export const integer = (value: number, about: string, minimum: number) =>
+  leaf(about, value, { type: "integer", minimum });
 export const intOrPercent = (value: number | string, about: string) =>
   leaf(about, value, { type: ["integer", "string"], pattern: "^[0-9]+%$" });
 export const choice = (value: string, options: readonly string[], about: string) =>
@@ -30,7 +37,8 @@ export const choice = (value: string, options: readonly string[], about: string)
 export const list = (value: readonly unknown[], about: string, items: JsonSchema = { type: "object" }) =>
   leaf(about, value, { type: "array", items });
 /** An object of Kubernetes or of the user, passed on as it is. */
-export const object = (value: Readonly<Record<string, unknown>>, about: string) => leaf(about, value, { type: "object" });
+export const object = (value: Readonly<Record<string, unknown>>, about: string) =>
+  leaf(about, value, { type: "object" });
 export const stringMap = (value: Readonly<Record<string, string>>, about: string) =>
   leaf(about, value, { type: "object", additionalProperties: { type: "string" } });
 

@@ -52,7 +52,10 @@ export function valuesReference(values: Section, reserved: ReadonlySet<string>):
   const write = (members: Section["members"], prefix: string) => {
     for (const [name, member] of Object.entries(members)) {
       if (member.kind === "section") write(member.members, `${prefix}${name}.`);
-      else rows.push(`| \`${prefix}${name}\` | \`${JSON.stringify(member.default)}\` | ${member.about.replaceAll("|", "\\|")} |`);
+      else
+        rows.push(
+          `| \`${prefix}${name}\` | \`${JSON.stringify(member.default)}\` | ${member.about.replaceAll("|", "\\|")} |`,
+        );
     }
   };
   write(values.members, "");
@@ -108,10 +111,14 @@ export function rbacTemplate(program: string, condition: string, rules: readonly
   const body = documents
     .map((document) => new Document(document, { aliasDuplicateObjects: false }).toString({ lineWidth: 0 }))
     .join("---\n")
-    .replaceAll(/ "@LABELS@"/g, '\n    {{- include "joulie.labels" (list . "PROGRAM") | nindent 4 }}'.replace("PROGRAM", program))
+    .replaceAll(
+      / "@LABELS@"/g,
+      '\n    {{- include "joulie.labels" (list . "PROGRAM") | nindent 4 }}'.replace("PROGRAM", program),
+    )
     .replaceAll(/ "@ANNOTATIONS@"/g, " {{- toYaml .Values.rbac.serviceAccountAnnotations | nindent 4 }}")
     // Template expressions are quoted in YAML and would be valid so, but names read better without.
     .replaceAll(/"(\{\{ [^\n]*? \}\}[\w-]*)"(?=\n)/g, (_, text: string) => text.replaceAll('\\"', '"'));
-  const origin = "{{- /* Written by `npm run generate` from the permissions.ts of each program in src/programs. Change it there. */}}";
+  const origin =
+    "{{- /* Written by `npm run generate` from the permissions.ts of each program in src/programs. Change it there. */}}";
   return `${origin}\n{{- if and .Values.rbac.create ${condition} }}\n${body}{{- end }}\n`;
 }

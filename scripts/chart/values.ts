@@ -1,5 +1,17 @@
 import type { ConfigSchema } from "../../src/platform/config/index.ts";
-import { choice, flag, integer, intOrPercent, list, object, type Section, section, stringMap, text, variables } from "./annotated.ts";
+import {
+  choice,
+  flag,
+  integer,
+  intOrPercent,
+  list,
+  object,
+  type Section,
+  section,
+  stringMap,
+  text,
+  variables,
+} from "./annotated.ts";
 
 export interface ProgramConfigs {
   readonly operator: ConfigSchema;
@@ -30,7 +42,7 @@ export const reservedVariables: ReadonlySet<string> = new Set([
 ]);
 
 /** The agent's way to the end takes up to 23 s: 5 for what is under way, 1 to break it off, 12 to restore, 5 to report. */
-export const shortestGrace = 30;
+const shortestGrace = 30;
 
 const placement = (what: string) => ({
   nodeSelector: stringMap({}, `Labels of the nodes that may run ${what}.`),
@@ -47,7 +59,10 @@ const extras = (what: string) => ({
 });
 
 const resources = (cpu: string, memory: string, limit: string) =>
-  object({ requests: { cpu, memory }, limits: { memory: limit } }, "Requests and limits, from the benchmarks at 5,000 nodes.");
+  object(
+    { requests: { cpu, memory }, limits: { memory: limit } },
+    "Requests and limits, from the benchmarks at 5,000 nodes.",
+  );
 
 /** Every value of the chart. `npm run generate` writes values.yaml, values.schema.json and the reference from it. */
 export const chartValues = (configs: ProgramConfigs): Section => {
@@ -75,7 +90,11 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     commonLabels: stringMap({}, "Labels of all objects."),
     agent: section("The agent, which sets power caps and reports hardware and power.", {
       enabled: flag(true, "Whether agents are installed."),
-      mode: choice("daemonset", ["daemonset", "pool"], "daemonset: one agent per node. pool: few agents control nodes over HTTP."),
+      mode: choice(
+        "daemonset",
+        ["daemonset", "pool"],
+        "daemonset: one agent per node. pool: few agents control nodes over HTTP.",
+      ),
       daemonset: section("Settings of mode daemonset.", {
         nodeSelector: stringMap({ "joulie.io/managed": "true" }, "Labels of the nodes that run an agent."),
         maxUnavailable: intOrPercent(1, "Agents that an update replaces at once: a number or a percentage."),
@@ -105,11 +124,17 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         cpufreq: flag(true, "Mount devices/system/cpu: topology and frequency limits."),
         drm: flag(false, "Mount class/drm and devices: AMD and Intel GPUs."),
         procPath: text("", "The host's procfs; empty = the container's, which has the same cpuinfo."),
-        statePath: text("/var/lib/joulie", "Host folder in which the original limits are kept until they are restored."),
+        statePath: text(
+          "/var/lib/joulie",
+          "Host folder in which the original limits are kept until they are restored.",
+        ),
       }),
       gpu: section("Access to GPUs.", {
         nvidia: section("NVIDIA GPUs through NVML.", {
-          enabled: flag(false, "Adds the runtime class, NVIDIA_VISIBLE_DEVICES=all and CAP_SYS_ADMIN, which NVML needs for caps."),
+          enabled: flag(
+            false,
+            "Adds the runtime class, NVIDIA_VISIBLE_DEVICES=all and CAP_SYS_ADMIN, which NVML needs for caps.",
+          ),
           runtimeClassName: text("nvidia", "Runtime class that gives the container NVIDIA's libraries; empty = none."),
         }),
       }),
@@ -155,12 +180,19 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     }),
     admissionPolicies: section("ValidatingAdmissionPolicies.", {
       ownNodeOnly: flag(true, "Reject writes of an agent's token to objects of other nodes. In daemonset mode only."),
-      workloadClass: choice("none", ["none", "Warn", "Deny"], "What happens to pods with an unknown joulie.io/workload-class."),
+      workloadClass: choice(
+        "none",
+        ["none", "Warn", "Deny"],
+        "What happens to pods with an unknown joulie.io/workload-class.",
+      ),
     }),
     networkPolicies: section("NetworkPolicies for incoming connections.", {
       enabled: flag(true, "Allow only the ports that programs serve."),
       metricsFrom: list([], "Peers that may read metrics, as in a NetworkPolicy; empty = all."),
-      schedulerFrom: list([], "Peers that may ask the extender; empty = all. kube-scheduler often uses a host's address."),
+      schedulerFrom: list(
+        [],
+        "Peers that may ask the extender; empty = all. kube-scheduler often uses a host's address.",
+      ),
     }),
     monitoring: section("Objects of the Prometheus Operator.", {
       enabled: flag(false, "Create PodMonitors and a ServiceMonitor."),

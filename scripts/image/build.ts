@@ -50,8 +50,12 @@ function pack(work: string, root: string, archive: string, reference: string, ve
   };
   buildah(
     "config",
-    ...["--user", imageConfig.user, "--workingdir", imageConfig.workingDirectory],
-    ...["--entrypoint", JSON.stringify(imageConfig.entrypoint)],
+    "--user",
+    imageConfig.user,
+    "--workingdir",
+    imageConfig.workingDirectory,
+    "--entrypoint",
+    JSON.stringify(imageConfig.entrypoint),
     ...Object.entries(imageConfig.environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
     ...Object.entries(labels).flatMap(([name, value]) => ["--label", `${name}=${value}`]),
     container,
@@ -76,7 +80,7 @@ function sizeOf(folder: string): number {
 function tool(command: string, args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
   if (status === 0) return stdout;
-  if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") {
+  if (error !== undefined && "code" in error && error.code === "ENOENT") {
     throw new Error(`${command} is not installed; on Debian: apt-get install --no-install-recommends buildah binutils`);
   }
   throw new Error(`${command} ${args.join(" ")} failed: ${error?.message ?? stderr.trim()}`);

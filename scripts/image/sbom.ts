@@ -80,7 +80,10 @@ function packageOf(library: string): string | undefined {
   // Debian lists files under /usr or under /, whichever way /lib is linked.
   for (const path of [library, realpathSync(library), realpathSync(library).replace(/^\/usr/, "")]) {
     try {
-      const found = execFileSync("dpkg-query", ["--search", path], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+      const found = execFileSync("dpkg-query", ["--search", path], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      });
       return /^([^:\s,]+)/.exec(found)?.[1];
     } catch {
       // Not under this name.

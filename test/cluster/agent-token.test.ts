@@ -62,7 +62,8 @@ const twin = (name: string) => ({ ...meta("NodeTwin", name), spec: { nodeName: n
 const profile = (name: string, target: object) => ({ ...meta("TelemetryProfile", name), spec: { target } });
 
 const controlStatus = { cpu: { result: "applied" } };
-const reportOn = (name: string) => async () => agent.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: { controlStatus } });
+const reportOn = (name: string) => async () =>
+  agent.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: { controlStatus } });
 
 /** 0 for success. */
 async function status(call: () => Promise<unknown>): Promise<number> {
@@ -77,16 +78,23 @@ async function status(call: () => Promise<unknown>): Promise<number> {
 
 describe("an agent's token", () => {
   it("allows no verb on any resource beyond the agent's permissions", async () => {
-    const groups = await plane.api.get<{ groups: { name: string; preferredVersion: { groupVersion: string } }[] }>("/apis");
+    const groups = await plane.api.get<{ groups: { name: string; preferredVersion: { groupVersion: string } }[] }>(
+      "/apis",
+    );
     const lists = [
       { group: "", path: "/api/v1" },
-      ...groups.groups.map(({ name, preferredVersion }) => ({ group: name, path: `/apis/${preferredVersion.groupVersion}` })),
+      ...groups.groups.map(({ name, preferredVersion }) => ({
+        group: name,
+        path: `/apis/${preferredVersion.groupVersion}`,
+      })),
     ];
     const allowed: string[] = [];
     for (const { group, path } of lists) {
       const { resources } = await plane.api.get<ResourceList>(path);
       const questions = resources.flatMap(({ name, namespaced }) =>
-        verbs.flatMap((verb) => (namespaced ? ["default", "kube-system", namespace] : [undefined]).map((where) => ({ verb, name, where }))),
+        verbs.flatMap((verb) =>
+          (namespaced ? ["default", "kube-system", namespace] : [undefined]).map((where) => ({ verb, name, where })),
+        ),
       );
       await Promise.all(
         questions.map(async ({ verb, name, where }) => {
@@ -96,14 +104,17 @@ describe("an agent's token", () => {
             "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
             { spec: { resourceAttributes } },
           );
-          if (review.status.allowed) allowed.push(`${verb} ${group}/${name}${where === undefined ? "" : ` in ${where}`}`);
+          if (review.status.allowed)
+            allowed.push(`${verb} ${group}/${name}${where === undefined ? "" : ` in ${where}`}`);
         }),
       );
     }
     const own = agentPermissions("daemonset").flatMap((rule) =>
       rule.apiGroups.flatMap((group) =>
         rule.resources.flatMap((name) =>
-          rule.verbs.map((verb) => `${verb} ${group}/${name}${rule.namespace === undefined ? "" : ` in ${rule.namespace}`}`),
+          rule.verbs.map(
+            (verb) => `${verb} ${group}/${name}${rule.namespace === undefined ? "" : ` in ${rule.namespace}`}`,
+          ),
         ),
       ),
     );

@@ -17,10 +17,13 @@ const settings = [
 ];
 
 /** Path of helm, built if it is not there. */
-export async function buildHelm(
+async function buildHelm(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Promise<string> {
-  const key = createHash("sha256").update(JSON.stringify([version, settings])).digest("hex").slice(0, 16);
+  const key = createHash("sha256")
+    .update(JSON.stringify([version, settings]))
+    .digest("hex")
+    .slice(0, 16);
   const path = join(cacheFolder(), `helm-${key}`, "helm");
   await buildOnce(path, { what: `helm ${version}`, minutes: 3, say }, async (unfinished) => {
     const bin = mkdtempSync(join(dirname(path), "bin-"));

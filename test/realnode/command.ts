@@ -21,7 +21,8 @@ export async function run(command: string, args: readonly string[], options: Run
     child.on("close", (code, signal) => {
       clearTimeout(limit);
       if (code === 0) resolve(stdout);
-      else reject(new Error(`${command} ${args.join(" ")} ended with ${code ?? signal}: ${stderr.trim().slice(-2000)}`));
+      else
+        reject(new Error(`${command} ${args.join(" ")} ended with ${code ?? signal}: ${stderr.trim().slice(-2000)}`));
     });
     child.stdin.on("error", () => {});
     child.stdin.end(input);

@@ -69,7 +69,7 @@ function removeLogLinks(folder: string): void {
 }
 
 /** In every hierarchy of cgroup v1, or in the only one of v2. The machine has no other kubelet: requirements.ts checks it. */
-export function removePodCgroups(): void {
+function removePodCgroups(): void {
   const root = "/sys/fs/cgroup";
   for (const base of [root, ...folders(root)]) {
     if (existsSync(join(base, "kubepods"))) removeCgroup(join(base, "kubepods"));

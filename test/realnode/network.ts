@@ -12,7 +12,7 @@ export interface Network {
   remove(): Promise<void>;
 }
 
-export const nodeAddress = "10.77.0.1";
+const nodeAddress = "10.77.0.1";
 export const podRange = "10.88.0.0/16";
 export const serviceRange = "10.96.0.0/24";
 /** The Service `kubernetes`. */

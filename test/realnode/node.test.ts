@@ -24,7 +24,8 @@ describe("a real node", () => {
     await node.api.create("/api/v1/namespaces/default/pods", pod);
     await node.until("the pod runs", async () => {
       const { status } = await node.api.get<{ status: { phase: string } }>("/api/v1/namespaces/default/pods/first");
-      return status.phase === "Running";
+      expect(status.phase).toBe("Running");
+      return true;
     });
   });
 

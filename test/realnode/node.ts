@@ -9,7 +9,6 @@ import { type Identity, writeIdentity } from "../controlplane/identities.ts";
 import { type KubectlOptions, type KubectlResult, runKubectl } from "../controlplane/kubectl.ts";
 import { ownerMark } from "../controlplane/owner.ts";
 import { Program, type ProgramSpec } from "../controlplane/program.ts";
-import { run } from "./command.ts";
 import { containerd } from "./containerd.ts";
 import { folderPrefix, removeDeadNodes, removeTraces } from "./leftovers.ts";
 import { createNetwork, type Network } from "./network.ts";
@@ -88,9 +87,8 @@ export async function startRealNode(): Promise<RealNode> {
       api: hand,
       network,
       kubelet,
-      importImage: runtime.importImage,
-      kubectl: async (args, options) =>
-        runKubectl(built.path, { folder, kubeconfig: admin.kubeconfig }, args, options),
+      importImage: async (archive) => runtime.importImage(archive),
+      kubectl: async (args, options) => runKubectl(built.path, { folder, kubeconfig: admin.kubeconfig }, args, options),
       schedule: async (config) => {
         await scheduler.stop();
         running.splice(running.indexOf(scheduler), 1);
@@ -122,7 +120,9 @@ async function until(what: string, check: () => Promise<boolean>, limitMs = 60_0
 
 /** Lets the kubelet take containers, volumes and networks down itself, within a time limit. */
 async function deletePods(api: Api): Promise<void> {
-  type List = { readonly items: readonly { readonly metadata: { readonly name: string; readonly namespace: string } }[] };
+  type List = {
+    readonly items: readonly { readonly metadata: { readonly name: string; readonly namespace: string } }[];
+  };
   try {
     for (const kind of ["daemonsets", "deployments", "statefulsets", "replicasets"]) {
       for (const { metadata } of (await api.get<List>(`/apis/apps/v1/${kind}`)).items) {
@@ -150,9 +150,3 @@ async function isReady(api: Api, name: string): Promise<boolean> {
   const { status } = await api.get<NodeStatus>(`/api/v1/nodes/${name}`);
   return status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") === true;
 }
-
-/** Runs a command inside the node's network. */
-export const onNode = async (node: RealNode, command: readonly string[]): Promise<string> => {
-  const [file = "", ...first] = node.network.enter;
-  return run(file, [...first, ...command]);
-};

@@ -25,7 +25,9 @@ export interface Layout {
   readonly network: Network;
   readonly server: string;
   readonly tokens: ReadonlyMap<User, string>;
-  readonly files: Readonly<Record<"ca" | "certificate" | "key" | "clientCertificate" | "clientKey" | "accounts" | "tokens", string>>;
+  readonly files: Readonly<
+    Record<"ca" | "certificate" | "key" | "clientCertificate" | "clientKey" | "accounts" | "tokens", string>
+  >;
 }
 
 /** Ports in a namespace of one's own are always free. */
@@ -49,7 +51,7 @@ export async function prepare(folder: string, binary: string, network: Network):
   };
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   writeFileSync(files.accounts, privateKey.export({ type: "sec1", format: "pem" }), { mode: 0o600 });
-  const tokens = new Map(userNames.map((name) => [name, randomBytes(24).toString("base64url")]));
+  const tokens = new Map(userNames.map((name): [User, string] => [name, randomBytes(24).toString("base64url")]));
   const lines = userNames.map((name) => `${tokens.get(name)},${name},${name},${users[name]}\n`);
   writeFileSync(files.tokens, lines.join(""), { mode: 0o600 });
   return { folder, binary, network, server: `https://${network.outerAddress}:${ports.apiserver}`, tokens, files };

@@ -11,21 +11,28 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   iproute2: ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"],
   openssl: ["/usr/bin/openssl"],
   buildah: ["/usr/bin/buildah"],
+  binutils: ["/usr/bin/strip"],
   prometheus: ["/usr/bin/promtool"],
 };
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
 /** Checks whether a real node can run here. As root on Debian it installs what is missing, and says so. */
-export function prepareMachine(say: (line: string) => void = (line) => console.error(`joulie: ${line}`)): Readiness {
-  if (process.platform !== "linux") return { ready: false, reason: `containers need Linux, this is ${process.platform}` };
+export function prepareMachine(
+  say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
+): Readiness {
+  if (process.platform !== "linux")
+    return { ready: false, reason: `containers need Linux, this is ${process.platform}` };
   const missing = Object.entries(packages)
     .filter(([, files]) => !files.some((file) => existsSync(file)))
     .map(([name]) => name);
   const install = `apt-get install --no-install-recommends ${missing.join(" ")}`;
   if (process.getuid?.() !== 0) {
     const first = missing.length === 0 ? "" : `${install} && `;
-    return { ready: false, reason: `containers, mounts and network namespaces need root; run: sudo sh -c '${first}npm test'` };
+    return {
+      ready: false,
+      reason: `containers, mounts and network namespaces need root; run: sudo sh -c '${first}npm test'`,
+    };
   }
   if (existsSync("/sys/fs/cgroup/kubepods") || existsSync("/sys/fs/cgroup/cpu/kubepods")) {
     return { ready: false, reason: "another kubelet runs on this machine; run these tests on one without" };
@@ -34,8 +41,15 @@ export function prepareMachine(say: (line: string) => void = (line) => console.e
   if (!isDebian()) return { ready: false, reason: `this system has no apt-get; install: ${missing.join(" ")}` };
   say(`installing Debian packages for tests on a real node: ${missing.join(" ")} …`);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  for (const args of [["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", ...missing]]) {
-    const { status, stderr } = spawnSync("apt-get", args, { env, encoding: "utf8", stdio: ["ignore", "ignore", "pipe"] });
+  for (const args of [
+    ["update", "-q"],
+    ["install", "-q", "-y", "--no-install-recommends", ...missing],
+  ]) {
+    const { status, stderr } = spawnSync("apt-get", args, {
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     // An outdated mirror of one source must not stop the installation from the others.
     if (status !== 0 && args[0] === "install") {
       return { ready: false, reason: `${install} failed: ${stderr.trim().slice(-500)}` };

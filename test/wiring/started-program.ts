@@ -101,7 +101,10 @@ export function everyProgramRows(program: string, variables: RawValues = {}) {
     known.set(key, run);
     return (await run).trim().split("\n")[0] ?? "";
   };
-  const untilAsked = async ({ api, kubeconfig, folder }: Plane, own: RawValues): Promise<Ended & { asked: boolean }> => {
+  const untilAsked = async (
+    { api, kubeconfig, folder }: Plane,
+    own: RawValues,
+  ): Promise<Ended & { asked: boolean }> => {
     let asked = false;
     api.faults.add({ fault: { kind: "refused" }, when: () => !(asked = true) });
     return {
