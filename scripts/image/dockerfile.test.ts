@@ -7,11 +7,11 @@ import { npmComponents } from "./sbom.ts";
 const repository = join(import.meta.dirname, "../..");
 const lines = readFileSync(join(repository, "Dockerfile"), "utf8").split("\n");
 const final = lines.slice(lines.lastIndexOf("FROM scratch"));
-const arguments_ = (instruction: string, of: readonly string[] = final): string[] =>
+const valuesOf = (instruction: string, of: readonly string[] = final): string[] =>
   of.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.slice(instruction.length + 1));
 const pairs = (instruction: string): Record<string, string> =>
   Object.fromEntries(
-    arguments_(instruction).map((text) => {
+    valuesOf(instruction).map((text) => {
       const [name = "", ...value] = text.split("=");
       return [name, value.join("=").replaceAll('"', "")];
     }),
@@ -19,9 +19,9 @@ const pairs = (instruction: string): Record<string, string> =>
 
 describe("the Dockerfile", () => {
   it("has the user, entrypoint, environment and labels of `npm run image`", () => {
-    expect(arguments_("USER")).toEqual([imageConfig.user]);
-    expect(arguments_("WORKDIR")).toEqual([imageConfig.workingDirectory]);
-    expect(arguments_("ENTRYPOINT").map((text) => JSON.parse(text) as unknown)).toEqual([imageConfig.entrypoint]);
+    expect(valuesOf("USER")).toEqual([imageConfig.user]);
+    expect(valuesOf("WORKDIR")).toEqual([imageConfig.workingDirectory]);
+    expect(valuesOf("ENTRYPOINT").map((text) => JSON.parse(text) as unknown)).toEqual([imageConfig.entrypoint]);
     expect(pairs("ENV")).toEqual(imageConfig.environment);
     expect(pairs("LABEL")).toEqual({
       ...imageConfig.labels,
@@ -32,19 +32,19 @@ describe("the Dockerfile", () => {
 
   it("has the files of `npm run image`, which the same script writes, and no others", () => {
     expect(lines).toContain("RUN node scripts/image/root.ts /image");
-    expect(arguments_("COPY")).toEqual(["--from=build /image /"]);
-    expect(arguments_("RUN")).toEqual([]);
-    expect(arguments_("ADD")).toEqual([]);
+    expect(valuesOf("COPY")).toEqual(["--from=build /image /"]);
+    expect(valuesOf("RUN")).toEqual([]);
+    expect(valuesOf("ADD")).toEqual([]);
   });
 
   it("has the package's version by default", () => {
     const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as { version: string };
-    expect(arguments_("ARG")).toContain(`VERSION=${version}`);
+    expect(valuesOf("ARG")).toContain(`VERSION=${version}`);
   });
 
   it("can pin its base by digest", () => {
-    expect(arguments_("ARG", lines)).toContain("NODE_DIGEST=");
-    expect(arguments_("FROM", lines)[0]).toBe("${NODE_IMAGE}${NODE_DIGEST} AS build");
+    expect(valuesOf("ARG", lines)).toContain("NODE_DIGEST=");
+    expect(valuesOf("FROM", lines)[0]).toBe("${NODE_IMAGE}${NODE_DIGEST} AS build");
   });
 });
 

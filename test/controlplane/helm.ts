@@ -8,7 +8,9 @@ import { buildOnce, cacheFolder } from "./build.ts";
 const version = "v3.22.0";
 const kubernetes = { major: "1", minor: "36" };
 const settings = [
-  ...["-s", "-w", `-X helm.sh/helm/v3/internal/version.version=${version}`],
+  "-s",
+  "-w",
+  `-X helm.sh/helm/v3/internal/version.version=${version}`,
   // What `helm template` takes for the cluster's version where it asks none.
   ...["lint/rules", "chartutil"].flatMap((folder) => [
     `-X helm.sh/helm/v3/pkg/${folder}.k8sVersionMajor=${kubernetes.major}`,
@@ -17,7 +19,7 @@ const settings = [
 ];
 
 /** Path of helm, built if it is not there. */
-async function buildHelm(
+export async function buildHelm(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Promise<string> {
   const key = createHash("sha256")

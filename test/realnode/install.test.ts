@@ -123,7 +123,8 @@ describe("helm install on a real node", () => {
     await node.until("all pods are Ready", everyWorkloadIsReady);
     await node.until("NodeHardware and NodeTwin exist", async () => {
       await node.api.get(`/apis/joulie.io/v1alpha1/nodehardwares/${node.name}`);
-      return (await twin()).status?.schedulableClass === "eco";
+      expect((await twin()).status?.schedulableClass).toBe("eco");
+      return true;
     });
   });
 
@@ -166,6 +167,7 @@ describe("helm install on a real node", () => {
     await upgrade({ mode: "enforce", performanceShare: 1 });
     await node.until("the performance pod runs", async () => (await phase("performance")) === "Running", 120_000);
     await comesToHave(350);
+    expect(await phase("standard")).toBe("Running");
   });
 
   it("drains the node before it caps it again", async () => {
