@@ -32,6 +32,12 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--max-semi-space-size", // Node's own
   "--max-old-space-size",
   "--kube-scheduler-arg", // of k3s
+  "--namespace", // of joulie scheduler-config, which reads no variables
+  "--service",
+  "--port",
+  "--scheduler-name",
+  "--tls",
+  "--whole-nodes",
 ]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";

@@ -167,6 +167,14 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       env: env("extender"),
       ...extras("the extender"),
     }),
+    scheduler: section("A second kube-scheduler that asks the extender, where the cluster's own cannot be changed.", {
+      enabled: flag(false, "Whether it is installed."),
+      name: text("joulie-scheduler", "Its name; pods choose it with spec.schedulerName."),
+      image: text("", "Image of kube-scheduler; empty = registry.k8s.io/kube-scheduler of the cluster's version."),
+      nodeSelector: stringMap({}, "Labels of the nodes that may run it."),
+      tolerations: list([], "Taints that it tolerates."),
+      resources: resources("100m", "128Mi", "1Gi"),
+    }),
     fleet: section("Simulated nodes, for test clusters only.", {
       enabled: flag(false, "Whether a simulated fleet is installed."),
       nodes: integer(10, "Number of simulated nodes.", 1),

@@ -30,6 +30,11 @@ const goldens = {
 };
 const valueSets: Readonly<Record<string, object>> = {
   ...goldens,
+  "its own scheduler": { scheduler: { enabled: true } },
+  "its own scheduler over HTTPS": {
+    scheduler: { enabled: true, image: "registry.example/kube-scheduler:v1.36.3" },
+    extender: { tls: { enabled: true, secretName: "extender-tls" } },
+  },
   "no agent": { agent: { enabled: false } },
   "no operator": { operator: { enabled: false } },
   "no access rules": { rbac: { create: false }, admissionPolicies: { ownNodeOnly: false } },

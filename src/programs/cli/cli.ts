@@ -4,6 +4,7 @@ import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { defineSchedulerConfig } from "./scheduler-config.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
 
 /** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */
@@ -49,6 +50,7 @@ export async function run(
     });
   }
   addOwnCommand("version", defineVersion);
+  addOwnCommand("scheduler-config", defineSchedulerConfig);
   addOwnCommand("completion", (command) =>
     defineCompletion(command, world, async () => {
       const { addFlags } = await import("./program-command.ts");
