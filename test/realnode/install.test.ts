@@ -7,6 +7,7 @@ import { buildImage } from "../../scripts/image/build.ts";
 import { differences, layMachine, limitFile, treeOf } from "../agent/machine.ts";
 import { helmOf } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";
+import { startPrometheus } from "./prometheus.ts";
 
 const chart = join(import.meta.dirname, "../../charts/joulie");
 const namespace = "joulie-system";
@@ -15,10 +16,20 @@ const extender = { filterVerb: "filter", prioritizeVerb: "prioritize", weight: 1
 /** The contract fixes these names, although promtool wants no gauge to end in _count. */
 const frozenNames = ["joulie_dvfs_above_trip_count ", "joulie_dvfs_below_trip_count "];
 
+const metricsPort = (labels: Readonly<Record<string, string>>): number | undefined =>
+  new Map([
+    ["agent", 8080],
+    ["operator", 8081],
+    ["extender", 9877],
+  ]).get(labels["app.kubernetes.io/component"] ?? "");
+
 interface Pods {
   readonly items: readonly {
     readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-    readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+    readonly status: {
+      readonly podIP?: string;
+      readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    };
   }[];
 }
 
@@ -71,12 +82,12 @@ describe("helm install on a real node", () => {
     });
     await comesToHave(210);
   };
-  const createPod = async (workloadClass: string) =>
+  const createPod = async (workloadClass: string, spec: object = {}) =>
     node.api.create("/api/v1/namespaces/default/pods", {
       apiVersion: "v1",
       kind: "Pod",
       metadata: { name: workloadClass, annotations: { "joulie.io/workload-class": workloadClass } },
-      spec: { containers: [{ name: "main", image: "localhost/pause:1", imagePullPolicy: "Never" }] },
+      spec: { ...spec, containers: [{ name: "main", image: "localhost/pause:1", imagePullPolicy: "Never" }] },
     });
   const phase = async (pod: string) =>
     (await node.api.get<{ status: { phase: string } }>(`/api/v1/namespaces/default/pods/${pod}`)).status.phase;
@@ -188,15 +199,40 @@ describe("helm install on a real node", () => {
 
   it("serves metrics that promtool accepts from every program", async () => {
     const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
-    const ports: Readonly<Record<string, number>> = { agent: 8080, operator: 8081, extender: 9877 };
     for (const { metadata } of items) {
-      const port = ports[metadata.labels["app.kubernetes.io/component"] ?? ""];
-      const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}:${port}/proxy/metrics`;
+      const address = `${metadata.name}:${metricsPort(metadata.labels)}`;
+      const path = `/api/v1/namespaces/${namespace}/pods/${address}/proxy/metrics`;
       const input = await node.api.text("GET", path);
       expect(input).toContain("process_resident_memory_bytes");
       const { stderr } = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
       const findings = stderr.split("\n").filter((line) => line !== "");
       expect(findings.filter((line) => !frozenNames.some((name) => line.startsWith(name)))).toEqual([]);
+    }
+  });
+
+  it("is scraped by Prometheus, and alerts fire: a performance pod on an eco node, and no extender", async () => {
+    const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
+    const targets = items.map(({ metadata, status }) => `${status.podIP}:${metricsPort(metadata.labels)}`);
+    const prometheus = await startPrometheus(node, targets);
+    try {
+      await node.until("every target is up", async () => {
+        expect((await prometheus.query("up == 1")).length).toBe(targets.length);
+        return true;
+      });
+      // Past the extender, as with spec.nodeName in a manifest.
+      await createPod("performance", { nodeName: node.name });
+      await node.until("JouliePerformancePodOnEco fires", async () => {
+        expect(await prometheus.firing()).toContain("JouliePerformancePodOnEco");
+        return true;
+      });
+      expect(await prometheus.firing()).not.toContain("JoulieExtenderUnreachable");
+      await node.kubectl(["scale", "--namespace", namespace, "deployment/joulie-extender", "--replicas=0"]);
+      await node.until("JoulieExtenderUnreachable fires", async () => {
+        expect(await prometheus.firing()).toContain("JoulieExtenderUnreachable");
+        return true;
+      });
+    } finally {
+      await prometheus.stop();
     }
   });
 

@@ -37,6 +37,10 @@ export function prepareMachine(
   if (existsSync("/sys/fs/cgroup/kubepods") || existsSync("/sys/fs/cgroup/cpu/kubepods")) {
     return { ready: false, reason: "another kubelet runs on this machine; run these tests on one without" };
   }
+  // In a container, root alone is not enough.
+  if (spawnSync("unshare", ["--net", "--mount", "true"]).status !== 0) {
+    return { ready: false, reason: "root may not create namespaces here; run the container with --privileged" };
+  }
   if (missing.length === 0) return { ready: true };
   if (!isDebian()) return { ready: false, reason: `this system has no apt-get; install: ${missing.join(" ")}` };
   say(`installing Debian packages for tests on a real node: ${missing.join(" ")} …`);
