@@ -1,6 +1,6 @@
 // What a real node needs beyond Go and Node: Debian packages and root.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** A file of each package shows that it is installed, also where it came by another way than apt. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -34,8 +34,9 @@ export function prepareMachine(
       reason: `containers, mounts and network namespaces need root; run: sudo sh -c '${first}npm test'`,
     };
   }
-  if (existsSync("/sys/fs/cgroup/kubepods") || existsSync("/sys/fs/cgroup/cpu/kubepods")) {
-    return { ready: false, reason: "another kubelet runs on this machine; run these tests on one without" };
+  const other = otherKubelet();
+  if (other !== undefined) {
+    return { ready: false, reason: `${other} runs on this machine and has pods of its own; run these tests elsewhere` };
   }
   // In a container, root alone is not enough.
   if (spawnSync("unshare", ["--net", "--mount", "true"]).status !== 0) {
@@ -60,6 +61,20 @@ export function prepareMachine(
     }
   }
   return { ready: true };
+}
+
+/** A machine has one tree of pod cgroups. The kubelet of a test is called controlplane. */
+function otherKubelet(): string | undefined {
+  const names = readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+      } catch {
+        return "";
+      }
+    });
+  return names.find((name) => ["kubelet", "k3s-server", "k3s-agent", "k0s"].includes(name));
 }
 
 function isDebian(): boolean {
